@@ -34,10 +34,10 @@ static void begin_pass(um_bench *b)
 /* Passes go over all keys, so that caches see what real work would show. */
 double um_bench_time(um_bench *b, um_bench_run *run)
 {
-    enum { WORK = 4000000, LEAST = 5, MOST_CHUNKS = 128 };
+    enum { WORK = 4000000, LEAST = 5, MAX_CHUNKS = 128 };
     size_t chunks = b->nkeys / UM_BENCH_CHUNK;
     size_t passes = WORK / b->nkeys > LEAST ? WORK / b->nkeys : LEAST;
-    double best[MOST_CHUNKS], sum = 0;
+    double best[MAX_CHUNKS], sum = 0;
 
     for (size_t c = 0; c < chunks; c++)
         best[c] = INFINITY;

@@ -56,7 +56,7 @@ umbel_status um_bench_build(const char *kind, const umbel_params *params,
     return status;
 }
 
-static void keep_least(double *best, double seconds, uint64_t n)
+static void retain_least(double *best, double seconds, uint64_t n)
 {
     double ns = seconds * 1e9 / (double)n;
     *best = ns < *best ? ns : *best;
@@ -75,7 +75,7 @@ static umbel_status time_classic(const uint64_t *keys, uint64_t n, double *best,
     double start = um_seconds();
     if (status == UMBEL_OK)
         status = umbel_add_fixed(f, keys, sizeof *keys, (size_t)n, NULL, err);
-    keep_least(best, um_seconds() - start, n);
+    retain_least(best, um_seconds() - start, n);
     umbel_close(f);
     return status;
 }
@@ -93,7 +93,7 @@ static umbel_status time_both(uint64_t n, uint64_t seed, um_times *best,
     p.fpr = UM_BENCH_FPR;
     double start = um_seconds();
     status = build("ribbon", &p, keys, (size_t)n, &f, err);
-    keep_least(&best->ns, um_seconds() - start, n);
+    retain_least(&best->ns, um_seconds() - start, n);
     umbel_close(f);
     if (status == UMBEL_OK)
         status = time_classic(keys, n, &best->plain, err);

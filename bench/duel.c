@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_TIMES = 1000, TALLY = 0, OTHER = 1, BOTH = 2 };
+enum { MAX_TIMES = 1000, TALLY = 0, OTHER = 1, BOTH = 2 };
 
 /* The keys that are served, and the best time of each chunk of them. */
 typedef struct work {
@@ -68,7 +68,7 @@ static uint64_t times_of(uint64_t seed, uint64_t key)
     um_rng rng = {seed ^ key};
     double u = (double)((um_random(&rng) >> 11) + 1) * 0x1p-53;
 
-    return (uint64_t)fmin(1 / u, MOST_TIMES);
+    return (uint64_t)fmin(1 / u, MAX_TIMES);
 }
 
 /* Keys come from one sequence: the first half of asks came, the rest did not.
@@ -164,7 +164,7 @@ static double ns_a_key(const work *w, size_t who)
     return sum / (double)w->n * 1e9;
 }
 
-static void keep_best(um_times *best, const work *w)
+static void retain_best(um_times *best, const work *w)
 {
     best->ns = fmin(best->ns, ns_a_key(w, TALLY));
     best->rival = fmin(best->rival, ns_a_key(w, OTHER));
@@ -183,7 +183,7 @@ static umbel_status play(bool counts, uint64_t keys, uint64_t rounds,
     for (uint64_t i = 0; status == UMBEL_OK && i < rounds; i++)
         status = play_round(d, counts, err);
     if (status == UMBEL_OK)
-        keep_best(best, counts ? &d->asks : &d->adds);
+        retain_best(best, counts ? &d->asks : &d->adds);
     if (d) {
         umbel_close(d->filter[TALLY]);
         umbel_close(d->filter[OTHER]);

@@ -14,7 +14,7 @@
 
 enum {
     LEAST_KEYS = 3000000, /* of a round, in several fillings */
-    MOST_CHUNKS = 128
+    MAX_CHUNKS = 128
 };
 
 static const um_bench_thing thing = {
@@ -56,7 +56,7 @@ static void time_chunk(fill *x, um_pair *pair, size_t from, double *best)
 }
 
 /* Fills it several times; best is that of each chunk, over all rounds. */
-static double fill_all(fill *x, um_pair *pair, double best[MOST_CHUNKS])
+static double fill_all(fill *x, um_pair *pair, double best[MAX_CHUNKS])
 {
     double sum = 0;
 
@@ -102,12 +102,12 @@ static void time_lines(fill *x, um_pair *pair, um_times *best)
 static umbel_status time_fill(fill *x, uint64_t rounds, bool two,
                               um_times *best, umbel_error *err)
 {
-    double one[MOST_CHUNKS], both[MOST_CHUNKS];
+    double one[MAX_CHUNKS], both[MAX_CHUNKS];
     um_pair *pair = two ? um_pair_open() : NULL;
 
     if (two && !pair)
         return um_fail(err, UMBEL_E_NOMEM, "no second thread to be had");
-    for (size_t i = 0; i < MOST_CHUNKS; i++)
+    for (size_t i = 0; i < MAX_CHUNKS; i++)
         one[i] = both[i] = INFINITY;
     for (uint64_t i = 0; i < rounds; i++) {
         double limit = um_bench_raw_write(&x->bench);

@@ -57,7 +57,7 @@ static bool wanted(const plan *p, const um_bench_case *c)
     return p->cases->n == 0;
 }
 
-static void keep_best(double *best, double t)
+static void retain_best(double *best, double t)
 {
     *best = t < *best ? t : *best;
 }
@@ -81,18 +81,18 @@ static umbel_status time_case(um_bench *b, const um_bench_case *c,
 {
     b->renew = false;
     if (c->one) {
-        keep_best(&best->lines[0], um_bench_raw_shared(b, c->writes));
+        retain_best(&best->lines[0], um_bench_raw_shared(b, c->writes));
         b->pair = um_pair_open();
         if (!b->pair)
             return um_fail(err, UMBEL_E_NOMEM, "no second thread to be had");
-        keep_best(&best->lines[1], um_bench_raw_shared(b, c->writes));
+        retain_best(&best->lines[1], um_bench_raw_shared(b, c->writes));
     }
     b->renew = c->writes && b->shared;
     if (c->one)
-        keep_best(&best->one, um_bench_time(b, c->one));
-    keep_best(&best->ns, um_bench_time(b, c->run));
+        retain_best(&best->one, um_bench_time(b, c->one));
+    retain_best(&best->ns, um_bench_time(b, c->run));
     if (b->other)
-        keep_best(&best->plain, time_other(b, c->run));
+        retain_best(&best->plain, time_other(b, c->run));
     um_pair_close(b->pair);
     b->pair = NULL;
     return UMBEL_OK;
@@ -116,8 +116,8 @@ static umbel_status time_group(um_bench *b, const group *g, bool writes,
     double limit = INFINITY;
 
     for (uint64_t i = 0; i < p->rounds; i++) {
-        keep_best(&limit,
-                  writes ? um_bench_raw_write(b) : um_bench_raw_read(b));
+        retain_best(&limit,
+                    writes ? um_bench_raw_write(b) : um_bench_raw_read(b));
         for (size_t j = 0; status == UMBEL_OK && j < g->n; j++)
             if (g->cases[j].writes == writes && wanted(p, &g->cases[j]))
                 status = time_case(b, &g->cases[j], &g->best[j], err);

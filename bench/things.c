@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20, MOST_KEYS = 4000000 };
+enum { HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20, MAX_KEYS = 4000000 };
 
 static size_t keys_for(size_t lines)
 {
@@ -20,7 +20,7 @@ static size_t keys_for(size_t lines)
 
     if (n < UM_BENCH_CHUNK)
         return UM_BENCH_CHUNK;
-    return n < MOST_KEYS ? n : MOST_KEYS;
+    return n < MAX_KEYS ? n : MAX_KEYS;
 }
 
 static void fill_keys(um_bench *b, uint64_t seed)

@@ -30,11 +30,11 @@ static um_code_version rule_of(const uint8_t *shape)
 
 static size_t encode(const um_packed *c, um_code_version rule, uint8_t **out)
 {
-    *out = malloc(um_code_most(c) + UM_CODE_ROOM);
+    *out = malloc(um_code_max(c) + UM_CODE_ROOM);
     if (!*out)
         abort();
     size_t len = um_code_encode(c, rule, *out);
-    UM_WANT(len <= um_code_most(c));
+    UM_WANT(len <= um_code_max(c));
     if (um_fuzz_one_in(8, *out, len))
         UM_WANT(len == um_code_len(c, rule));
     return len;

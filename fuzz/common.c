@@ -38,7 +38,7 @@ static void *get(void *ctx, size_t align, size_t len)
     return p;
 }
 
-static void put(void *ctx, void *memory, size_t len)
+static void append(void *ctx, void *memory, size_t len)
 {
     um_fuzz_memory *m = ctx;
 
@@ -49,7 +49,7 @@ static void put(void *ctx, void *memory, size_t len)
 
 umbel_alloc um_fuzz_alloc(um_fuzz_memory *memory)
 {
-    return (umbel_alloc){.ctx = memory, .get = get, .put = put};
+    return (umbel_alloc){.ctx = memory, .get = get, .put = append};
 }
 
 void um_fuzz_check_error(umbel_status status, const umbel_error *err)
@@ -122,8 +122,8 @@ uint8_t *um_fuzz_encode(const umbel_filter *f, size_t *len)
     return bytes;
 }
 
-static umbel_filter *make_filter(const char *kind, const umbel_slice *keys,
-                                 size_t n)
+static umbel_filter *create_filter(const char *kind, const umbel_slice *keys,
+                                   size_t n)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
@@ -155,7 +155,7 @@ umbel_filter *um_fuzz_old(unsigned which, size_t n)
         number[i] = um_le64(i);
         keys[i] = (umbel_slice){&number[i], sizeof *number};
     }
-    umbel_filter *f = make_filter(kinds[which], keys, n);
+    umbel_filter *f = create_filter(kinds[which], keys, n);
     if (which == 3)
         UM_WANT(umbel_set_data(f, number, n, NULL) == UMBEL_OK);
     free(keys);

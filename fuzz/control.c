@@ -56,8 +56,8 @@ static size_t follow(void *ctx, const char *line)
 }
 
 /* What follows is what was sent behind the line. */
-static void take(void *ctx, um_control_request *r, const char *line,
-                 uint8_t *bytes, size_t len)
+static void consume(void *ctx, um_control_request *r, const char *line,
+                    uint8_t *bytes, size_t len)
 {
     char reply[UM_CONTROL_LINE + 16];
     size_t n = strlen(line) + 1;
@@ -170,7 +170,7 @@ static void open_scene(void)
                                                  .fd = -1,
                                                  .answer = answer,
                                                  .follow = follow,
-                                                 .take = take,
+                                                 .take = consume,
                                                  .ended = count_end,
                                                  .timeout_ms = 60000},
                             &s.control, NULL) == UMBEL_OK);

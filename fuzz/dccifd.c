@@ -14,14 +14,14 @@
 
 /* Takes the stream in pieces, keeping what was left as um_stream does; returns
  * how many bytes belong to the envelope. */
-static size_t take_pieces(um_dccifd_envelope *e, const uint8_t *data,
-                          size_t len, size_t piece)
+static size_t parse_pieces(um_dccifd_envelope *e, const uint8_t *data,
+                           size_t len, size_t piece)
 {
     size_t at = 0, end = 0;
 
     while (e->state == UM_DCCIFD_MORE && end < len) {
         end = len - end < piece ? len : end + piece;
-        at += um_dccifd_take(e, data + at, end - at);
+        at += um_dccifd_parse(e, data + at, end - at);
         UM_WANT(at <= end);
         UM_WANT(e->state != UM_DCCIFD_MORE || end - at < UM_DCCIFD_LINE);
     }
@@ -63,8 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     size_t piece = data[0] + 1u;
     data++;
     len--;
-    size_t at = take_pieces(&whole, data, len, len + 1);
-    UM_WANT(take_pieces(&cut, data, len, piece) == at);
+    size_t at = parse_pieces(&whole, data, len, len + 1);
+    UM_WANT(parse_pieces(&cut, data, len, piece) == at);
     UM_WANT(memcmp(&whole, &cut, sizeof cut) == 0);
     check_envelope(&whole);
     answer(&whole, false, false);

@@ -86,8 +86,8 @@ static uint64_t walk(umbel_slice file, um_replay *replay, uint64_t *at)
 }
 
 /* Records as a journal: each byte before a block says how long it is. */
-static size_t make_journal(const uint8_t *data, size_t len, uint8_t *out,
-                           uint64_t *blocks)
+static size_t create_journal(const uint8_t *data, size_t len, uint8_t *out,
+                             uint64_t *blocks)
 {
     size_t used = UM_JOURNAL_HEAD;
 
@@ -112,7 +112,7 @@ static void use_made(const uint8_t *data, size_t len, um_replay *replay)
 {
     static uint8_t file[ROOM];
     uint64_t blocks, end;
-    size_t used = make_journal(data + SETUP, len - SETUP, file, &blocks);
+    size_t used = create_journal(data + SETUP, len - SETUP, file, &blocks);
     size_t change = (data[1] | (size_t)data[2] << 8) % used;
 
     UM_WANT(walk((umbel_slice){file, used}, replay, &end) == blocks);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 2000, MAX_MESSAGE = 40000, MAX_SAID = 4096 };
+enum { MAX_BYTES = 2000, MAX_MESSAGE = 40000, MAX_SAID = 4096 };
 
 typedef struct side {
     uint8_t sign_key[UMBEL_SIGN_KEY_LEN], key[UMBEL_TRUST_KEY_LEN];
@@ -68,7 +68,7 @@ static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
 }
 
 /* A message is its number, again and again. */
-static umbel_status take(void *ctx, umbel_slice message, umbel_error *err)
+static umbel_status consume(void *ctx, umbel_slice message, umbel_error *err)
 {
     side *s = ctx;
     const uint8_t *at = message.data;
@@ -87,7 +87,7 @@ static void open_side(side *s, side *other, bool caller)
     um_link_config c = {.sign_key = s->sign_key,
                         .caller = caller,
                         .is_known = is_known,
-                        .take = take,
+                        .take = consume,
                         .ctx = s,
                         .message_max = MAX_MESSAGE};
 
@@ -178,7 +178,7 @@ static void step(uint8_t what, uint8_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    if (len > MOST_BYTES)
+    if (len > MAX_BYTES)
         return 0;
     if (!a.other) {
         UM_WANT(randombytes_set_implementation(&fixed) == 0);

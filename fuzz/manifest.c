@@ -18,7 +18,7 @@
 
 static uint8_t key[UMBEL_TRUST_KEY_LEN], secret[UMBEL_SIGN_KEY_LEN];
 
-static void make_keys(void)
+static void create_keys(void)
 {
     static const uint8_t seed[crypto_sign_SEEDBYTES] = {1};
 
@@ -26,7 +26,7 @@ static void make_keys(void)
 }
 
 /* A route is never dearer than the whole, and begins with what one has. */
-static void take_routes(const um_manifest *m)
+static void parse_routes(const um_manifest *m)
 {
     static const uint8_t strange[UM_DIGEST_LEN] = {1, 2, 3};
 
@@ -116,7 +116,7 @@ static bool read_manifest(const char *text, size_t len, bool dear,
     }
     UM_WANT(um_name_is_fine(out->name, strlen(out->name)));
     UM_WANT(out->serial > 0 && out->nsteps <= UMBEL_MAX_STEPS);
-    take_routes(out);
+    parse_routes(out);
     follow(out, dear);
     judge(out);
     return true;
@@ -193,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     um_manifest plain;
 
     if (!secret[0] && !key[0])
-        make_keys();
+        create_keys();
     if (!data)
         text = "";
     bool dear = um_fuzz_one_in(16, data, len); /* signatures */

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 3, KEYS = 64, MOST_STEPS = 24 };
+enum { SLOTS = 3, KEYS = 64, MAX_STEPS = 24 };
 
 typedef struct slot {
     umbel_filter *f;
@@ -54,7 +54,7 @@ typedef struct step {
 static char key_text[KEYS][4];
 static umbel_slice keys[KEYS];
 
-static void make_keys(void)
+static void create_keys(void)
 {
     for (int i = 0; i < KEYS; i++) {
         int len = snprintf(key_text[i], sizeof key_text[i], "%d", i);
@@ -426,7 +426,7 @@ static bool begin(machine *m, um_reader *r)
 
 static void run(machine *m, um_reader *r)
 {
-    for (int i = 0; i < MOST_STEPS && r->at < r->end; i++) {
+    for (int i = 0; i < MAX_STEPS && r->at < r->end; i++) {
         uint8_t op = get_u8(r), slots = get_u8(r);
         step s = {.a = &m->slot[slots % SLOTS],
                   .b = &m->slot[slots / SLOTS % SLOTS],
@@ -465,7 +465,7 @@ static uint64_t execute(const uint8_t *data, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     if (!keys[0].len)
-        make_keys();
+        create_keys();
     uint64_t trace = execute(data, len);
     if (um_fuzz_one_in(16, data, len))
         UM_WANT(execute(data, len) == trace);

@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MEMORY = 1 << 20, MOST_SETTINGS = 3, NKEYS = 100, SMALL = 1 << 16 };
+enum { MEMORY = 1 << 20, MAX_SETTINGS = 3, NKEYS = 100, SMALL = 1 << 16 };
 
 enum { FLAG_SECRET = 1, FLAG_SIZE = 2 };
 
@@ -31,7 +31,7 @@ enum { FLAG_SECRET = 1, FLAG_SIZE = 2 };
 typedef struct request {
     const char *kind;
     umbel_params params;
-    umbel_setting setting[MOST_SETTINGS];
+    umbel_setting setting[MAX_SETTINGS];
     uint64_t bytes;
     double keys; /* for umbel_fpr_at */
     char garbage[32];
@@ -90,7 +90,7 @@ static void get_request(um_reader *r, request *q)
     p->addressing = pick(r, addressing_at, q->garbage);
     p->hash = pick(r, hash_at, q->garbage);
     uint8_t flags = get_u8(r);
-    p->nsettings = get_u8(r) % (MOST_SETTINGS + 1);
+    p->nsettings = get_u8(r) % (MAX_SETTINGS + 1);
     p->secret = flags & FLAG_SECRET ? um_fuzz_secret : NULL;
     p->size = flags & FLAG_SIZE ? p->size - 1 : p->size;
     p->fpr = um_get_f64(r);

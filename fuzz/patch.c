@@ -33,7 +33,7 @@ static const umbel_filter *old_filter(unsigned which)
     return old[which];
 }
 
-static void put_right(uint8_t *bytes, size_t len, const umbel_filter *old)
+static void write_right(uint8_t *bytes, size_t len, const umbel_filter *old)
 {
     if (len < LEAST)
         return;
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         memcpy(bytes, data, len);
     bytes[0] = MAGIC;
     try_patch(old, bytes, len);
-    put_right(bytes, len, old);
+    write_right(bytes, len, old);
     try_patch(old, bytes, len);
     free(bytes);
     return 0;

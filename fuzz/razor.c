@@ -70,8 +70,8 @@ static void check_queries(const um_razor_request *r, const uint8_t *at)
     UM_WANT(r->form != UM_RAZOR_LINE || n == 1);
 }
 
-static size_t take_mail(const uint8_t *at, size_t len, unsigned *matched,
-                        bool *in_mail)
+static size_t parse_mail(const uint8_t *at, size_t len, unsigned *matched,
+                         bool *in_mail)
 {
     bool over;
     size_t taken = um_razor_skip_mail(at, len, matched, &over);
@@ -82,8 +82,8 @@ static size_t take_mail(const uint8_t *at, size_t len, unsigned *matched,
 }
 
 /* Takes the stream in pieces, keeping what was left as um_stream does. */
-static void take_pieces(finding *f, const uint8_t *data, size_t len,
-                        size_t piece)
+static void parse_pieces(finding *f, const uint8_t *data, size_t len,
+                         size_t piece)
 {
     size_t at = 0, end = 0, mail = 0;
     unsigned matched = 0;
@@ -94,7 +94,7 @@ static void take_pieces(finding *f, const uint8_t *data, size_t len,
         while (at < end && f->n < MOST) {
             if (in_mail) {
                 size_t taken =
-                    take_mail(data + at, end - at, &matched, &in_mail);
+                    parse_mail(data + at, end - at, &matched, &in_mail);
                 at += taken;
                 mail += taken;
                 if (!in_mail)
@@ -125,8 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         return 0;
     whole.n = cut.n = 0;
     whole.too_long = cut.too_long = false;
-    take_pieces(&whole, data + 1, len - 1, len);
-    take_pieces(&cut, data + 1, len - 1, data[0] + 1u);
+    parse_pieces(&whole, data + 1, len - 1, len);
+    parse_pieces(&cut, data + 1, len - 1, data[0] + 1u);
     UM_WANT(whole.n == cut.n);
     UM_WANT(memcmp(whole.len, cut.len, whole.n * sizeof whole.len[0]) == 0);
     return 0;

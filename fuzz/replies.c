@@ -27,7 +27,7 @@ static bool next_target(void *ctx, ss_addr *dst)
     return (*left)-- > 0;
 }
 
-static void take_trace(void *ctx, const ss_trace *t, unsigned probes)
+static void parse_trace(void *ctx, const ss_trace *t, unsigned probes)
 {
     (void)ctx;
     UM_WANT(t->nhops <= probes);
@@ -44,7 +44,7 @@ static void hand_to_tracer(const ss_answer *a)
                           .rate = 1e6,
                           .ctx = &targets,
                           .next = next_target,
-                          .finished = take_trace};
+                          .finished = parse_trace};
     ss_tracer *t;
     ss_probe p;
     umbel_error err;
@@ -64,7 +64,7 @@ static void hand_to_tracer(const ss_answer *a)
 }
 
 /* The message at `at` becomes ours, if there is room. */
-static void make_ours(uint8_t *packet, size_t len, size_t at, ss_addr to)
+static void create_ours(uint8_t *packet, size_t len, size_t at, ss_addr to)
 {
     uint8_t echo[SS_PROBE_MAX], type;
 
@@ -85,8 +85,8 @@ static void read_packet(uint8_t *packet, size_t len, bool v6, bool ours)
 
     if (ours && len >= inner) {
         size_t to = v6 ? ECHO + 24 : IP4 + ECHO + 16;
-        make_ours(packet, len, inner,
-                  ss_addr_from_bytes(packet + to, v6 ? 16 : 4));
+        create_ours(packet, len, inner,
+                    ss_addr_from_bytes(packet + to, v6 ? 16 : 4));
     }
     known = v6 ? ss_read_icmp6(&stamp, here, packet, len, &a)
                : ss_read_icmp4(&stamp, packet, len, &a);

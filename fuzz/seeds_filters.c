@@ -24,8 +24,8 @@ static void write_file(const char *name, const void *bytes, size_t len,
 }
 
 /* A new filter with a few keys, as a file; tells its length. */
-static size_t make_kind(const char *kind, const umbel_params *p, size_t nkeys,
-                        uint8_t out[UM_SEED_ROOM])
+static size_t create_kind(const char *kind, const umbel_params *p, size_t nkeys,
+                          uint8_t out[UM_SEED_ROOM])
 {
     umbel_filter *f = NULL;
     umbel_error err;
@@ -45,9 +45,9 @@ static size_t make_kind(const char *kind, const umbel_params *p, size_t nkeys,
     return len;
 }
 
-static size_t make(const char *addressing, const char *hash, uint64_t cells,
-                   uint32_t hashes, uint64_t groups, size_t nkeys,
-                   uint8_t out[UM_SEED_ROOM])
+static size_t create(const char *addressing, const char *hash, uint64_t cells,
+                     uint32_t hashes, uint64_t groups, size_t nkeys,
+                     uint8_t out[UM_SEED_ROOM])
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_setting setting = {"groups", groups};
@@ -59,7 +59,7 @@ static size_t make(const char *addressing, const char *hash, uint64_t cells,
     p.settings = &setting;
     p.nsettings = 1;
     p.secret = hash && strcmp(hash, "sip") == 0 ? um_fuzz_secret : NULL;
-    return make_kind(NULL, &p, nkeys, out);
+    return create_kind(NULL, &p, nkeys, out);
 }
 
 typedef struct good {
@@ -96,8 +96,8 @@ static void write_goods(void)
 
     for (size_t i = 0; i < UM_COUNT(goods); i++) {
         const good *g = &goods[i];
-        size_t len = make(g->addressing, g->hash, g->cells, g->hashes,
-                          g->groups, g->nkeys, bytes);
+        size_t len = create(g->addressing, g->hash, g->cells, g->hashes,
+                            g->groups, g->nkeys, bytes);
         write_file(g->name, bytes, len, true);
     }
 }
@@ -132,7 +132,7 @@ static void write_tallies(void)
         p.hashes = tallies[i].hashes;
         p.settings = &bits;
         p.nsettings = 1;
-        size_t len = make_kind(tallies[i].kind, &p, NKEYS, bytes);
+        size_t len = create_kind(tallies[i].kind, &p, NKEYS, bytes);
         write_file(tallies[i].name, bytes, len, true);
     }
 }
@@ -157,8 +157,8 @@ static uint8_t *reshape(uint8_t *bytes, size_t *len, const um_shape *s)
 
     if (!out || um_head_decode(bytes, *len, &head, NULL) != UMBEL_OK)
         exit(EXIT_FAILURE);
-    size_t n = um_head_put(s, head.payload_checksum,
-                           s->coded ? head.stored : NULL, out);
+    size_t n = um_head_append(s, head.payload_checksum,
+                              s->coded ? head.stored : NULL, out);
     memcpy(out + n, bytes + head.len, *len - head.len);
     *len += n - head.len;
     free(bytes);
@@ -343,7 +343,7 @@ static void write_wrongs(void)
     for (size_t i = 0; i < UM_COUNT(wrongs); i++) {
         const wrong *w = &wrongs[i];
         uint8_t bytes[UM_SEED_ROOM] = {0}, number[8];
-        size_t len = make("classic", NULL, 1000, 7, 1, NKEYS, bytes);
+        size_t len = create("classic", NULL, 1000, 7, 1, NKEYS, bytes);
 
         um_store64(number, w->number);
         memcpy(bytes + w->at, number, w->width);
@@ -412,7 +412,7 @@ static void write_claims(void)
         if (!bytes)
             exit(EXIT_FAILURE);
         /* Fewer keys than decode.c adds: some are new to it. */
-        size_t len = make("classic", NULL, 1000, 7, 1, NKEYS / 2, bytes);
+        size_t len = create("classic", NULL, 1000, 7, 1, NKEYS / 2, bytes);
         um_shape s = shape_of(bytes, len);
         size_t width = c->at == NUMBER(hashes)                       ? 4
                        : c->number < 2 && c->at >= NUMBER(estimated) ? 1

@@ -71,14 +71,14 @@ static void write_asks(void)
         uint8_t bytes[UM_SEED_ROOM];
         um_writer w = {bytes, bytes + sizeof bytes, false};
 
-        um_put_bytes(&w, a->head, sizeof a->head);
-        um_put_f64(&w, a->fpr);
-        um_put_u64(&w, a->capacity);
-        um_put_u64(&w, a->cells);
-        um_put_u64(&w, 0); /* seed */
-        um_put_u64(&w, a->bytes);
-        um_put_f64(&w, a->keys);
-        um_put_u32(&w, a->hashes);
+        um_write_bytes(&w, a->head, sizeof a->head);
+        um_write_f64(&w, a->fpr);
+        um_write_u64(&w, a->capacity);
+        um_write_u64(&w, a->cells);
+        um_write_u64(&w, 0); /* seed */
+        um_write_u64(&w, a->bytes);
+        um_write_f64(&w, a->keys);
+        um_write_u32(&w, a->hashes);
         um_seed_write("params", a->name, bytes, (size_t)(w.at - bytes));
     }
 }

@@ -78,8 +78,8 @@ static void talk(umbel_sync *s, int s_peer, umbel_sync *peer, int peer_s,
             const uint8_t *at = m.data;
             uint8_t head[3] = {at[0], at[1], at[2]};
             quiet = false;
-            um_bytes_put(out, head, sizeof head);
-            um_bytes_put(out, at + 5, m.len - 5 - 8);
+            um_bytes_append(out, head, sizeof head);
+            um_bytes_append(out, at + 5, m.len - 5 - 8);
             umbel_sync_receive(s, s_peer, m.data, m.len, now, NULL);
         }
         while (umbel_sync_next(s, s_peer, now, &m)) {
@@ -167,12 +167,12 @@ static void write_statement(void)
     report(own, peer, 1);
     join(s, peer, &out);
     um_message_begin(&m, UM_MSG_STATEMENT);
-    um_put_id(&m, peer, &peer->copy[0]->id);
+    um_write_id(&m, peer, &peer->copy[0]->id);
     peer->copy[0]->now.root[0] ^= 1;
-    um_put_statement(&m, &peer->copy[0]->now);
+    um_write_statement(&m, &peer->copy[0]->now);
     um_message_end(&m);
-    um_bytes_put(&out, m.at, 3);
-    um_bytes_put(&out, m.at + 5, m.len - 5 - 8);
+    um_bytes_append(&out, m.at, 3);
+    um_bytes_append(&out, m.at + 5, m.len - 5 - 8);
     um_seed_write("sync", "statement", out.at, out.len);
     um_bytes_fini(&out);
     um_bytes_fini(&m);

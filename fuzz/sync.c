@@ -73,7 +73,7 @@ static void live_through(const uint8_t *data, size_t len, uint32_t slice_pages)
         size_t body = data[1] | (size_t)data[2] << 8;
         body = body < len - 3 ? body : len - 3;
         um_message_begin(&m, (um_message_type)data[0]);
-        um_bytes_put(&m, data + 3, body);
+        um_bytes_append(&m, data + 3, body);
         um_message_end(&m);
         uint64_t now = UM_FUZZ_NOW + 20 * (uint64_t)n;
         umbel_sync_receive(s, peer, m.at, m.len, now, NULL);

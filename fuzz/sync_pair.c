@@ -82,7 +82,7 @@ static void open_end(end *e, uint8_t number)
 }
 
 /* A new epoch has an empty filter. */
-static void keep_time(end *e, uint64_t now)
+static void retain_time(end *e, uint64_t now)
 {
     umbel_sync_tick(e->machine, now);
     if (umbel_sync_epoch(e->machine, 0) == e->epoch)
@@ -114,7 +114,7 @@ static void send(end *e, uint8_t slot, uint64_t now)
     if (!umbel_sync_next(e->machine, e->peer, now, &m))
         return;
     e->late[slot % LATE].len = 0;
-    um_bytes_put(&e->late[slot % LATE], m.data, m.len);
+    um_bytes_append(&e->late[slot % LATE], m.data, m.len);
 }
 
 static void deliver(end *from, end *to, uint8_t slot, uint64_t now)
@@ -185,8 +185,8 @@ static void happen(end pair[2], uint8_t what, uint64_t *now)
         else
             deliver(e, other, x, *now);
     }
-    keep_time(&pair[0], *now);
-    keep_time(&pair[1], *now);
+    retain_time(&pair[0], *now);
+    retain_time(&pair[1], *now);
 }
 
 /* What the other has of an origin is at most what the origin has. */
@@ -260,7 +260,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
     for (uint8_t i = 0; i < 2; i++) {
         open_end(&pair[i], i + 1);
-        keep_time(&pair[i], now);
+        retain_time(&pair[i], now);
     }
     for (size_t i = 0; i < len && i < 512; i++)
         happen(pair, data[i], &now);

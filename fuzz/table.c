@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static umbel_status take_line(void *ctx, const char *line, size_t len,
-                              umbel_error *err)
+static umbel_status parse_line(void *ctx, const char *line, size_t len,
+                               umbel_error *err)
 {
     return ss_table_line(ctx, line, len, err);
 }
@@ -31,7 +31,7 @@ static umbel_status no_end(void *ctx, umbel_error *err)
 
 static umbel_status read_table(ss_table *t, const void *text, size_t len)
 {
-    ss_sink sink = {t, no_trace, take_line, no_end};
+    ss_sink sink = {t, no_trace, parse_line, no_end};
     ss_input_counts counts = {0};
     ss_feed *f = ss_feed_open(&sink, &counts);
     umbel_error err;

@@ -23,7 +23,8 @@ typedef struct um_fuzz_read {
     size_t len;
 } um_fuzz_read;
 
-static umbel_status um_fuzz_keep(void *ctx, const ss_trace *t, umbel_error *err)
+static umbel_status um_fuzz_retain(void *ctx, const ss_trace *t,
+                                   umbel_error *err)
 {
     (void)err;
     UM_WANT(t->nhops <= SS_MAX_REPLIES);
@@ -38,7 +39,7 @@ static um_fuzz_read um_fuzz_feed(const void *file, size_t len, size_t piece)
 {
     um_fuzz_read r = {0};
     FILE *out = open_memstream(&r.text, &r.len);
-    ss_sink sink = {.ctx = out, .trace = um_fuzz_keep};
+    ss_sink sink = {.ctx = out, .trace = um_fuzz_retain};
     ss_feed *f = ss_feed_open(&sink, &r.counts);
     const uint8_t *at = file;
     umbel_error err;

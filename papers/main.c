@@ -263,7 +263,7 @@ static void print_text(const um_study *s)
     const um_record *r = &s->record;
 
     printf("%s: %s\n%s\n", s->paper->name, s->paper->source, s->paper->claim);
-    um_put_command(stdout, s);
+    um_write_command(stdout, s);
     printf("\n\n  %-46s %9s %10s  %-22s\n", "value", "paper", "ours",
            "must be");
     for (size_t i = 0; i < r->nchecks; i++)
@@ -273,7 +273,7 @@ static void print_text(const um_study *s)
     for (size_t i = 0; i < r->nnotes; i++)
         print_wrapped(r->note[i].text);
     putchar('\n');
-    um_put_verdicts(stdout, r);
+    um_write_verdicts(stdout, r);
     putchar('\n');
 }
 

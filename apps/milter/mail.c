@@ -68,7 +68,7 @@ static void reset_mail(session *s)
 }
 
 /* Keeps what the server reads of a mail. */
-static void keep(session *s, const void *bytes, size_t len)
+static void retain(session *s, const void *bytes, size_t len)
 {
     size_t left = UM_MILTER_KEPT - s->len;
 
@@ -184,10 +184,10 @@ static sfsistat on_header(SMFICTX *ctx, char *name, char *value)
         s->forged++;
         return SMFIS_CONTINUE;
     }
-    keep(s, name, strlen(name));
-    keep(s, ": ", 2);
-    keep(s, value, strlen(value));
-    keep(s, "\r\n", 2);
+    retain(s, name, strlen(name));
+    retain(s, ": ", 2);
+    retain(s, value, strlen(value));
+    retain(s, "\r\n", 2);
     return SMFIS_CONTINUE;
 }
 
@@ -196,7 +196,7 @@ static sfsistat on_header_end(SMFICTX *ctx)
     session *s = smfi_getpriv(ctx);
 
     if (s)
-        keep(s, "\r\n", 2);
+        retain(s, "\r\n", 2);
     return SMFIS_CONTINUE;
 }
 
@@ -205,7 +205,7 @@ static sfsistat on_body(SMFICTX *ctx, unsigned char *bytes, size_t len)
     session *s = smfi_getpriv(ctx);
 
     if (s)
-        keep(s, bytes, len);
+        retain(s, bytes, len);
     return SMFIS_CONTINUE;
 }
 

@@ -47,8 +47,8 @@ static void read_checksum(const char *lines, const char *sum, char out[64])
     out[out[0] ? strspn(out, "0123456789abcdef") : 0] = '\0';
 }
 
-static void put_why(um_milter_verdict *out, const char *text, const char *sum,
-                    const char *lines, const char *contact)
+static void write_why(um_milter_verdict *out, const char *text, const char *sum,
+                      const char *lines, const char *contact)
 {
     char checksum[64];
 
@@ -85,7 +85,7 @@ umbel_status um_milter_judge(const um_dccifd_answer *answer, uint64_t reject_at,
         len += snprintf(out->header + len, sizeof out->header - (size_t)len,
                         " %s=%s", sums[i], text);
         if (reject_at && count >= reject_at && !welcome && !out->reject)
-            put_why(out, text, sums[i], answer->text, contact);
+            write_why(out, text, sums[i], answer->text, contact);
     }
     return UMBEL_OK;
 }

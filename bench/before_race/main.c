@@ -28,7 +28,7 @@ enum {
     BOTH,
     TURN_KEYS = 1000000, /* of a side, before the other's turn */
     ATTEMPTS = 4,        /* where the new version seems slower */
-    MOST_CHUNKS = 128
+    MAX_CHUNKS = 128
 };
 #define SLOWER 1.05
 
@@ -89,8 +89,8 @@ static const row rows[] = {
 typedef struct side {
     const subject *lib;
     void *filter, *shared;
-    double best[MOST_CHUNKS]; /* seconds of each chunk */
-    double one[MOST_CHUNKS];  /* the same of one thread, for two */
+    double best[MAX_CHUNKS]; /* seconds of each chunk */
+    double one[MAX_CHUNKS];  /* the same of one thread, for two */
 } side;
 
 /* A case at a size. */
@@ -140,7 +140,7 @@ static subject_shape shape_of(const race *r)
 }
 
 /* Makes the filters of a side; false: it could not. */
-static bool make_filters(const race *r, side *s)
+static bool create_filters(const race *r, side *s)
 {
     const subject_shape shape = shape_of(r);
 
@@ -217,7 +217,7 @@ static void serve(void *ctx, size_t from, size_t n)
         p->race->bench.hit + from % UM_BENCH_CHUNK);
 }
 
-static void keep_best(double *best, double t)
+static void retain_best(double *best, double t)
 {
     *best = t < *best ? t : *best;
 }
@@ -238,7 +238,7 @@ static void pass(const race *r, side *s, um_pair *pair, double *best)
             um_pair_run(pair, serve, &p, from, some);
         else
             serve(&p, from, some);
-        keep_best(&best[from / UM_BENCH_CHUNK], um_seconds() - start);
+        retain_best(&best[from / UM_BENCH_CHUNK], um_seconds() - start);
     }
 }
 
@@ -249,7 +249,7 @@ static void build_once(const race *r, side *s)
     void *f = s->lib->build(&shape, r->members, r->n);
 
     if (f)
-        keep_best(&s->best[0], um_seconds() - start);
+        retain_best(&s->best[0], um_seconds() - start);
     s->lib->close(f);
 }
 
@@ -288,14 +288,14 @@ static bool attempt(race *r)
     bool fine = pair || !r->row->two;
 
     for (size_t i = 0; fine && i < BOTH; i++)
-        fine = !able(r, &r->sides[i]) || make_filters(r, &r->sides[i]);
+        fine = !able(r, &r->sides[i]) || create_filters(r, &r->sides[i]);
     for (uint64_t i = 0; fine && i < r->rounds; i++) {
         for (size_t j = 0; j < BOTH; j++)
             if (able(r, &r->sides[j]))
                 turn(r, &r->sides[j], pair);
         if (i % 3 == 0)
-            keep_best(&r->limit, writes(r) ? um_bench_raw_write(&r->bench)
-                                           : um_bench_raw_read(&r->bench));
+            retain_best(&r->limit, writes(r) ? um_bench_raw_write(&r->bench)
+                                             : um_bench_raw_read(&r->bench));
     }
     for (size_t i = 0; i < BOTH; i++)
         close_filters(&r->sides[i]);
@@ -355,7 +355,7 @@ static bool open_race(race *r)
 
     r->limit = INFINITY;
     for (size_t i = 0; i < BOTH; i++)
-        for (size_t j = 0; j < MOST_CHUNKS; j++)
+        for (size_t j = 0; j < MAX_CHUNKS; j++)
             r->sides[i].best[j] = r->sides[i].one[j] = INFINITY;
     r->members = malloc(r->n * sizeof *r->members);
     for (size_t i = 0; r->members && i < r->n; i++)
@@ -401,7 +401,7 @@ static bool named(char *const *names, const char *name)
 
 static bool fits(const row *w, uint64_t n)
 {
-    return w->keys != MEMBERS || n <= (uint64_t)MOST_CHUNKS * UM_BENCH_CHUNK;
+    return w->keys != MEMBERS || n <= (uint64_t)MAX_CHUNKS * UM_BENCH_CHUNK;
 }
 
 static int run_all(const subject *const libs[BOTH], const uint64_t *sizes,

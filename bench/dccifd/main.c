@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_TIMES = 1000, MOST_SIZE = 1 << 20, ROOM = MOST_SIZE + 1024 };
+enum { MAX_TIMES = 1000, MAX_SIZE = 1 << 20, ROOM = MAX_SIZE + 1024 };
 
 typedef struct load {
     um_address server;
@@ -36,7 +36,7 @@ static const char *const names[] = {"Body=many", "Fuz1=many", "Fuz2=many"};
 /* --- letters ---------------------------------------------------------------
  */
 
-static size_t put_word(char *out, uint64_t x)
+static size_t write_word(char *out, uint64_t x)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
     size_t n = 3 + x % 6;
@@ -55,7 +55,7 @@ static size_t write_letter(char *out, uint64_t number, uint64_t size)
              "Content-Type: text/plain; charset=utf-8\n\n");
 
     for (unsigned i = 1; len < size; i++) {
-        len += put_word(out + len, um_random(&rng));
+        len += write_word(out + len, um_random(&rng));
         if (i % 10 == 0)
             out[len - 1] = '\n';
     }
@@ -63,17 +63,17 @@ static size_t write_letter(char *out, uint64_t number, uint64_t size)
 }
 
 /* Letters with Pareto counts until there are enough mails, then shuffled. */
-static bool make_stream(load *l)
+static bool create_stream(load *l)
 {
     um_rng rng = {l->seed};
     uint64_t n = 0;
 
-    l->order = calloc(l->count + MOST_TIMES, sizeof *l->order);
+    l->order = calloc(l->count + MAX_TIMES, sizeof *l->order);
     if (!l->order)
         return false;
     while (n < l->count) {
         double u = ((double)(um_random(&rng) >> 11) + 1) * 0x1p-53;
-        uint64_t times = 1 / u < MOST_TIMES ? (uint64_t)(1 / u) : MOST_TIMES;
+        uint64_t times = 1 / u < MAX_TIMES ? (uint64_t)(1 / u) : MAX_TIMES;
         for (uint64_t i = 0; i < times; i++)
             l->order[n++] = (uint32_t)l->distinct;
         l->distinct++;
@@ -201,12 +201,12 @@ int main(int argc, char **argv)
     umbel_error err;
 
     for (int i = 2; i < argc; i++)
-        if (!set(&l, argv[i]) || l.size > MOST_SIZE) {
+        if (!set(&l, argv[i]) || l.size > MAX_SIZE) {
             fprintf(stderr, "bench_dccifd: %s?\n", argv[i]);
             return 2;
         }
     if (argc < 2 || um_address_parse(argv[1], &l.server, &err) != UMBEL_OK ||
-        (l.pareto && !make_stream(&l)))
+        (l.pareto && !create_stream(&l)))
         return 2;
     double began = now();
     run_all(&l);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MOST_WORDS = 512,
+    MAX_WORDS = 512,
     VOCABULARY = 20000,
     GREETINGS = 20,
     GREETING = 8, /* words */
@@ -44,7 +44,7 @@ bool um_mail_set_find(const char *name, um_mail_set *out)
 }
 
 typedef struct text {
-    uint32_t word[MOST_WORDS];
+    uint32_t word[MAX_WORDS];
     size_t n;
 } text;
 
@@ -61,12 +61,12 @@ static void add_words(text *t, uint64_t seed, size_t n)
 {
     um_rng r = {um_mix(seed + 1)};
 
-    for (size_t i = 0; i < n && t->n < MOST_WORDS; i++)
+    for (size_t i = 0; i < n && t->n < MAX_WORDS; i++)
         t->word[t->n++] = draw_word(&r);
 }
 
-static void make_text(const um_mail_texts *how, um_mail_set set, uint64_t i,
-                      text *t)
+static void create_text(const um_mail_texts *how, um_mail_set set, uint64_t i,
+                        text *t)
 {
     um_rng r = {um_mix(1000 + i)};
     bool is_near = false;
@@ -102,12 +102,12 @@ static void hash_text(const text *t, um_fuzzy_letter *out)
         um_store64(out->digest + 8 * k, h[k]);
 }
 
-void um_make_letter(const um_mail_texts *how, um_mail_set set, uint64_t i,
-                    um_fuzzy_letter *out)
+void um_create_letter(const um_mail_texts *how, um_mail_set set, uint64_t i,
+                      um_fuzzy_letter *out)
 {
     text t;
 
-    make_text(how, set, i, &t);
+    create_text(how, set, i, &t);
     hash_text(&t, out);
     for (size_t k = 0; k < UM_MAIL_SHINGLES; k++) {
         out->shingle[k] = UINT64_MAX;

@@ -42,7 +42,7 @@ typedef struct um_fuzzy_letter {
 } um_fuzzy_letter;
 
 /* Mail i of a set, the same each time. */
-void um_make_letter(const um_mail_texts *t, um_mail_set set, uint64_t i,
-                    um_fuzzy_letter *out);
+void um_create_letter(const um_mail_texts *t, um_mail_set set, uint64_t i,
+                      um_fuzzy_letter *out);
 
 #endif

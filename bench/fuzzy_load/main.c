@@ -66,21 +66,22 @@ static um_mail_set set_of(const char *name, uint64_t i)
     return um_mail_set_find(name, &set) ? set : (um_mail_set)(i % 4);
 }
 
-static void make_requests(load *l, const um_mail_texts *texts, const char *set)
+static void create_requests(load *l, const um_mail_texts *texts,
+                            const char *set)
 {
     for (uint64_t i = 0; i < l->n; i++) {
         uint8_t *at = l->request + i * REQUEST;
         um_writer w = {at, at + REQUEST, false};
         um_fuzzy_letter letter;
 
-        um_make_letter(texts, set_of(set, i), l->first + i, &letter);
-        um_put_u32(&w, 4 | l->command << 8 | UM_MAIL_SHINGLES << 16 |
-                           (l->writes ? (uint32_t)FLAG << 24 : 0));
-        um_put_u32(&w, l->writes ? VALUE : 0);
-        um_put_u32(&w, (uint32_t)i);
-        um_put_bytes(&w, letter.digest, sizeof letter.digest);
+        um_create_letter(texts, set_of(set, i), l->first + i, &letter);
+        um_write_u32(&w, 4 | l->command << 8 | UM_MAIL_SHINGLES << 16 |
+                             (l->writes ? (uint32_t)FLAG << 24 : 0));
+        um_write_u32(&w, l->writes ? VALUE : 0);
+        um_write_u32(&w, (uint32_t)i);
+        um_write_bytes(&w, letter.digest, sizeof letter.digest);
         for (int k = 0; k < UM_MAIL_SHINGLES; k++)
-            um_put_u64(&w, letter.shingle[k]);
+            um_write_u64(&w, letter.shingle[k]);
     }
 }
 
@@ -103,7 +104,7 @@ static void send_some(const load *l, uint64_t first, unsigned n)
     }
 }
 
-static bool take_one(const load *l, const uint8_t *bytes)
+static bool parse_one(const load *l, const uint8_t *bytes)
 {
     um_reader r = {bytes, bytes + REPLY, false};
     answer a = {.value = (int32_t)um_get_u32(&r), .there = true};
@@ -118,7 +119,7 @@ static bool take_one(const load *l, const uint8_t *bytes)
 }
 
 /* Takes what has come; returns how many answers were new. */
-static uint64_t take(const load *l)
+static uint64_t consume(const load *l)
 {
     uint8_t bytes[BATCH][REPLY + 4];
     struct mmsghdr head[BATCH] = {0};
@@ -132,7 +133,7 @@ static uint64_t take(const load *l)
     }
     int n = recvmmsg(l->socket, head, BATCH, MSG_DONTWAIT, NULL);
     for (int i = 0; i < n; i++)
-        fresh += head[i].msg_len == REPLY && take_one(l, bytes[i]);
+        fresh += head[i].msg_len == REPLY && parse_one(l, bytes[i]);
     return fresh;
 }
 
@@ -162,7 +163,7 @@ static void run(load *l)
                 die("a write that is not answered");
             send_again(l, sent);
         }
-        answered += take(l);
+        answered += consume(l);
     }
 }
 
@@ -192,7 +193,7 @@ static int ask_server(const um_mail_texts *texts, char **argv)
     l.answer = calloc(l.n, sizeof *l.answer);
     if (!l.request || !l.answer)
         die("memory");
-    make_requests(&l, texts, argv[4]);
+    create_requests(&l, texts, argv[4]);
     printf("ready\n"); /* what follows is the server's work */
     fflush(stdout);
     if (getchar() == EOF)

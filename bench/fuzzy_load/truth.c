@@ -38,7 +38,7 @@ static void fill(truth *t, const um_mail_texts *texts)
     for (uint64_t i = 0; i < t->n; i++) {
         um_fuzzy_letter letter;
 
-        um_make_letter(texts, UM_MAIL_STORED, t->first + i, &letter);
+        um_create_letter(texts, UM_MAIL_STORED, t->first + i, &letter);
         for (unsigned k = 0; k < UM_MAIL_SHINGLES; k++)
             *at++ = (place){letter.shingle[k], (uint32_t)i, (uint8_t)k};
     }
@@ -76,7 +76,7 @@ static void count(const truth *t, const place *one)
         t->own[last->mail]++;
 }
 
-static unsigned most_of(const uint8_t *count_of, uint64_t n)
+static unsigned max_of(const uint8_t *count_of, uint64_t n)
 {
     unsigned most = 0;
 
@@ -91,7 +91,7 @@ static void print_mail(const truth *t, const um_fuzzy_letter *letter)
     memset(t->own, 0, t->n);
     for (unsigned k = 0; k < UM_MAIL_SHINGLES; k++)
         count(t, &(place){letter->shingle[k], 0, (uint8_t)k});
-    printf("%u %u\n", most_of(t->agree, t->n), most_of(t->own, t->n));
+    printf("%u %u\n", max_of(t->agree, t->n), max_of(t->own, t->n));
 }
 
 bool um_print_truth(const um_mail_texts *texts, um_mail_set set, uint64_t first,
@@ -109,7 +109,7 @@ bool um_print_truth(const um_mail_texts *texts, um_mail_set set, uint64_t first,
     for (uint64_t i = 0; ready && i < n; i++) {
         um_fuzzy_letter letter;
 
-        um_make_letter(texts, set, first + i, &letter);
+        um_create_letter(texts, set, first + i, &letter);
         print_mail(&t, &letter);
     }
     free(t.place);

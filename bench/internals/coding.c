@@ -41,7 +41,7 @@ static void add(umbel_filter *f, uint64_t from, uint64_t to)
     }
 }
 
-static umbel_filter *make(const char *kind, uint64_t cells, uint32_t hashes)
+static umbel_filter *create(const char *kind, uint64_t cells, uint32_t hashes)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
@@ -77,7 +77,7 @@ typedef struct result {
 static result measure(const um_packed *c, int rounds)
 {
     size_t raw = (size_t)um_packed_bytes(c);
-    uint8_t *out = malloc((size_t)um_code_most(c) + UM_CODE_ROOM);
+    uint8_t *out = malloc((size_t)um_code_max(c) + UM_CODE_ROOM);
     um_packed back = {.at = calloc(1, raw + 64), .n = c->n, .bits = c->bits};
     result best = {0, INFINITY, INFINITY};
 
@@ -114,7 +114,7 @@ static void bench_density(double p, int rounds, const char *dir)
 {
     uint32_t hashes = p < 0.05 ? 1 : 4;
     umbel_filter *f =
-        make("bloom", (uint64_t)(hashes * KEYS / -log1p(-p)), hashes);
+        create("bloom", (uint64_t)(hashes * KEYS / -log1p(-p)), hashes);
     char name[32];
 
     add(f, 0, KEYS);
@@ -128,7 +128,7 @@ static void bench_density(double p, int rounds, const char *dir)
 
 static void bench_counts(int rounds)
 {
-    umbel_filter *f = make("counting", (uint64_t)10 * KEYS, 7);
+    umbel_filter *f = create("counting", (uint64_t)10 * KEYS, 7);
 
     add(f, 0, KEYS);
     um_packed c = {.at = f->payload, .n = umbel_cells(f), .bits = 4};
@@ -139,8 +139,8 @@ static void bench_counts(int rounds)
 /* 1 % added and 1 % replaced. */
 static void bench_diff(void)
 {
-    umbel_filter *old = make("bloom", 14377588, 10);
-    umbel_filter *now = make("bloom", 14377588, 10);
+    umbel_filter *old = create("bloom", 14377588, 10);
+    umbel_filter *now = create("bloom", 14377588, 10);
     uint64_t part = KEYS / 100, changed = 3 * part;
     size_t room = umbel_diff_room(now);
     uint8_t *bytes = malloc(room);

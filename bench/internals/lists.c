@@ -143,7 +143,7 @@ static void size_by_threshold(umbel_params *p, double error, uint64_t keys)
     free(counts);
 }
 
-static umbel_filter *make_thing(const thing *t, double error, uint64_t keys)
+static umbel_filter *create_thing(const thing *t, double error, uint64_t keys)
 {
     umbel_setting set[] = {{"cell_bits", t->bits}, {"update", 1}};
     umbel_params p = {.size = sizeof p,
@@ -241,7 +241,7 @@ static void compare_kinds(double error, uint64_t keys)
            "count ns: members  others\n",
            1 / error, keys);
     for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
-        umbel_filter *f = make_thing(&things[i], error, keys);
+        umbel_filter *f = create_thing(&things[i], error, keys);
         double add = time_adds(f, keys);
         double in = time_counts(f, 0, keys);
         double out = time_counts(f, (uint64_t)1 << 40, keys);
@@ -294,7 +294,8 @@ static void fill_lists(lists *l, uint64_t from, uint64_t keys)
         for (unsigned c = 0; c < 2; c++) {
             um_list_count(l->list[c], d, n, before);
             want(um_list_add(l->list[c], d, amount, n, &err), &err);
-            um_recent_put(l->recent, c, d, before, n, NOW + at * 3000 / keys);
+            um_recent_append(l->recent, c, d, before, n,
+                             NOW + at * 3000 / keys);
         }
     }
 }

@@ -41,7 +41,7 @@ static const shape shapes[] = {
      "--x--\n"},
 };
 
-static size_t make_mail(const shape *s, unsigned i, char *out)
+static size_t create_mail(const shape *s, unsigned i, char *out)
 {
     size_t n = (size_t)snprintf(out, ROOM, "%s", s->head);
 
@@ -66,7 +66,7 @@ static double read_here(um_mail_reader *r, const shape *s)
     double used = 0;
 
     for (unsigned i = 0; i < MAILS; i++) {
-        size_t len = make_mail(s, i, mail);
+        size_t len = create_mail(s, i, mail);
         double from = cpu_seconds(RUSAGE_SELF);
         um_mail_facts facts;
         um_mail m;
@@ -111,7 +111,7 @@ static void ask(run *r)
     mail = malloc(ROOM);
     if (!mail)
         exit(1);
-    size_t len = make_mail(r->shape, r->asked++, (char *)mail);
+    size_t len = create_mail(r->shape, r->asked++, (char *)mail);
     um_mail_pool_ask(r->pool, mail, len, answered, r);
 }
 

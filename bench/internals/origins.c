@@ -46,7 +46,7 @@ enum {
     CHUNKS = 40
 };
 
-#define MOST_COST 1.3 /* of a verdict, beside a baseline */
+#define MAX_COST 1.3 /* of a verdict, beside a baseline */
 
 static void want(umbel_status status, const umbel_error *err)
 {
@@ -144,7 +144,7 @@ static int draw_place(um_rng *rng)
 }
 
 /* Draws the reports, the same ones each time. */
-static most_keys make_reports(reports *r, bool add)
+static most_keys create_reports(reports *r, bool add)
 {
     um_rng rng = {SEED};
     uint64_t five[ORIGINS * EPOCHS] = {0}, one[EPOCHS] = {0};
@@ -231,10 +231,10 @@ static void open_reports(reports *r, const char *kind, double fpr,
 {
     r->keys = keys;
     r->times = need(malloc(keys * sizeof *r->times));
-    most_keys most = make_reports(r, false);
+    most_keys most = create_reports(r, false);
     open_network(&r->five, ORIGINS, most.five * 100 / percent + 1, kind, fpr);
     open_network(&r->one, 1, most.one * 100 / percent + 1, kind, fpr);
-    make_reports(r, true);
+    create_reports(r, true);
     open_list(r);
 }
 
@@ -276,7 +276,7 @@ static umbel_sync *open_machine(const network *n, const uint8_t *key,
 }
 
 /* Gives a machine all that an origin says. */
-static void give_origin(const network *n, int origin, umbel_sync *to)
+static void pass_origin(const network *n, int origin, umbel_sync *to)
 {
     uint8_t seed[crypto_sign_SEEDBYTES] = {(uint8_t)(origin + 1)},
             public[UMBEL_ORIGIN_LEN], secret[UMBEL_ORIGIN_SECRET_LEN];
@@ -304,7 +304,7 @@ static umbel_sync *machine_of(const network *n, int first, int end,
     umbel_sync *s = open_machine(n, NULL, indexed);
 
     for (int o = first; o < end; o++)
-        give_origin(n, o, s);
+        pass_origin(n, o, s);
     for (int i = 0; i < 4000; i++) /* until the index is complete */
         umbel_sync_tick(s, (uint64_t)(EPOCHS - 1) * EPOCH_SECONDS);
     return s;
@@ -409,7 +409,7 @@ static bool print_side(const side *all, const side *s)
     double beside_all = s->best / all[ALL_AT_ONE].best,
            beside_one = s->best / all[ONE_OF_FIVE].best;
     bool missed =
-        s->verdicts && (beside_all > MOST_COST || beside_one > MOST_COST);
+        s->verdicts && (beside_all > MAX_COST || beside_one > MAX_COST);
 
     printf("    %-15s %5.0f ns  %.2f  %.2f%s\n", s->name, s->best / CHUNK * 1e9,
            beside_all, beside_one, missed ? "  MISSED" : "");

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 64, WORDS = 4, MOST_FREE = 64 * WORDS - 1, RUNS = 20 };
+enum { WIDTH = 64, WORDS = 4, MAX_FREE = 64 * WORDS - 1, RUNS = 20 };
 
 /* --- two filters --------------------------------------------------------- */
 
@@ -112,7 +112,7 @@ static double spread(um_rng *rng, double share)
         sum x = {{0}};
         bool is_free = (double)(um_random(rng) >> 11) * 0x1p-53 < share;
         uint64_t row = um_random(rng);
-        if (is_free && ++nfree > MOST_FREE)
+        if (is_free && ++nfree > MAX_FREE)
             return slots;
         if (is_free)
             x.word[nfree / 64] |= (uint64_t)1 << nfree % 64;

@@ -75,7 +75,8 @@ static void demand(umbel_status status, const umbel_error *err)
     exit(1);
 }
 
-static umbel_filter *make_filter(const char *kind, uint64_t mb, uint64_t *keys)
+static umbel_filter *create_filter(const char *kind, uint64_t mb,
+                                   uint64_t *keys)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f;
@@ -166,7 +167,7 @@ static void one_large(const char *kind, uint64_t mb, uint32_t page_bytes,
 {
     static const uint64_t reports[] = {1, 1000, 100000};
     uint64_t keys;
-    umbel_filter *f = make_filter(kind, mb, &keys);
+    umbel_filter *f = create_filter(kind, mb, &keys);
     umbel_sync_list list = {
         .name = "large", .shape = f, .page_bytes = page_bytes};
     umbel_sync *a = open_machine(&list, 1, 1, message_bytes),

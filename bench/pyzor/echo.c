@@ -15,7 +15,7 @@ static struct iovec part[BATCH];
 static um_address peer[BATCH];
 static char bytes[BATCH][ROOM + 64];
 
-static void make_ready(int n)
+static void create_ready(int n)
 {
     for (int i = 0; i < n; i++) {
         part[i] = (struct iovec){bytes[i], ROOM};
@@ -28,7 +28,7 @@ static void make_ready(int n)
 
 static void echo_for_ever(int fd)
 {
-    make_ready(BATCH);
+    create_ready(BATCH);
     for (;;) {
         int n = recvmmsg(fd, head, BATCH, MSG_WAITFORONE, NULL);
 
@@ -36,7 +36,7 @@ static void echo_for_ever(int fd)
             part[i].iov_len = head[i].msg_len;
         if (n > 0)
             sendmmsg(fd, head, (unsigned)n, 0);
-        make_ready(n > 0 ? n : 0);
+        create_ready(n > 0 ? n : 0);
     }
 }
 

@@ -155,7 +155,7 @@ static void judge_answer(run *r, const char *text)
         out->zero++;
 }
 
-static void take_answer(run *r, const char *text)
+static void parse_answer(run *r, const char *text)
 {
     um_load_result *out = r->result;
     uint64_t thread = 0;
@@ -183,12 +183,12 @@ static bool receive(run *r)
     r->now = now_ns();
     for (int i = 0; i < n; i++) {
         r->in[i][r->in_head[i].msg_len] = '\0';
-        take_answer(r, r->in[i]);
+        parse_answer(r, r->in[i]);
     }
     return n == BATCH;
 }
 
-static void give_up_lost(run *r)
+static void abandon_lost(run *r)
 {
     for (unsigned i = 0; i < r->load->outstanding; i++)
         if (r->slots[i].sent && r->now - r->slots[i].sent > LOST_NS) {
@@ -241,7 +241,7 @@ static void drive(run *r)
             ;
         if (r->now - looked > SECOND_NS / 10) {
             looked = r->now;
-            give_up_lost(r);
+            abandon_lost(r);
         }
     }
     r->result->seconds = (double)(r->now - r->began) * 1e-9;

@@ -10,12 +10,12 @@
 
 enum { DIGEST_LEN = 40 };
 
-static size_t put_text(char *out, const char *text)
+static size_t write_text(char *out, const char *text)
 {
     return (size_t)(stpcpy(out, text) - out);
 }
 
-static size_t put_digest(char *out, uint64_t number)
+static size_t write_digest(char *out, uint64_t number)
 {
     static const char hex[] = "0123456789abcdef";
     uint64_t word = 0;
@@ -40,17 +40,17 @@ size_t um_load_request(const um_load *l, const uint64_t *digest,
 {
     char *p = out;
 
-    p += put_text(p, "Op: ");
-    p += put_text(p, l->op);
+    p += write_text(p, "Op: ");
+    p += write_text(p, l->op);
     for (unsigned i = 0; i < l->many; i++) {
-        p += put_text(p, "\nOp-Digest: ");
-        p += put_digest(p, digest[i]);
+        p += write_text(p, "\nOp-Digest: ");
+        p += write_digest(p, digest[i]);
     }
     if (is_report(l->op))
-        p += put_text(p, "\nOp-Spec: 20,3,60,3");
-    p += put_text(p, "\nThread: ");
+        p += write_text(p, "\nOp-Spec: 20,3,60,3");
+    p += write_text(p, "\nThread: ");
     p += sprintf(p, "%u", thread);
-    p += put_text(p, "\nPV: 2.1\nUser: anonymous\nTime: 1794768498\n"
-                     "Sig: 9739f1b8bcc90a4dda50b8b41a32461479136bc1\n\n");
+    p += write_text(p, "\nPV: 2.1\nUser: anonymous\nTime: 1794768498\n"
+                       "Sig: 9739f1b8bcc90a4dda50b8b41a32461479136bc1\n\n");
     return (size_t)(p - out);
 }

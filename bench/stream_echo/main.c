@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST_EVENTS = 64, REQUEST = 1 << 16, REPLY = 5 };
+enum { MAX_EVENTS = 64, REQUEST = 1 << 16, REPLY = 5 };
 
 static int open_listener(unsigned *port)
 {
@@ -21,7 +21,7 @@ static int open_listener(unsigned *port)
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
     if (fd < 0 || bind(fd, (struct sockaddr *)&at, len) != 0 ||
-        listen(fd, MOST_EVENTS) != 0 ||
+        listen(fd, MAX_EVENTS) != 0 ||
         getsockname(fd, (struct sockaddr *)&at, &len) != 0)
         return -1;
     *port = ntohs(at.sin_port);
@@ -58,10 +58,10 @@ static void answer(int fd)
 /* Serves until standard input ends. */
 static int serve(int poll, int listener)
 {
-    struct epoll_event e[MOST_EVENTS];
+    struct epoll_event e[MAX_EVENTS];
 
     for (;;) {
-        int n = epoll_wait(poll, e, MOST_EVENTS, -1);
+        int n = epoll_wait(poll, e, MAX_EVENTS, -1);
         for (int i = 0; i < n; i++) {
             if (e[i].data.fd == STDIN_FILENO)
                 return 0;

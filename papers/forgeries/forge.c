@@ -101,8 +101,8 @@ static uint64_t draw_seed(const target *t, um_rng *rng)
     return um_addressing_find(t->addressing)->hash ? 0 : any;
 }
 
-static umbel_status make_empty(const target *t, um_rng *rng, umbel_filter **out,
-                               umbel_error *err)
+static umbel_status create_empty(const target *t, um_rng *rng,
+                                 umbel_filter **out, umbel_error *err)
 {
     umbel_setting settings[2] = {{"groups", t->groups}, {NULL, 0}};
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -440,7 +440,7 @@ umbel_status forge(const target *t, um_rng *rng, umbel_filter **out,
 
     if (strcmp(t->kind, "ribbon") == 0)
         return forge_ribbon(rng, out, err);
-    UM_TRY(make_empty(t, rng, &f, err));
+    UM_TRY(create_empty(t, rng, &f, err));
     umbel_status status = forge_cells(t, rng, f, err);
     if (status == UMBEL_OK)
         *out = f;

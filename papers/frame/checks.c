@@ -23,7 +23,7 @@ um_shown um_show_bar(const um_check *c)
     return s;
 }
 
-void um_put_verdicts(FILE *out, const um_record *r)
+void um_write_verdicts(FILE *out, const um_record *r)
 {
     um_verdicts v = um_record_verdicts(r);
 
@@ -40,14 +40,14 @@ void um_csv_checks(FILE *out, const um_record *r)
     for (size_t i = 0; i < r->nchecks; i++) {
         const um_check *c = &r->check[i];
         const double number[] = {c->paper, c->ours, c->error, c->low, c->high};
-        um_put_csv(out, c->item);
+        um_write_csv(out, c->item);
         for (size_t j = 0; j < sizeof number / sizeof *number; j++) {
             putc(',', out);
-            um_put_csv_number(out, number[j]);
+            um_write_csv_number(out, number[j]);
         }
         fprintf(out, ",%s,%s,", c->pass ? "yes" : "no",
                 c->fitted ? "yes" : "no");
-        um_put_csv(out, c->note);
+        um_write_csv(out, c->note);
         putc('\n', out);
     }
 }
@@ -77,7 +77,7 @@ enum {
 };
 #define LETTER 7.4
 
-static void put_check(FILE *out, const um_check *c, double y)
+static void write_check(FILE *out, const um_check *c, double y)
 {
     double at = fmax(-1.25, fmin(1.25, place_in_bar(c)));
     char words[200];
@@ -98,7 +98,7 @@ static void put_check(FILE *out, const um_check *c, double y)
 }
 
 /* The scale that all rows share: the ends of their own intervals. */
-static void put_scale(FILE *out, double bottom)
+static void write_scale(FILE *out, double bottom)
 {
     static const struct {
         int at;
@@ -122,13 +122,13 @@ void um_svg_checks(FILE *out, const um_record *r)
                  "checked values, each in its interval");
     um_svg_text(out, 16, 24, "class=\"title\"",
                 "Checked values, each in its interval");
-    put_scale(out, height - 12);
+    write_scale(out, height - 12);
     for (size_t i = 0; i < r->nchecks; i++)
-        put_check(out, &r->check[i], HEAD + ROW * (double)i);
+        write_check(out, &r->check[i], HEAD + ROW * (double)i);
     um_svg_end(out);
 }
 
-void um_put_command(FILE *out, const um_study *s)
+void um_write_command(FILE *out, const um_study *s)
 {
     fprintf(out,
             "umbel reproduce %s --rounds %" PRIu64 " --seed %" PRIu64 "%s%s",

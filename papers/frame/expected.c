@@ -34,7 +34,7 @@ void um_expected_verdict(const char *name, char out[UM_TEXT_LEN])
 }
 
 /* One field, quoted or not; gives what stands behind it. */
-static const char *take_field(const char *p, char out[UM_NOTE_LEN])
+static const char *parse_field(const char *p, char out[UM_NOTE_LEN])
 {
     size_t len = 0;
     bool quoted = *p == '"';
@@ -135,7 +135,7 @@ bool um_expected_next(const char **text, um_expected *out)
     const char *line = p;
     size_t n = 0;
     for (; n < FIELDS; n++) {
-        p = take_field(p, field[n]);
+        p = parse_field(p, field[n]);
         if (*p != ',')
             break;
         p++;

@@ -13,11 +13,11 @@
 static void cell(FILE *out, const char *attributes, const char *text)
 {
     fprintf(out, "<td%s>", attributes);
-    um_put_escaped(out, text);
+    um_write_escaped(out, text);
     fputs("</td>", out);
 }
 
-static void put_check(FILE *out, const um_check *c)
+static void write_check(FILE *out, const um_check *c)
 {
     char ours[120];
 
@@ -35,23 +35,23 @@ static void put_check(FILE *out, const um_check *c)
     fputs("<td class=\"t\">", out);
     if (c->fitted)
         fputs("fitted. ", out);
-    um_put_escaped(out, c->note);
+    um_write_escaped(out, c->note);
     fputs("</td></tr>\n", out);
 }
 
-static void put_checks(FILE *out, const um_record *r)
+static void write_checks(FILE *out, const um_record *r)
 {
     fputs("<table>\n<tr><th>value</th><th>verdict</th><th>paper</th>"
           "<th>ours ± standard error</th><th>must be</th><th></th></tr>\n",
           out);
     for (size_t i = 0; i < r->nchecks; i++)
-        put_check(out, &r->check[i]);
+        write_check(out, &r->check[i]);
     fputs("</table>\n", out);
 }
 
 /* Names of papers and ids are plain letters: they make names of files. */
-static void put_image(FILE *out, const char *paper, const char *id,
-                      const char *text)
+static void write_image(FILE *out, const char *paper, const char *id,
+                        const char *text)
 {
     char stem[2 * UM_TEXT_LEN];
 
@@ -65,31 +65,31 @@ static const char *class_of(um_outcome o)
 }
 
 /* The picture that stands for a study: its first figure, or the checks. */
-static void put_picture(FILE *out, const um_study *s)
+static void write_picture(FILE *out, const um_study *s)
 {
     const um_record *r = &s->record;
 
     if (r->nfigures)
-        put_image(out, s->paper->name, r->figure[0].id, r->figure[0].title);
+        write_image(out, s->paper->name, r->figure[0].id, r->figure[0].title);
     else
-        put_image(out, s->paper->name, "checks",
-                  "checked values, each in its interval");
+        write_image(out, s->paper->name, "checks",
+                    "checked values, each in its interval");
 }
 
 /* One paragraph: where it is from, what is claimed, what the letters mean. */
-static void put_claim(FILE *out, const um_study *s)
+static void write_claim(FILE *out, const um_study *s)
 {
     fputs("<p>", out);
-    um_put_escaped(out, s->paper->source);
+    um_write_escaped(out, s->paper->source);
     fputs(": <b>", out);
-    um_put_escaped(out, s->paper->claim);
+    um_write_escaped(out, s->paper->claim);
     fputs("</b>. ", out);
-    um_put_escaped(out, um_source_of(s->paper->name)->symbols);
+    um_write_escaped(out, um_source_of(s->paper->name)->symbols);
     fputs("</p>\n", out);
 }
 
 /* Another run than the recorded ones may say something else. */
-static void put_recorded(FILE *out, const um_study *s)
+static void write_recorded(FILE *out, const um_study *s)
 {
     char verdict[UM_TEXT_LEN];
 
@@ -98,24 +98,24 @@ static void put_recorded(FILE *out, const um_study *s)
         strcmp(verdict, um_outcome_name(um_record_outcome(&s->record))) == 0)
         return;
     fputs("<p>The recorded verdict is: ", out);
-    um_put_escaped(out, verdict);
+    um_write_escaped(out, verdict);
     fputs(".</p>\n", out);
 }
 
-static void put_outcome(FILE *out, const um_study *s)
+static void write_outcome(FILE *out, const um_study *s)
 {
     um_outcome o = um_record_outcome(&s->record);
 
     fprintf(out, "<p><code>");
-    um_put_command(out, s);
+    um_write_command(out, s);
     fprintf(out, "</code></p>\n<p class=\"%s\">", class_of(o));
-    um_put_verdicts(out, &s->record);
+    um_write_verdicts(out, &s->record);
     fputs("</p>\n", out);
-    put_recorded(out, s);
+    write_recorded(out, s);
 }
 
 /* What does not come out, by name. */
-static void put_misfits(FILE *out, const um_record *r)
+static void write_misfits(FILE *out, const um_record *r)
 {
     if (um_record_outcome(r) != UM_DOES_NOT_COME_OUT)
         return;
@@ -125,10 +125,10 @@ static void put_misfits(FILE *out, const um_record *r)
         if (c->pass)
             continue;
         fputs("<li>", out);
-        um_put_escaped(out, c->item);
+        um_write_escaped(out, c->item);
         fprintf(out, ": ours %s, must be %s. ", um_show(c->ours).text,
                 um_show_bar(c).text);
-        um_put_escaped(out, c->note);
+        um_write_escaped(out, c->note);
         fputs("</li>\n", out);
     }
     fputs("</ul>\n", out);
@@ -140,20 +140,20 @@ void um_html_study(FILE *out, const um_study *s)
 
     fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", s->paper->name,
             s->paper->name);
-    put_picture(out, s);
-    put_claim(out, s);
-    put_outcome(out, s);
-    put_checks(out, r);
-    put_misfits(out, r);
+    write_picture(out, s);
+    write_claim(out, s);
+    write_outcome(out, s);
+    write_checks(out, r);
+    write_misfits(out, r);
     for (size_t i = 0; i < r->nnotes; i++)
         um_html_text(out, "p", "", r->note[i].text);
     for (size_t i = 1; i < r->nfigures; i++)
-        put_image(out, s->paper->name, r->figure[i].id, r->figure[i].title);
+        write_image(out, s->paper->name, r->figure[i].id, r->figure[i].title);
     for (size_t i = 0; i < r->nsheets; i++)
         um_html_sheet(out, &r->sheet[i]);
     if (r->nfigures)
-        put_image(out, s->paper->name, "checks",
-                  "checked values, each in its interval");
+        write_image(out, s->paper->name, "checks",
+                    "checked values, each in its interval");
     fputs("</section>\n", out);
 }
 
@@ -163,15 +163,15 @@ void um_html_card(FILE *out, const um_study *s)
 
     fprintf(out, "<section id=\"%s\">\n<h3><a href=\"%s.html\">%s</a></h3>\n",
             s->paper->name, s->paper->name, s->paper->name);
-    put_picture(out, s);
+    write_picture(out, s);
     fputs("<p>", out);
-    um_put_escaped(out, s->paper->source);
+    um_write_escaped(out, s->paper->source);
     fputs(": ", out);
-    um_put_escaped(out, s->paper->claim);
+    um_write_escaped(out, s->paper->claim);
     fprintf(out, "</p>\n<p class=\"%s\">", class_of(o));
     fputs(um_outcome_name(o), out);
     fputs("</p>\n<p><code>", out);
-    um_put_command(out, s);
+    um_write_command(out, s);
     fputs("</code></p>\n</section>\n", out);
 }
 

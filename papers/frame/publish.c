@@ -99,7 +99,7 @@ typedef struct studies {
 } studies;
 
 /* The studies of one paper; rows of a paper stand together. */
-static void put_source(FILE *out, const um_source *source, const studies *all)
+static void write_source(FILE *out, const um_source *source, const studies *all)
 {
     size_t from = 0, to;
 
@@ -127,7 +127,7 @@ static void whole_page(FILE *out, const void *what)
     if (all->n == 1)
         um_html_study(out, all->study);
     for (size_t i = 0; all->n > 1 && (source = um_source_row(i)); i++)
-        put_source(out, source, all);
+        write_source(out, source, all);
     um_html_end(out);
 }
 

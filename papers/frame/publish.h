@@ -27,9 +27,9 @@ void um_html_contents(FILE *out, const um_study *s, size_t n);
 
 /* Writes "umbel reproduce NAME --rounds N --seed S": the command that runs this
  * study again. */
-void um_put_command(FILE *out, const um_study *s);
+void um_write_command(FILE *out, const um_study *s);
 /* Writes how many values passed, and how many differ from the paper. */
-void um_put_verdicts(FILE *out, const um_record *r);
+void um_write_verdicts(FILE *out, const um_record *r);
 
 /*
  * Makes the directory, if there is none. Refuses one that is no directory,

@@ -41,7 +41,7 @@ typedef struct work {
     umbel_error err;
 } work;
 
-static bool take_round(work *w, uint64_t *index)
+static bool parse_round(work *w, uint64_t *index)
 {
     pthread_mutex_lock(&w->lock);
     bool any = w->status == UMBEL_OK && w->next < w->study->rounds;
@@ -75,7 +75,7 @@ static void *run_rounds(void *ctx)
     umbel_error err = {.status = UMBEL_OK};
     uint64_t i;
 
-    while (take_round(w, &i)) {
+    while (parse_round(w, &i)) {
         um_round r = {s, i, um_round_stream(s->seed, s->paper->name, i)};
         umbel_status status =
             s->paper->round(&r, s->numbers + i * s->paper->width, &err);

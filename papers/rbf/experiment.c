@@ -35,8 +35,8 @@ static umbel_status fill(um_rbf *x, const uint64_t *keys, umbel_error *err)
     return status;
 }
 
-static umbel_status keep_positives(um_rbf *x, const uint64_t *keys, size_t n,
-                                   umbel_error *err)
+static umbel_status retain_positives(um_rbf *x, const uint64_t *keys, size_t n,
+                                     umbel_error *err)
 {
     umbel_digest digest[BATCH];
     bool hit[BATCH];
@@ -64,14 +64,14 @@ static umbel_status find_positives(um_rbf *x, const bool *member,
             keys[n++] = um_le64(i);
         if (n < BATCH && i + 1 < RBF_UNIVERSE)
             continue;
-        status = keep_positives(x, keys, n, err);
+        status = retain_positives(x, keys, n, err);
         n = 0;
     }
     return status;
 }
 
-static umbel_status make(um_rbf *x, bool *member, uint64_t *keys, um_rng *rng,
-                         umbel_error *err)
+static umbel_status create(um_rbf *x, bool *member, uint64_t *keys, um_rng *rng,
+                           umbel_error *err)
 {
     umbel_params p = {.size = sizeof p,
                       .addressing = "classic",
@@ -99,7 +99,7 @@ umbel_status um_rbf_init(um_rbf *x, um_rng *rng, umbel_error *err)
     x->members = calloc(RBF_MEMBERS, sizeof *x->members);
     x->positives = calloc(RBF_UNIVERSE, sizeof *x->positives);
     if (member && keys && x->members && x->positives)
-        status = make(x, member, keys, rng, err);
+        status = create(x, member, keys, rng, err);
     else
         status = um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
     free(member);

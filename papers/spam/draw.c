@@ -68,7 +68,7 @@ static void influence(const double p[VALUES], double k, double a, bool refined,
 }
 
 /* What is left of psi when zeros and sum are known. */
-static void take_known_out(const double p[VALUES], double psi[VALUES])
+static void parse_known_out(const double p[VALUES], double psi[VALUES])
 {
     double w = 0, x = 0, y = 0, xx = 0, xy = 0;
 
@@ -101,7 +101,7 @@ double um_spam_draw_spread(const um_spam_experiment *e, size_t shape,
                  : q == SPAM_OF_REFINED ? refined[v]
                                         : plain[v] - refined[v];
     if (given)
-        take_known_out(p, psi);
+        parse_known_out(p, psi);
     for (int v = 0; v < VALUES; v++)
         square += p[v] * psi[v] * psi[v];
     return sqrt(square / SPAM_KEYS);

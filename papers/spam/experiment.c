@@ -194,7 +194,7 @@ void um_spam_space_free(um_spam_space *s)
     free(s);
 }
 
-void um_spam_take_keys(um_spam_keys *k, const um_spam_load *load)
+void um_spam_parse_keys(um_spam_keys *k, const um_spam_load *load)
 {
     k->n = 0;
     for (size_t i = 0; i < SPAM_KEYS; i++)
@@ -275,7 +275,7 @@ static void sum_wrong(const um_spam_experiment *e, const um_spam_keys *k,
         }
 }
 
-static void keep_relevant(const umbel_filter *f, um_spam_space *s)
+static void retain_relevant(const umbel_filter *f, um_spam_space *s)
 {
     const um_spam_keys *k = &s->keys;
 
@@ -329,7 +329,7 @@ umbel_status um_spam_run(const um_spam_experiment *e, const um_spam_load *load,
     umbel_filter *plain = NULL, *refined = NULL;
 
     memset(out, 0, sizeof *out);
-    um_spam_take_keys(&s->keys, load);
+    um_spam_parse_keys(&s->keys, load);
     umbel_status status =
         um_spam_open(m, k, SPAM_BITS, SPAM_PLAIN_UPDATE, seed, &plain, err);
     if (status == UMBEL_OK)
@@ -338,7 +338,7 @@ umbel_status um_spam_run(const um_spam_experiment *e, const um_spam_load *load,
     if (status == UMBEL_OK)
         status = run_plain(e, plain, s, out, err);
     if (status == UMBEL_OK && !whole)
-        keep_relevant(plain, s);
+        retain_relevant(plain, s);
     if (status == UMBEL_OK)
         status = run_refined(e, refined, whole ? &s->keys : &s->some, s, rng,
                              out, err);

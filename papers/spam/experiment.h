@@ -103,7 +103,7 @@ um_spam_space *um_spam_space_new(umbel_error *err);
 void um_spam_space_free(um_spam_space *s);
 
 /* The keys of the load that have a count. */
-void um_spam_take_keys(um_spam_keys *k, const um_spam_load *load);
+void um_spam_parse_keys(um_spam_keys *k, const um_spam_load *load);
 /* Puts each of the keys in as often as its amount says, in that order. */
 umbel_status um_spam_insert(umbel_filter *f, um_spam_order order,
                             const um_spam_keys *k, um_spam_space *s,

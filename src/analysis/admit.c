@@ -407,7 +407,7 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
 
     *out = false;
     if (!(j->chance || j->counted) || j->doubted || isinf(j->most) ||
-        j->f->intersected || j->out->error > um_most_error(j->out->max_error) ||
+        j->f->intersected || j->out->error > um_max_error(j->out->max_error) ||
         um_shape_error(um_shape_of(j->f), (double)j->out->claimed) >
             j->out->max_error)
         return UMBEL_OK;
@@ -436,7 +436,7 @@ static void hold_sample(judging *j)
                "addressing %s may depend on each other: it is not certain to "
                "match at most %.4g %% of the keys that are not in it",
                s.hits, s.asked, j->f->layout.row->name,
-               100 * um_most_error(j->out->max_error));
+               100 * um_max_error(j->out->max_error));
 }
 
 static umbel_status hold_error(judging *j, umbel_error *err)

@@ -43,7 +43,7 @@ static inline size_t um_cell_place(const um_cell_map *m, uint64_t cell)
     return i;
 }
 
-static inline void um_cell_put(um_cell_map *m, uint64_t cell)
+static inline void um_cell_append(um_cell_map *m, uint64_t cell)
 {
     m->slot[um_cell_place(m, cell)] = cell + 1;
 }

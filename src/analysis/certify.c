@@ -11,9 +11,9 @@
 #include <math.h>
 
 #define DOUBT (1e-10 / STAGES)
-enum { EXPECTED = 400, MOST_ASKED = 1 << 24, STAGES = 5 };
+enum { EXPECTED = 400, MAX_ASKED = 1 << 24, STAGES = 5 };
 
-double um_most_error(double max_error)
+double um_max_error(double max_error)
 {
     return fmin(2 * max_error, (1 + max_error) / 2);
 }
@@ -41,8 +41,8 @@ static umbel_digest random_digest(const um_hash *hash, um_rng *rng)
  * positions of the other hashes take the most time. Addressings that are
  * sampled go from cell to cell, so fewer hashes give the first of them.
  */
-static size_t keep_likely(const umbel_filter *f, umbel_digest d[UM_BATCH],
-                          size_t n)
+static size_t retain_likely(const umbel_filter *f, umbel_digest d[UM_BATCH],
+                            size_t n)
 {
     enum { FIRST = 2 };
     const um_row_bits *bits = f->kind->bits;
@@ -69,7 +69,7 @@ static uint64_t count_hits(const umbel_filter *f, um_rng *rng, size_t n)
 
     for (size_t i = 0; i < n; i++)
         d[i] = random_digest(f->hasher.row, rng);
-    n = keep_likely(f, d, n);
+    n = retain_likely(f, d, n);
     f->kind->query(f->self, d, n, hit);
     for (size_t i = 0; i < n; i++)
         hits += hit[i];
@@ -99,9 +99,9 @@ um_sample um_certify(const umbel_filter *f, double max_error)
 {
     um_sample s = {.asked = 0};
     um_rng rng = rng_of(f);
-    double most = um_most_error(max_error), room = most - max_error;
+    double most = um_max_error(max_error), room = most - max_error;
     double enough = EXPECTED * max_error / (room * room);
-    uint64_t all = (uint64_t)fmin(enough, MOST_ASKED);
+    uint64_t all = (uint64_t)fmin(enough, MAX_ASKED);
 
     for (int i = STAGES - 1; i >= 0 && !s.certain; i--) {
         ask_more(f, &rng, all >> i, &s);

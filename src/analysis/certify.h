@@ -12,18 +12,18 @@
 
 typedef struct um_sample {
     uint64_t asked, hits;
-    bool certain; /* the rate is at most what um_most_error allows */
+    bool certain; /* the rate is at most what um_max_error allows */
 } um_sample;
 
 /*
  * Returns the largest error that is admitted where max_error is demanded:
  * twice that, and never near 1.
  */
-double um_most_error(double max_error);
+double um_max_error(double max_error);
 
 /*
  * Asks 400 / max_error random digests, at most 2^24, or fewer where that
- * suffices. A filter that matches more keys than um_most_error allows is
+ * suffices. A filter that matches more keys than um_max_error allows is
  * certified with probability at most 1e-10; one that keeps max_error is not,
  * with about the same, from 1 in 40,000 on. The digests follow from a
  * cryptographic hash of the filter: the same for everybody, and its maker

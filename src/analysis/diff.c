@@ -43,7 +43,7 @@ void umbel_content_name(const umbel_filter *f, uint8_t out[UMBEL_CONTENT_LEN])
 {
     uint8_t head[UM_HEAD_MAX];
     size_t len =
-        um_head_put(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
+        um_head_append(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
     crypto_generichash_state state;
 
     crypto_generichash_init(&state, NULL, 0, UMBEL_CONTENT_LEN);
@@ -144,41 +144,41 @@ static void bill_section(const pair *p, umbel_diff_result *bill)
 }
 
 /* The fixed part, but for the length of all; the head of now. */
-static void put_start(um_writer *w, const umbel_filter *old,
-                      const umbel_filter *now)
+static void write_start(um_writer *w, const umbel_filter *old,
+                        const umbel_filter *now)
 {
     uint8_t name[UMBEL_CONTENT_LEN], head[UM_HEAD_MAX];
-    size_t head_len =
-        um_head_put(um_shape_of(now), umbel_payload_checksum(now), NULL, head);
+    size_t head_len = um_head_append(um_shape_of(now),
+                                     umbel_payload_checksum(now), NULL, head);
 
-    um_put_bytes(w, magic, sizeof magic);
-    um_put_u32(w, VERSION);
-    um_put_u32(w, (uint32_t)head_len);
+    um_write_bytes(w, magic, sizeof magic);
+    um_write_u32(w, VERSION);
+    um_write_u32(w, (uint32_t)head_len);
     umbel_content_name(old, name);
-    um_put_bytes(w, name, sizeof name);
+    um_write_bytes(w, name, sizeof name);
     umbel_content_name(now, name);
-    um_put_bytes(w, name, sizeof name);
-    um_put_u32(w, now->coded ? FLAG_CODED : 0);
-    um_put_u32(w, 0);
-    um_put_u64(w, 0);
-    um_put_bytes(w, head, head_len);
+    um_write_bytes(w, name, sizeof name);
+    um_write_u32(w, now->coded ? FLAG_CODED : 0);
+    um_write_u32(w, 0);
+    um_write_u64(w, 0);
+    um_write_bytes(w, head, head_len);
 }
 
 /* By its changes, where they take less than the code of it all. */
-static void put_section(um_writer *w, const pair *p)
+static void write_section(um_writer *w, const pair *p)
 {
     const uint8_t changes = CHANGES, all = WHOLE;
     uint64_t whole = um_code_len(&p->now, UM_CODE_NOW), len = 0;
     um_writer before = *w;
 
-    um_put_bytes(w, &changes, 1);
+    um_write_bytes(w, &changes, 1);
     if (p->old.at && um_changes_encode(w, &p->old, &p->now, &len) &&
         len < whole)
         return;
     *w = before;
-    um_put_bytes(w, &all, 1);
-    um_put_varint(w, whole);
-    if ((size_t)(w->end - w->at) < um_code_most(&p->now) + UM_CODE_ROOM) {
+    um_write_bytes(w, &all, 1);
+    um_write_varint(w, whole);
+    if ((size_t)(w->end - w->at) < um_code_max(&p->now) + UM_CODE_ROOM) {
         w->bad = true;
         return;
     }
@@ -212,12 +212,12 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
                        "a difference may take %zu bytes, there is room for %zu",
                        umbel_diff_room(now), cap);
     size_t n = pairs_of(old, um_shape_of(now), now->payload, pairs);
-    put_start(&w, old, now);
+    write_start(&w, old, now);
     for (size_t i = 0; i < n; i++)
-        put_section(&w, &pairs[i]);
+        write_section(&w, &pairs[i]);
     size_t len = (size_t)(w.at - bytes) + CHECKSUM_LEN;
     um_store64(bytes + TOTAL_AT, len);
-    um_put_u64(&w, um_checksum(bytes, len - CHECKSUM_LEN));
+    um_write_u64(&w, um_checksum(bytes, len - CHECKSUM_LEN));
     if (w.bad)
         return um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
     *bill = (umbel_diff_result){.bytes = len};

@@ -49,7 +49,7 @@ enum { NARROW = 64 }; /* cells of a lane that has a table */
 /* --- tables --- */
 
 /* Keys in a block beyond which nothing but all cells can be assumed. */
-static double most_load(const um_layout *l, double keys)
+static double max_load(const um_layout *l, double keys)
 {
     double mean = keys / (double)l->blocks;
 
@@ -112,7 +112,7 @@ umbel_status um_occupancy_init(um_occupancy *t, const um_layout *l, double keys,
         t->full |= l->blocks > 1; /* there is none such: no limit */
         return UMBEL_OK;
     }
-    t->loads = (size_t)most_load(l, t->keys) + 1;
+    t->loads = (size_t)max_load(l, t->keys) + 1;
     t->rows = (t->loads - 1) * (l->throws + (l->extra > 0)) + 2;
     size_t lane_len = t->rows * ((size_t)l->width + 1);
     t->memory_len = (lane_len + 3 * t->loads + 2 * t->rows) * sizeof *t->memory;
@@ -204,7 +204,7 @@ static double wide_moment(const um_layout *l, double balls, double x)
     return least(wide_at, &w, -x, 0);
 }
 
-/* Of a narrow lane: at most 64 cells, x at most MOST_X. */
+/* Of a narrow lane: at most 64 cells, x at most MAX_X. */
 static double lane_moment(const um_occupancy *t, size_t balls, double x)
 {
     size_t width = (size_t)t->layout->width;
@@ -281,7 +281,7 @@ static double moment(const um_occupancy *t, double x)
 /* --- tails --- */
 
 #define LEAST_X 1e-10
-#define MOST_X 8.0 /* exp(64 * 8) is a number */
+#define MAX_X 8.0 /* exp(64 * 8) is a number */
 
 typedef struct above {
     const um_occupancy *t;
@@ -321,7 +321,7 @@ double um_occupancy_above(const um_occupancy *t, uint64_t used)
     if (um_classes(t->layout, NULL))
         return strays(t->layout, t->keys,
                       a.used - mean_used(t->layout, t->keys));
-    return fmin(least(above_at, &a, log(LEAST_X), log(MOST_X)), 0);
+    return fmin(least(above_at, &a, log(LEAST_X), log(MAX_X)), 0);
 }
 
 double um_occupancy_below(const um_layout *l, double keys, uint64_t used)
@@ -360,14 +360,14 @@ double um_occupancy_block(const um_occupancy *t, uint64_t used)
 
     if (t->full)
         return 0;
-    double ln = least(block_at, &a, log(LEAST_X), log(MOST_X));
+    double ln = least(block_at, &a, log(LEAST_X), log(MAX_X));
     return fmin(log(exp(ln) + rest_of_loads(t)), 0);
 }
 
 /* --- errors --- */
 
 /* Cells of a block that are refused, or all. */
-static uint64_t most_used(const um_occupancy *t)
+static uint64_t max_used(const um_occupancy *t)
 {
     double limit = log(UM_TAIL_BLOCKS / (double)t->layout->blocks);
     uint64_t low = 0, high = t->layout->cells / t->layout->blocks;
@@ -386,7 +386,7 @@ static uint64_t most_used(const um_occupancy *t)
  * Largest chance of an error in a block with used cells in use: a product of
  * powers of the lanes' fills is largest where these are as their exponents.
  */
-static double most_chance(const um_occupancy *t, uint64_t used)
+static double max_chance(const um_occupancy *t, uint64_t used)
 {
     const um_layout *l = t->layout;
     double k = l->hashes, once = l->throws, more = once + 1, e = l->extra;
@@ -488,7 +488,7 @@ double um_occupancy_error(const um_occupancy *t, double error)
 
     if (t->full || error <= mean)
         return 0;
-    c.most = most_chance(t, most_used(t));
+    c.most = max_chance(t, max_used(t));
     c.power[1] = mean / c.most;
     for (int i = 2; i <= POWERS; i++)
         c.power[i] = fmin(mean_power(t, i) / pow(c.most, i), c.power[i - 1]);

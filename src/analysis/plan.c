@@ -82,7 +82,7 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
     if (!s->cells)
         return um_solve_size(s, err);
     if (ask_keys && !s->hashes) {
-        um_most_keys(s, s->fpr);
+        um_max_keys(s, s->fpr);
         if (!s->hashes)
             return um_solve_size(s, err); /* which says what is wrong */
     }
@@ -92,10 +92,10 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
         UM_TRY(fit_bytes(s, bytes, err));
     if (!ask_keys)
         return UMBEL_OK;
-    s->capacity = um_most_keys(s, s->fpr);
+    s->capacity = um_max_keys(s, s->fpr);
     if (bytes && !within(s, s->cells, bytes)) { /* the head has become longer */
         UM_TRY(fit_bytes(s, bytes, err));
-        s->capacity = um_most_keys(s, s->fpr);
+        s->capacity = um_max_keys(s, s->fpr);
     }
     return UMBEL_OK;
 }

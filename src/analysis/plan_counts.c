@@ -29,7 +29,7 @@
 #include <string.h>
 
 enum {
-    MOST_THRESHOLD = UM_MOST_THRESHOLD,
+    MAX_THRESHOLD = UM_MAX_THRESHOLD,
     N = UM_MAX_HASHES + 1,
     WIDE = 12 /* standard deviations of a block's load */
 };
@@ -39,7 +39,7 @@ enum {
 /* Below this a sum from 1 downwards has lost too many digits. */
 #define CANCELS 1e-7
 /* exp(-L) would be 0. */
-#define MOST_LOAD 700
+#define MAX_LOAD 700
 
 /* --- cells of a key that other keys of its block hold ----------------------
  *
@@ -197,7 +197,7 @@ static void count_spare(const um_layout *l, double mean, double spare[N])
 
 /* times[j] is the share of keys that came j times; the last: that or more. */
 typedef struct shares {
-    double times[MOST_THRESHOLD + 1];
+    double times[MAX_THRESHOLD + 1];
     uint64_t keys; /* that came at all */
 } shares;
 
@@ -217,9 +217,9 @@ static void fill_shares(const uint64_t *times, uint64_t threshold, shares *out)
  */
 static double adds_up(const shares *p, uint64_t threshold, double load)
 {
-    double g[2 * MOST_THRESHOLD], below = 0, tail = 0;
+    double g[2 * MAX_THRESHOLD], below = 0, tail = 0;
 
-    if (load > MOST_LOAD)
+    if (load > MAX_LOAD)
         return 1;
     g[0] = exp(-load * (1 - p->times[threshold]));
     for (uint64_t s = 0; s < 2 * threshold; s++) {
@@ -329,10 +329,9 @@ static umbel_status want_counts(const um_shape *s, uint64_t threshold,
                        "the threshold must be 1..%" PRIu64 ", as far as cells "
                        "of %" PRIu32 " bits count; got %" PRIu64,
                        limit, section[0].cell_bits, threshold);
-    if (threshold > MOST_THRESHOLD)
+    if (threshold > MAX_THRESHOLD)
         return um_fail(err, UMBEL_E_RANGE,
-                       "thresholds above %d are not worked out",
-                       MOST_THRESHOLD);
+                       "thresholds above %d are not worked out", MAX_THRESHOLD);
     return UMBEL_OK;
 }
 
@@ -391,7 +390,7 @@ umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
                                size_t n, umbel_count_plan *out,
                                umbel_error *err)
 {
-    uint64_t times[UM_MOST_THRESHOLD + 1] = {0};
+    uint64_t times[UM_MAX_THRESHOLD + 1] = {0};
     um_shape s;
 
     UM_TRY(um_shape_from_params(kind, params, &s, err));

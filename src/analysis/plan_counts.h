@@ -8,7 +8,7 @@
 
 #include <umbel/plan.h>
 
-enum { UM_MOST_THRESHOLD = 1024 }; /* the recursion takes its square */
+enum { UM_MAX_THRESHOLD = 1024 }; /* the recursion takes its square */
 
 /*
  * As umbel_plan_counts, for a shape whose size is solved: times[j] keys came j

@@ -193,7 +193,7 @@ static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
     double spread = spread_of(s) * sqrt(1 + times);
     umbel_filter *f;
 
-    UM_TRY(um_filter_make(&t, alloc, &f, err));
+    UM_TRY(um_filter_create(&t, alloc, &f, err));
     umbel_status status = add_random(f, t.capacity, err);
     um_packed bits = {.at = f->payload, .n = t.cells, .bits = 1};
     double code = (double)um_code_len(&bits, UM_CODE_NOW);
@@ -244,7 +244,7 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
     umbel_plan raw;
     um_shape s = {.capacity = 0};
 
-    UM_TRY(um_params_take(params, &raw_params, err));
+    UM_TRY(um_params_consume(params, &raw_params, err));
     UM_TRY(um_shape_from_params(kind, &raw_params, &s, err));
     UM_TRY(want_bits(&s, err));
     if (!s.capacity || s.cells)

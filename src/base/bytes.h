@@ -61,7 +61,7 @@ static inline double um_get_f64(um_reader *r)
     return d;
 }
 
-static inline void um_put_bytes(um_writer *w, const void *data, size_t len)
+static inline void um_write_bytes(um_writer *w, const void *data, size_t len)
 {
     if ((size_t)(w->end - w->at) < len) {
         w->bad = true;
@@ -71,24 +71,24 @@ static inline void um_put_bytes(um_writer *w, const void *data, size_t len)
     w->at += len;
 }
 
-static inline void um_put_u64(um_writer *w, uint64_t x)
+static inline void um_write_u64(um_writer *w, uint64_t x)
 {
     x = um_le64(x);
-    um_put_bytes(w, &x, sizeof x);
+    um_write_bytes(w, &x, sizeof x);
 }
 
-static inline void um_put_u32(um_writer *w, uint32_t x)
+static inline void um_write_u32(um_writer *w, uint32_t x)
 {
     uint8_t b[4] = {(uint8_t)x, (uint8_t)(x >> 8), (uint8_t)(x >> 16),
                     (uint8_t)(x >> 24)};
-    um_put_bytes(w, b, sizeof b);
+    um_write_bytes(w, b, sizeof b);
 }
 
-static inline void um_put_f64(um_writer *w, double d)
+static inline void um_write_f64(um_writer *w, double d)
 {
     uint64_t x;
     memcpy(&x, &d, sizeof x);
-    um_put_u64(w, x);
+    um_write_u64(w, x);
 }
 
 #endif

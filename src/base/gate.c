@@ -43,7 +43,7 @@ enum { LOCKS_LEN = UM_GATE_LOCKS * sizeof(um_gate_lock) };
 
 /* A thread that held a lock at a fork does not exist in the child, which finds
  * zeros on these pages: no lock is taken. */
-static bool make_locks(um_gate *g)
+static bool create_locks(um_gate *g)
 {
     void *pages = mmap(NULL, LOCKS_LEN, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -59,7 +59,7 @@ static bool make_locks(um_gate *g)
 
 bool um_gate_init(um_gate *g)
 {
-    if (!make_locks(g))
+    if (!create_locks(g))
         return false;
     g->barrier = fence_all(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
     g->process = getpid();

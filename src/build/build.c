@@ -162,8 +162,9 @@ static umbel_status add_keys(const um_build_job *job, umbel_filter *f,
     return refuse_no_member(job, out->keys, err);
 }
 
-static umbel_status take_distinct(void *ctx, const um_key_batch *batch,
-                                  const umbel_digest *digests, umbel_error *err)
+static umbel_status consume_distinct(void *ctx, const um_key_batch *batch,
+                                     const umbel_digest *digests,
+                                     umbel_error *err)
 {
     return um_distinct_add(ctx, digests, batch->n)
                ? UMBEL_OK
@@ -182,7 +183,7 @@ static umbel_status count_distinct(const um_key_source *s, uint64_t *n,
 
     p.capacity = 1;
     UM_TRY(umbel_create("bloom", &p, &hashing, err));
-    status = um_keys_each_digest(s, hashing, take_distinct, &seen, err);
+    status = um_keys_each_digest(s, hashing, consume_distinct, &seen, err);
     if (!status)
         *n = um_distinct_count(&seen);
     um_distinct_fini(&seen);

@@ -25,8 +25,8 @@ void um_name_key(um_key_names *names, const umbel_slice *key)
 }
 
 /* Leaves only the first of equal digests. */
-static umbel_status keep_first(const umbel_key_list *never, bool *both,
-                               size_t *n, umbel_error *err)
+static umbel_status retain_first(const umbel_key_list *never, bool *both,
+                                 size_t *n, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(NULL);
     um_digest_index index = {0};
@@ -50,7 +50,7 @@ umbel_status um_find_clashes(const umbel_filter *f,
     umbel_key_list set = um_key_list_view(never);
 
     UM_TRY(umbel_in_both(f, members, &set, both, n, err));
-    return keep_first(&set, both, n, err);
+    return retain_first(&set, both, n, err);
 }
 
 umbel_status um_fail_members(size_t n, const um_key_names *names,

@@ -201,8 +201,8 @@ static void name_clash(um_static_build *x, const umbel_digest *d,
     um_name_key(&x->names, key);
 }
 
-static umbel_status take_never(void *ctx, const um_key_batch *batch,
-                               const umbel_digest *digests, umbel_error *err)
+static umbel_status consume_never(void *ctx, const um_key_batch *batch,
+                                  const umbel_digest *digests, umbel_error *err)
 {
     um_static_build *x = ctx;
     umbel_key_list never = UMBEL_KEY_LIST(digests, batch->n);
@@ -226,7 +226,8 @@ static umbel_status read_never(um_static_build *x, umbel_error *err)
 
     if (!x->job->never.npaths)
         return UMBEL_OK;
-    UM_TRY(um_keys_each_digest(&x->job->never, x->empty, take_never, x, err));
+    UM_TRY(
+        um_keys_each_digest(&x->job->never, x->empty, consume_never, x, err));
     if (!x->names.n || x->job->allow_members)
         return UMBEL_OK;
     return um_fail_members(
@@ -234,8 +235,9 @@ static umbel_status read_never(um_static_build *x, umbel_error *err)
         "take members out of the list, or use --allow-members", err);
 }
 
-static umbel_status take_universe(void *ctx, const um_key_batch *batch,
-                                  const umbel_digest *digests, umbel_error *err)
+static umbel_status consume_universe(void *ctx, const um_key_batch *batch,
+                                     const umbel_digest *digests,
+                                     umbel_error *err)
 {
     umbel_key_list others = UMBEL_KEY_LIST(digests, batch->n);
 
@@ -248,7 +250,7 @@ static umbel_status read_universe(um_static_build *x, umbel_error *err)
 
     if (!x->job->universe.npaths)
         return UMBEL_OK;
-    UM_TRY(um_keys_each_digest(&x->job->universe, x->empty, take_universe,
+    UM_TRY(um_keys_each_digest(&x->job->universe, x->empty, consume_universe,
                                x->exact, err));
     size_t n = umbel_exact_unlisted(x->exact, missing, UM_MAX_NAMED);
     if (!n)

@@ -18,9 +18,9 @@
 #include <zlib.h>
 
 enum {
-    GZIP_ONLY = 15 + 16,   /* of inflateInit2: the gzip header is required */
-    MOST_DATA = 16 << 20,  /* bytes behind the cells */
-    MOST_AT_ONCE = 1 << 30 /* zlib counts in unsigned int */
+    GZIP_ONLY = 15 + 16,  /* of inflateInit2: the gzip header is required */
+    MAX_DATA = 16 << 20,  /* bytes behind the cells */
+    MAX_AT_ONCE = 1 << 30 /* zlib counts in unsigned int */
 };
 
 /* Refuses to go on if the beginning says that the rest cannot be right. */
@@ -38,17 +38,16 @@ static umbel_status check_length(const char *format, const um_content *c,
                               " bytes, and the limit is %zu: decompress it to "
                               "a file first",
                               least, c->limit);
-    if (c->len > least && c->len - least > MOST_DATA)
+    if (c->len > least && c->len - least > MAX_DATA)
         return um_fail(err, UMBEL_E_LIMIT,
                        "more than %d bytes follow its cells: decompress it to "
                        "a file first",
-                       MOST_DATA);
+                       MAX_DATA);
     return UMBEL_OK;
 }
 
 /* Makes room for at least one byte more. */
-static umbel_status make_room(const char *format, um_content *c,
-                              umbel_error *err)
+static umbel_status reserve(const char *format, um_content *c, umbel_error *err)
 {
     if (c->len < c->cap)
         return UMBEL_OK;
@@ -61,7 +60,7 @@ static umbel_status make_room(const char *format, um_content *c,
 
 static uInt at_most(size_t n)
 {
-    return (uInt)(n < MOST_AT_ONCE ? n : MOST_AT_ONCE);
+    return (uInt)(n < MAX_AT_ONCE ? n : MAX_AT_ONCE);
 }
 
 /* Decompresses some more. *done: the last member of the file ended. */
@@ -69,7 +68,7 @@ static umbel_status inflate_some(z_stream *z, const uint8_t *end,
                                  const char *format, um_content *out,
                                  bool *done, umbel_error *err)
 {
-    UM_TRY(make_room(format, out, err));
+    UM_TRY(reserve(format, out, err));
     z->avail_in = at_most((size_t)(end - z->next_in));
     z->avail_out = at_most(out->cap - out->len);
     z->next_out = out->bytes + out->len;

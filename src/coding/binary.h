@@ -48,12 +48,12 @@ static inline void um_chances_init(um_chance *c, size_t n)
 
 /* --- bytes --- */
 
-static inline void um_binary_give(um_binary *c)
+static inline void um_binary_pass(um_binary *c)
 {
     uint8_t byte = (uint8_t)(c->at >> 56);
 
     if (c->w->at)
-        um_put_bytes(c->w, &byte, 1);
+        um_write_bytes(c->w, &byte, 1);
     c->at <<= 8;
     c->len++;
 }
@@ -66,7 +66,7 @@ static inline void um_binary_carry(const um_binary *c)
             byte--;
 }
 
-static inline void um_binary_take(um_binary *c)
+static inline void um_binary_consume(um_binary *c)
 {
     uint8_t byte = 0;
 
@@ -88,7 +88,7 @@ static inline um_binary um_binary_decoder(um_reader *r, bool *fine)
     um_binary c = {.range = UINT64_MAX, .r = r};
 
     for (unsigned i = 0; i < sizeof c.at; i++)
-        um_binary_take(&c);
+        um_binary_consume(&c);
     *fine = c.at < c.range;
     return c;
 }
@@ -101,7 +101,7 @@ static inline void um_binary_finish(um_binary *c)
     c->at += UM_BINARY_LEAST - 1;
     if (c->at < start)
         um_binary_carry(c);
-    um_binary_give(c);
+    um_binary_pass(c);
 }
 
 /* The decoder read all bytes, and the encoder would have written them. */
@@ -134,9 +134,9 @@ static inline unsigned um_decide(um_binary *c, uint32_t chance, unsigned one,
     while (c->range < UM_BINARY_LEAST) {
         c->range <<= 8;
         if (decoding)
-            um_binary_take(c);
+            um_binary_consume(c);
         else
-            um_binary_give(c);
+            um_binary_pass(c);
     }
     return one;
 }

@@ -65,8 +65,8 @@ void um_packed_before(const um_packed *c, uint64_t end, size_t n, uint64_t *out)
     }
 }
 
-void um_packed_put(const um_packed *c, uint64_t i, const uint64_t *values,
-                   size_t n)
+void um_packed_append(const um_packed *c, uint64_t i, const uint64_t *values,
+                      size_t n)
 {
     const unsigned bits = c->bits;
     uint8_t *at = c->at + (i * bits >> 6) * 8;

@@ -289,7 +289,7 @@ static bool flip(walk *w, uint64_t gap)
     return true;
 }
 
-static bool take_flips(void *self, const uint64_t *gaps, size_t n)
+static bool consume_flips(void *self, const uint64_t *gaps, size_t n)
 {
     walk *w = self;
 
@@ -300,7 +300,7 @@ static bool take_flips(void *self, const uint64_t *gaps, size_t n)
 }
 
 /* With all alike before, a gap is a distance. */
-static bool take_ones(void *self, const uint64_t *gaps, size_t n)
+static bool consume_ones(void *self, const uint64_t *gaps, size_t n)
 {
     walk *w = self;
 
@@ -314,8 +314,8 @@ static bool take_ones(void *self, const uint64_t *gaps, size_t n)
     return true;
 }
 
-/* A cell that changed is given any other value; take_numbers knows which. */
-static bool take_cells(void *self, const uint64_t *gaps, size_t n)
+/* A cell that changed is given any other value; consume_numbers knows which. */
+static bool consume_cells(void *self, const uint64_t *gaps, size_t n)
 {
     walk *w = self;
 
@@ -333,7 +333,7 @@ static bool take_cells(void *self, const uint64_t *gaps, size_t n)
     return true;
 }
 
-static bool take_numbers(void *self, const uint64_t *numbers, size_t n)
+static bool consume_numbers(void *self, const uint64_t *numbers, size_t n)
 {
     walk *w = self;
     uint64_t max = um_packed_max(w->now);
@@ -356,7 +356,7 @@ static bool decode_bits(um_reader *r, const um_packed *old,
                         const um_packed *now, uint64_t context)
 {
     walk w = {.old = old, .now = now, .context = context};
-    um_values_to to = {old->at ? take_flips : take_ones, &w};
+    um_values_to to = {old->at ? consume_flips : consume_ones, &w};
     um_values_count seen;
 
     w.rest = now->n ? mask_of(&w, 0) : 0;
@@ -367,7 +367,8 @@ static bool decode_cells(um_reader *r, const um_packed *old,
                          const um_packed *now, uint64_t context)
 {
     walk where = {.old = old, .now = now, .context = context}, what = where;
-    um_values_to gaps = {take_cells, &where}, numbers = {take_numbers, &what};
+    um_values_to gaps = {consume_cells, &where},
+                 numbers = {consume_numbers, &what};
     um_values_count places, values;
 
     return um_values_decode(r, now->n, &gaps, &places) &&

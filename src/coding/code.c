@@ -136,13 +136,13 @@ static bool encode_bits(um_writer *w, const um_packed *c,
     um_freqs f;
 
     if (w->at)
-        um_put_bytes(w, start, sizeof start);
+        um_write_bytes(w, start, sizeof start);
     model_of(chance, &f);
     um_rans_encoder_init(&e, &f, left, w->at,
                          w->at ? (size_t)(w->end - w->at) : 0);
     while (left) {
         size_t n = (size_t)((left - 1) % UM_RANS_PIECE + 1);
-        um_rans_put(&e, c->at + (left -= n), n);
+        um_rans_append(&e, c->at + (left -= n), n);
     }
     uint64_t words = um_rans_finish(&e);
     if (w->at && words) {
@@ -185,7 +185,7 @@ static bool encode_values(um_writer *w, const um_packed *c,
     return um_values_encode(w, &from, count, len);
 }
 
-static bool take_cells(void *self, const uint64_t *values, size_t n)
+static bool consume_cells(void *self, const uint64_t *values, size_t n)
 {
     walk *w = self;
     uint64_t any = 0;
@@ -194,7 +194,7 @@ static bool take_cells(void *self, const uint64_t *values, size_t n)
         any |= values[i];
     if (any > um_packed_max(w->cells))
         return false;
-    um_packed_put(w->cells, w->at, values, n);
+    um_packed_append(w->cells, w->at, values, n);
     w->at += n;
     return true;
 }
@@ -203,7 +203,7 @@ static bool decode_values(um_reader *r, const um_packed *c,
                           um_values_count *seen)
 {
     walk cells = {.cells = c};
-    um_values_to to = {take_cells, &cells};
+    um_values_to to = {consume_cells, &cells};
 
     return um_values_decode(r, c->n, &to, seen) && seen->n == c->n;
 }
@@ -244,12 +244,12 @@ static uint64_t encode(const um_packed *c, um_code_version version,
     if (way == PLAIN)
         return 0;
     if (w->at)
-        um_put_bytes(w, &name, 1);
+        um_write_bytes(w, &name, 1);
     bool fine = way == BITS       ? encode_bits(w, c, &count, &len)
                 : way == VALUES   ? encode_values(w, c, &count, &len)
                 : way == ADAPTIVE ? um_adaptive_encode(w, c, &len)
                                   : um_changes_encode(w, &before, c, &len);
-    return fine && len < um_code_most(c) ? len : 0;
+    return fine && len < um_code_max(c) ? len : 0;
 }
 
 uint64_t um_code_len(const um_packed *c, um_code_version version)
@@ -257,12 +257,12 @@ uint64_t um_code_len(const um_packed *c, um_code_version version)
     um_writer nowhere = {NULL, NULL, false};
     uint64_t len = encode(c, version, &nowhere);
 
-    return len ? len : um_code_most(c);
+    return len ? len : um_code_max(c);
 }
 
 size_t um_code_encode(const um_packed *c, um_code_version version, uint8_t *out)
 {
-    size_t most = (size_t)um_code_most(c);
+    size_t most = (size_t)um_code_max(c);
     um_writer w = {out, out + most + UM_CODE_ROOM, false};
     uint64_t len = encode(c, version, &w);
 
@@ -276,7 +276,7 @@ size_t um_code_encode(const um_packed *c, um_code_version version, uint8_t *out)
 static bool decode_plain(const uint8_t *bytes, size_t len,
                          um_code_version version, const um_packed *c)
 {
-    if (len != um_code_most(c))
+    if (len != um_code_max(c))
         return false;
     memcpy(c->at, bytes + 1, len - 1);
     return um_code_len(c, version) == len;
@@ -296,13 +296,13 @@ bool um_code_decode(const uint8_t *bytes, size_t len, um_code_version version,
 {
     um_values_count seen;
 
-    if (len == 0 || len > um_code_most(c))
+    if (len == 0 || len > um_code_max(c))
         return false;
     unsigned way = bytes[0];
     if (way == PLAIN)
         return decode_plain(bytes, len, version, c);
     if (way > ADAPTIVE || (way == HOLES && c->bits != 1) ||
-        len == um_code_most(c))
+        len == um_code_max(c))
         return false;
     um_reader r = {bytes + 1, bytes + len, false};
     bool fine = way == BITS       ? decode_bits(&r, c, &seen)

@@ -23,7 +23,7 @@
 enum { UM_CODE_ROOM = 4096 };
 
 /* No code is longer. */
-static inline uint64_t um_code_most(const um_packed *cells)
+static inline uint64_t um_code_max(const um_packed *cells)
 {
     return 1 + um_packed_bytes(cells);
 }
@@ -40,7 +40,7 @@ void um_code_count(const um_packed *cells, um_values_count *out);
 /* How long the code is: as much work as coding. */
 uint64_t um_code_len(const um_packed *cells, um_code_version version);
 
-/* Codes into out, of um_code_most + UM_CODE_ROOM bytes; returns the length. */
+/* Codes into out, of um_code_max + UM_CODE_ROOM bytes; returns the length. */
 size_t um_code_encode(const um_packed *cells, um_code_version version,
                       uint8_t *out);
 

@@ -41,7 +41,7 @@ static inline uint64_t um_low_bits(unsigned n)
     return n ? ~(uint64_t)0 >> (64 - n) : 0;
 }
 
-static inline uint64_t um_entry_most(const um_entry_form *f)
+static inline uint64_t um_entry_max(const um_entry_form *f)
 {
     uint64_t max = um_low_bits(f->count_bits);
     return f->layout == UM_ENTRY_LINES ? max + 1 : max;

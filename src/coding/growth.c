@@ -220,7 +220,7 @@ static inline bool code_entry(um_growth *g, um_growth_page *p, uint64_t i,
     const um_entry_form *f = p->form;
     section_model *m = model_of(g, p->section);
     um_entry_value old = um_entry_get(f, p->old, i), now = old;
-    uint64_t most = um_entry_most(f), by = 0;
+    uint64_t most = um_entry_max(f), by = 0;
 
     if (!decoding)
         now = um_entry_get(f, p->now, i);
@@ -250,7 +250,7 @@ static uint64_t count_changes(const um_growth_page *p)
     return n;
 }
 
-void um_growth_put(um_growth *g, um_growth_page *p)
+void um_growth_append(um_growth *g, um_growth_page *p)
 {
     section_model *m = model_of(g, p->section);
     uint64_t from = 0;

@@ -38,7 +38,7 @@ bool um_growth_decoder(um_growth *g, um_reader *r);
 uint64_t um_growth_len(const um_growth *g);
 
 /* Appends a page. now is not less than old in any entry, and differs. */
-void um_growth_put(um_growth *g, um_growth_page *p);
+void um_growth_append(um_growth *g, um_growth_page *p);
 /* Ends the code. */
 void um_growth_end(um_growth *g);
 

@@ -86,8 +86,8 @@ void um_rans_encoder_init(um_rans_encoder *e, const um_freqs *f, uint64_t n,
     e->at = e->counting ? e->scratch + sizeof e->scratch : out + cap;
 }
 
-static inline void put(um_rans_encoder *e, const uint8_t *symbols, size_t n,
-                       unsigned lanes)
+static inline void append(um_rans_encoder *e, const uint8_t *symbols, size_t n,
+                          unsigned lanes)
 {
     uint64_t mask = lanes - 1, i = e->left;
     uint8_t *at = e->at;
@@ -110,7 +110,7 @@ static inline void put(um_rans_encoder *e, const uint8_t *symbols, size_t n,
     e->bad = unknown >= UM_RANS_SUM; /* no frequency: not what was counted */
 }
 
-void um_rans_put(um_rans_encoder *e, const uint8_t *symbols, size_t n)
+void um_rans_append(um_rans_encoder *e, const uint8_t *symbols, size_t n)
 {
     if (e->bad || n > e->left || n > UM_RANS_PIECE ||
         (size_t)(e->at - e->lowest) < WORD * n) {
@@ -119,9 +119,9 @@ void um_rans_put(um_rans_encoder *e, const uint8_t *symbols, size_t n)
     }
     const uint8_t *before = e->at;
     if (e->lanes == UM_RANS_LANES)
-        put(e, symbols, n, UM_RANS_LANES);
+        append(e, symbols, n, UM_RANS_LANES);
     else
-        put(e, symbols, n, e->lanes);
+        append(e, symbols, n, e->lanes);
     e->given += (uint64_t)(before - e->at);
     if (e->counting)
         e->at = e->scratch + sizeof e->scratch;
@@ -138,7 +138,7 @@ uint64_t um_rans_finish(um_rans_encoder *e)
         um_writer w = {e->at - states, e->at, false};
         e->at -= states;
         for (unsigned i = 0; i < e->lanes; i++)
-            um_put_u32(&w, e->state[i]);
+            um_write_u32(&w, e->state[i]);
     }
     return e->given + states;
 }
@@ -155,8 +155,8 @@ static bool always(void)
 }
 
 /* One symbol; there must be a word to read. */
-static inline uint8_t take(um_rans_decoder *d, uint32_t *state,
-                           const uint8_t **at)
+static inline uint8_t consume(um_rans_decoder *d, uint32_t *state,
+                              const uint8_t **at)
 {
     uint32_t x = *state, slot = x & (UM_RANS_SUM - 1);
     uint8_t symbol = d->slot[slot];
@@ -178,7 +178,7 @@ static inline size_t get_rows(um_rans_decoder *d, uint8_t *out, size_t n,
 
     while (n - i >= lanes && (size_t)(d->end - at) >= (size_t)WORD * lanes)
         for (unsigned lane = 0; lane < lanes; lane++)
-            out[i++] = take(d, &d->state[lane], &at);
+            out[i++] = consume(d, &d->state[lane], &at);
     d->at = at;
     return i;
 }
@@ -234,12 +234,12 @@ void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
 }
 
 /* With an eye on the end: a word that is not there reads as zero. */
-static uint8_t take_carefully(um_rans_decoder *d)
+static uint8_t consume_carefully(um_rans_decoder *d)
 {
     static const uint8_t nothing[WORD] = {0};
     uint32_t *state = &d->state[d->done++ & (d->lanes - 1)];
     const uint8_t *from = d->end - d->at >= WORD ? d->at : nothing, *at = from;
-    uint8_t symbol = take(d, state, &at);
+    uint8_t symbol = consume(d, state, &at);
 
     if (at != from && from == nothing)
         d->bad = true;
@@ -258,7 +258,7 @@ void um_rans_get(um_rans_decoder *d, uint8_t *out, size_t n)
         d->done += i;
     }
     while (i < n && !d->bad)
-        out[i++] = take_carefully(d);
+        out[i++] = consume_carefully(d);
     if (d->bad)
         memset(out, 0, n);
 }

@@ -64,7 +64,7 @@ typedef struct um_rans_encoder {
  */
 void um_rans_encoder_init(um_rans_encoder *e, const um_freqs *f, uint64_t n,
                           uint8_t *out, size_t cap);
-void um_rans_put(um_rans_encoder *e, const uint8_t *symbols, size_t n);
+void um_rans_append(um_rans_encoder *e, const uint8_t *symbols, size_t n);
 /* Puts the states in front; returns the length of all, 0 when it was bad. */
 uint64_t um_rans_finish(um_rans_encoder *e);
 

@@ -56,13 +56,13 @@ static inline uint64_t token_base(uint8_t token)
 
 /* --- small numbers --- */
 
-void um_put_varint(um_writer *w, uint64_t x)
+void um_write_varint(um_writer *w, uint64_t x)
 {
     uint8_t byte;
 
     do {
         byte = (uint8_t)((x & 0x7F) | (x > 0x7F ? 0x80 : 0));
-        um_put_bytes(w, &byte, 1);
+        um_write_bytes(w, &byte, 1);
     } while (x >>= 7);
 }
 
@@ -86,20 +86,20 @@ uint64_t um_get_varint(um_reader *r)
 
 /* --- the model --- */
 
-static void put_model(um_writer *w, const um_freqs *f)
+static void write_model(um_writer *w, const um_freqs *f)
 {
     unsigned last = 255;
 
     while (last && !f->of[last])
         last--;
-    um_put_varint(w, last);
+    um_write_varint(w, last);
     for (unsigned s = 0; s <= last; s++) {
         unsigned zeros = 0;
-        um_put_varint(w, f->of[s]);
+        um_write_varint(w, f->of[s]);
         while (!f->of[s] && !f->of[s + 1])
             s++, zeros++;
         if (!f->of[s])
-            um_put_varint(w, zeros);
+            um_write_varint(w, zeros);
     }
 }
 
@@ -243,7 +243,7 @@ static bool code_piece(coder *c, const uint64_t *values, size_t n)
 
     if (!tokens_of(values, n, tokens) && !prepend_all(c, values, tokens, n))
         return false;
-    um_rans_put(&c->rans, tokens, n);
+    um_rans_append(&c->rans, tokens, n);
     return !c->rans.bad;
 }
 
@@ -261,16 +261,16 @@ static bool code_all(coder *c, const um_values_from *from)
 /* Two lengths and the model: at most 256 frequencies of 3 bytes. */
 enum { START_MAX = 10 + 10 + 2 + 256 * 3 };
 
-static size_t put_start(const um_values_count *count, um_freqs *f,
-                        uint8_t out[START_MAX])
+static size_t write_start(const um_values_count *count, um_freqs *f,
+                          uint8_t out[START_MAX])
 {
     um_writer w = {out, out + START_MAX, false};
 
-    um_put_varint(&w, count->n);
+    um_write_varint(&w, count->n);
     if (count->n) {
         um_freqs_fit(f, count->token);
-        put_model(&w, f);
-        um_put_varint(&w, count->bits);
+        write_model(&w, f);
+        um_write_varint(&w, count->bits);
     }
     return (size_t)(w.at - out);
 }
@@ -303,10 +303,10 @@ bool um_values_encode(um_writer *w, const um_values_from *from,
 {
     uint8_t start[START_MAX];
     um_freqs freqs;
-    size_t start_len = put_start(count, &freqs, start);
+    size_t start_len = write_start(count, &freqs, start);
 
     if (w->at)
-        um_put_bytes(w, start, start_len);
+        um_write_bytes(w, start, start_len);
     *len += start_len;
     if (w->bad || !count->n)
         return !w->bad;
@@ -394,7 +394,7 @@ static bool decode_all(decoder *d, uint64_t n, const um_values_to *to,
 }
 
 /* The string's end must be zeros; the tokens begin behind it. */
-static bool take_string(um_reader *r, decoder *d)
+static bool consume_string(um_reader *r, decoder *d)
 {
     d->nbits = um_get_varint(r);
     uint64_t bytes = d->nbits / 8 + (d->nbits % 8 != 0);
@@ -418,7 +418,7 @@ bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
     memset(seen, 0, sizeof *seen);
     if (r->bad || n == 0 || n > most)
         return !r->bad && n == 0;
-    if (!get_model(r, &told) || !take_string(r, &d))
+    if (!get_model(r, &told) || !consume_string(r, &d))
         return false;
     um_rans_decoder_init(&d.rans, &told, n, r->at, r->end);
     if (!decode_all(&d, n, to, seen))

@@ -62,7 +62,7 @@ bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
                       um_values_count *seen);
 
 /* Numbers of 7 bits a byte, lowest first, no longer than they must be. */
-void um_put_varint(um_writer *w, uint64_t x);
+void um_write_varint(um_writer *w, uint64_t x);
 uint64_t um_get_varint(um_reader *r);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "draw/text.h"
 
-static void put_point(FILE *out, const char *series, const um_point *p)
+static void write_point(FILE *out, const char *series, const um_point *p)
 {
     const double number[] = {p->x, p->y, p->error};
 
-    um_put_csv(out, series);
+    um_write_csv(out, series);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         putc(',', out);
-        um_put_csv_number(out, number[i]);
+        um_write_csv_number(out, number[i]);
     }
     putc('\n', out);
 }
@@ -20,19 +20,19 @@ static void put_point(FILE *out, const char *series, const um_point *p)
 void um_csv_figure(FILE *out, const um_figure *f)
 {
     fputs("curve,", out);
-    um_put_csv(out, f->x);
+    um_write_csv(out, f->x);
     putc(',', out);
-    um_put_csv(out, f->y);
+    um_write_csv(out, f->y);
     fputs(",standard error\n", out);
     for (size_t i = 0; i < f->n; i++)
         for (size_t j = 0; j < f->series[i].n; j++)
-            put_point(out, f->series[i].name, &f->series[i].point[j]);
+            write_point(out, f->series[i].name, &f->series[i].point[j]);
 }
 
 void um_csv_sheet(FILE *out, const um_sheet *s)
 {
     for (size_t i = 0; s->columns && i < s->n; i++) {
-        um_put_csv(out, s->cell[i].text);
+        um_write_csv(out, s->cell[i].text);
         putc((i + 1) % s->columns ? ',' : '\n', out);
     }
 }

@@ -33,7 +33,7 @@ void um_html_begin(FILE *out, const char *generator, const char *heading)
     fputs("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
           "<meta name=\"generator\" content=\"",
           out);
-    um_put_escaped(out, generator);
+    um_write_escaped(out, generator);
     fputs("\">\n<meta name=\"viewport\" content=\"width=device-width\">\n",
           out);
     um_html_text(out, "title", "", generator);
@@ -46,18 +46,18 @@ void um_html_end(FILE *out)
     fprintf(out, "<p><small>umbel %s</small></p>\n</html>\n", umbel_version());
 }
 
-static void put_tagged(FILE *out, const char *tag, const char *attributes,
-                       const char *text)
+static void write_tagged(FILE *out, const char *tag, const char *attributes,
+                         const char *text)
 {
     fprintf(out, "<%s%s>", tag, attributes);
-    um_put_escaped(out, text);
+    um_write_escaped(out, text);
     fprintf(out, "</%s>", tag);
 }
 
 void um_html_text(FILE *out, const char *tag, const char *attributes,
                   const char *text)
 {
-    put_tagged(out, tag, attributes, text);
+    write_tagged(out, tag, attributes, text);
     putc('\n', out);
 }
 
@@ -69,7 +69,7 @@ void um_html_sheet(FILE *out, const um_sheet *s)
     fputs("<table>\n", out);
     for (size_t i = 0; i < s->n; i++) {
         fputs(i % s->columns ? "" : "<tr>", out);
-        put_tagged(out, i < s->columns ? "th" : "td", "", s->cell[i].text);
+        write_tagged(out, i < s->columns ? "th" : "td", "", s->cell[i].text);
         fputs((i + 1) % s->columns ? "" : "</tr>\n", out);
     }
     fputs("</table>\n", out);
@@ -78,12 +78,12 @@ void um_html_sheet(FILE *out, const um_sheet *s)
 void um_html_image(FILE *out, const char *stem, const char *text)
 {
     fputs("<figure><img src=\"", out);
-    um_put_escaped(out, stem);
+    um_write_escaped(out, stem);
     fputs(".svg\" alt=\"", out);
-    um_put_escaped(out, text);
+    um_write_escaped(out, text);
     fputs("\"><figcaption>", out);
-    um_put_escaped(out, text);
+    um_write_escaped(out, text);
     fputs(" (<a href=\"", out);
-    um_put_escaped(out, stem);
+    um_write_escaped(out, stem);
     fputs(".csv\">numbers</a>)</figcaption></figure>\n", out);
 }

@@ -43,7 +43,7 @@ static const char style[] =
     "@media (prefers-color-scheme:dark){text{fill:#ddd}}\n"
     "</style>\n";
 
-static void make_axes(const um_figure *f, um_axis *x, um_axis *y)
+static void create_axes(const um_figure *f, um_axis *x, um_axis *y)
 {
     um_axis_init(x, f->log_x, LEFT, UM_SVG_WIDTH - RIGHT);
     um_axis_init(y, f->log_y, TOP + PLOT, TOP);
@@ -65,7 +65,7 @@ void um_svg_text(FILE *out, double x, double y, const char *attributes,
                  const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    um_put_escaped(out, text);
+    um_write_escaped(out, text);
     fputs("</text>\n", out);
 }
 
@@ -107,8 +107,8 @@ void um_svg_fitted_text(FILE *out, double x, double y, const char *attributes,
     um_svg_text(out, x, y, all, text);
 }
 
-static void put_axes(FILE *out, const um_figure *f, const um_axis *x,
-                     const um_axis *y)
+static void write_axes(FILE *out, const um_figure *f, const um_axis *x,
+                       const um_axis *y)
 {
     char turned[96];
 
@@ -148,7 +148,7 @@ static size_t style_of(const um_figure *f, size_t series)
 }
 
 /* Circle, square, triangle, diamond, in turn. */
-static void put_mark(FILE *out, size_t series, double x, double y)
+static void write_mark(FILE *out, size_t series, double x, double y)
 {
     static const char *const shape[] = {
         "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
@@ -161,8 +161,8 @@ static void put_mark(FILE *out, size_t series, double x, double y)
 
 /* An error bar that reaches zero on a logarithmic axis ends at its foot,
  * without a cap. */
-static void put_error_bar(FILE *out, size_t series, const um_axis *x,
-                          const um_axis *y, const um_point *p)
+static void write_error_bar(FILE *out, size_t series, const um_axis *x,
+                            const um_axis *y, const um_point *p)
 {
     char class[16];
     double low = p->y - p->error, high = p->y + p->error;
@@ -179,8 +179,8 @@ static void put_error_bar(FILE *out, size_t series, const um_axis *x,
     um_svg_line(out, class, at - 4, up, at + 4, up);
 }
 
-static void put_path(FILE *out, const um_series *c, size_t as, const um_axis *x,
-                     const um_axis *y)
+static void write_path(FILE *out, const um_series *c, size_t as,
+                       const um_axis *x, const um_axis *y)
 {
     fprintf(out, "<polyline class=\"c s%zu%s\" points=\"", as % STYLES,
             c->faint ? " faint" : "");
@@ -191,28 +191,28 @@ static void put_path(FILE *out, const um_series *c, size_t as, const um_axis *x,
     fputs("\"/>\n", out);
 }
 
-static void put_series(FILE *out, const um_figure *f, size_t i,
-                       const um_axis *x, const um_axis *y)
+static void write_series(FILE *out, const um_figure *f, size_t i,
+                         const um_axis *x, const um_axis *y)
 {
     const um_series *c = &f->series[i];
     size_t as = style_of(f, i);
     bool marks = c->dots || (!c->faint && c->n <= 40);
 
     if (!c->dots)
-        put_path(out, c, as, x, y);
+        write_path(out, c, as, x, y);
     for (size_t j = 0; marks && j < c->n; j++) {
         const um_point *p = &c->point[j];
         if (!um_axis_takes(x, p->x) || !um_axis_takes(y, p->y))
             continue;
-        put_error_bar(out, as, x, y, p);
-        put_mark(out, as, um_axis_at(x, p->x), um_axis_at(y, p->y));
+        write_error_bar(out, as, x, y, p);
+        write_mark(out, as, um_axis_at(x, p->x), um_axis_at(y, p->y));
     }
 }
 
 enum { SWATCH = 33, GAP = 18 }; /* the line of an entry; between entries */
 
-static void put_entry(FILE *out, const um_figure *f, size_t i, double x,
-                      double y)
+static void write_entry(FILE *out, const um_figure *f, size_t i, double x,
+                        double y)
 {
     const um_series *c = &f->series[i];
     size_t as = style_of(f, i);
@@ -223,14 +223,14 @@ static void put_entry(FILE *out, const um_figure *f, size_t i, double x,
     if (!c->dots)
         um_svg_line(out, class, x, y, x + 26, y);
     if (!c->faint)
-        put_mark(out, as, x + 13, y);
+        write_mark(out, as, x + 13, y);
     um_svg_fitted_text(out, x + SWATCH, y + 4, "", c->name, LETTER,
                        UM_SVG_WIDTH - LEFT - RIGHT - SWATCH);
 }
 
 /* Entries stand under the plot, as many in a line as it has room for. Returns
  * the number of lines; writes nothing without out. */
-static int put_legend(FILE *out, const um_figure *f)
+static int write_legend(FILE *out, const um_figure *f)
 {
     double x = LEFT;
     int line = 0;
@@ -243,8 +243,8 @@ static int put_legend(FILE *out, const um_figure *f)
             line++;
         }
         if (out)
-            put_entry(out, f, i, x,
-                      TOP + PLOT + BOTTOM + 8 + ENTRY * (double)line);
+            write_entry(out, f, i, x,
+                        TOP + PLOT + BOTTOM + 8 + ENTRY * (double)line);
         x += width + GAP;
     }
     return f->n ? line + 1 : 0;
@@ -256,7 +256,7 @@ void um_svg_begin(FILE *out, int width, int height, const char *title)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
             "width=\"%d\" height=\"%d\" role=\"img\">\n%s<title>",
             width, height, width, height, style);
-    um_put_escaped(out, title);
+    um_write_escaped(out, title);
     fputs("</title>\n", out);
 }
 
@@ -269,12 +269,12 @@ void um_svg_figure(FILE *out, const um_figure *f)
 {
     um_axis x, y;
 
-    make_axes(f, &x, &y);
+    create_axes(f, &x, &y);
     um_svg_begin(out, UM_SVG_WIDTH,
-                 TOP + PLOT + BOTTOM + ENTRY * put_legend(NULL, f), f->title);
-    put_axes(out, f, &x, &y);
+                 TOP + PLOT + BOTTOM + ENTRY * write_legend(NULL, f), f->title);
+    write_axes(out, f, &x, &y);
     for (size_t i = 0; i < f->n; i++)
-        put_series(out, f, i, &x, &y);
-    put_legend(out, f);
+        write_series(out, f, i, &x, &y);
+    write_legend(out, f);
     um_svg_end(out);
 }

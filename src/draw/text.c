@@ -25,7 +25,7 @@ static const char *entity(char c)
     }
 }
 
-void um_put_escaped(FILE *out, const char *text)
+void um_write_escaped(FILE *out, const char *text)
 {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -37,7 +37,7 @@ void um_put_escaped(FILE *out, const char *text)
     }
 }
 
-void um_put_csv(FILE *out, const char *text)
+void um_write_csv(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\n\r")) {
         fputs(text, out);
@@ -52,7 +52,7 @@ void um_put_csv(FILE *out, const char *text)
     putc('"', out);
 }
 
-void um_put_csv_number(FILE *out, double x)
+void um_write_csv_number(FILE *out, double x)
 {
     if (isfinite(x))
         fprintf(out, "%.9g", x);

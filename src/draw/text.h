@@ -8,13 +8,13 @@
 
 /* Writes text for an element or a quoted attribute of SVG or HTML. Control
  * characters that XML forbids are left out. */
-void um_put_escaped(FILE *out, const char *text);
+void um_write_escaped(FILE *out, const char *text);
 
 /* Writes a field of CSV, in quotes if it needs them. */
-void um_put_csv(FILE *out, const char *text);
+void um_write_csv(FILE *out, const char *text);
 
 /* Writes a number for CSV with nine digits; nothing if it is not finite. */
-void um_put_csv_number(FILE *out, double x);
+void um_write_csv_number(FILE *out, double x);
 
 typedef struct um_shown {
     char text[48];

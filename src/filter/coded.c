@@ -36,7 +36,7 @@ umbel_status um_coded_init(um_coded *c, const umbel_filter *f, umbel_error *err)
 
     *c = (um_coded){.cap = UM_CODE_ROOM};
     for (size_t i = 0; i < n; i++)
-        c->cap += (size_t)um_code_most(&cells[i]);
+        c->cap += (size_t)um_code_max(&cells[i]);
     c->bytes = um_get(&f->alloc, c->cap);
     if (!c->bytes)
         return um_no_memory(err, c->cap);

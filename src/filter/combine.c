@@ -234,7 +234,7 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
     s.kind = um_kind_find(NULL);
     for (size_t i = 0; i < um_count_settings(s.kind); i++)
         s.setting[i] = s.kind->settings[i].standard;
-    UM_TRY(um_filter_make(&s, &f->alloc, &bloom, err));
+    UM_TRY(um_filter_create(&s, &f->alloc, &bloom, err));
     um_hasher_pass(&bloom->hasher, &f->hasher);
     f->kind->bits->copy(f->self, bloom->payload);
     return hand_over(bloom, f, out, err);
@@ -321,7 +321,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     shape.delta = (um_delta){0, 0}; /* of states that are not folded */
     shape.attached = 0;
     UM_TRY(um_check_shape(&shape, err));
-    UM_TRY(um_filter_make(&shape, &f->alloc, &small, err));
+    UM_TRY(um_filter_create(&shape, &f->alloc, &small, err));
     um_hasher_pass(&small->hasher, &f->hasher);
     small->fpr = folded_fpr(f, &shape, by);
     f->kind->fold(small->self, f->self, by);

@@ -111,7 +111,7 @@ uint64_t umbel_count_limit(const umbel_filter *f)
 }
 
 /* Adding undoes removing: cells at their limit do not move either way. */
-static void put_back(umbel_filter *f, um_given keys, size_t n)
+static void write_back(umbel_filter *f, um_given keys, size_t n)
 {
     umbel_digest d[UM_BATCH];
 
@@ -132,7 +132,7 @@ static umbel_status remove_all(umbel_filter *f, const um_given *keys,
         some = um_given_digest(f, keys, i, d);
         size_t done = f->kind->counting->remove(f->self, d, some, &gone);
         if (done < some) {
-            put_back(f, *keys, i + done);
+            write_back(f, *keys, i + done);
             return um_fail(err, UMBEL_E_RANGE,
                            "key %zu of %zu is not in the filter, so it cannot "
                            "be taken back: none has been",

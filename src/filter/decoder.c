@@ -43,7 +43,7 @@ size_t um_decoder_room(umbel_decoder *d, uint8_t **at)
 }
 
 /* The head is complete: believes it, or refuses before memory is taken. */
-static umbel_status take_head(umbel_decoder *d, umbel_error *err)
+static umbel_status consume_head(umbel_decoder *d, umbel_error *err)
 {
     UM_TRY(um_head_decode(d->start, d->have, &d->head, err));
     if (d->total != UMBEL_TO_END)
@@ -65,7 +65,7 @@ umbel_status um_decoder_took(umbel_decoder *d, size_t n, umbel_error *err)
     d->have += n;
     if (d->have == UM_HEAD_START)
         UM_TRY(um_head_len(d->start, d->have, &d->want, err));
-    return d->have == d->want ? take_head(d, err) : UMBEL_OK;
+    return d->have == d->want ? consume_head(d, err) : UMBEL_OK;
 }
 
 static umbel_status feed(umbel_decoder *d, const uint8_t *bytes, size_t len,
@@ -115,8 +115,8 @@ umbel_status umbel_decoder_open(const umbel_source *source, uint64_t total,
 }
 
 /* A decoder that has refused once goes on refusing, for the same reason. */
-static umbel_status keep_refusal(umbel_decoder *d, umbel_status status,
-                                 umbel_error *err)
+static umbel_status retain_refusal(umbel_decoder *d, umbel_status status,
+                                   umbel_error *err)
 {
     if (status && err)
         *err = d->failure;
@@ -130,7 +130,7 @@ umbel_status umbel_decoder_feed(umbel_decoder *d, const void *bytes, size_t len,
 
     if (!status)
         status = feed(d, bytes, len, &d->failure);
-    return keep_refusal(d, status, err);
+    return retain_refusal(d, status, err);
 }
 
 umbel_status umbel_decoder_finish(umbel_decoder *d, umbel_filter **out,
@@ -143,7 +143,7 @@ umbel_status umbel_decoder_finish(umbel_decoder *d, umbel_filter **out,
     if (!status)
         um_set_error(&d->failure, UMBEL_E_RANGE,
                      "the decoder has given its filter away: open another");
-    return keep_refusal(d, status, err);
+    return retain_refusal(d, status, err);
 }
 
 void umbel_decoder_close(umbel_decoder *d)

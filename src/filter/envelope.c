@@ -246,7 +246,7 @@ umbel_status umbel_encode_part(const umbel_filter *f, uint64_t offset,
                        len, offset, size);
     if (offset < head_len && len) {
         uint8_t head[UM_HEAD_MAX];
-        um_head_put(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
+        um_head_append(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
         in_head = head_len - (size_t)offset;
         in_head = in_head < len ? in_head : len;
         memcpy(out, head + offset, in_head);
@@ -270,8 +270,8 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
     }
     const uint64_t *code = f->coded ? p->coded.section : NULL;
     p->part[0] = (umbel_slice){
-        p->head,
-        um_head_put(um_shape_of(f), umbel_payload_checksum(f), code, p->head)};
+        p->head, um_head_append(um_shape_of(f), umbel_payload_checksum(f), code,
+                                p->head)};
     p->part[1] = (umbel_slice){payload, len};
     return UMBEL_OK;
 }

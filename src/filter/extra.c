@@ -19,13 +19,13 @@
 
 #include <math.h>
 
-enum { LANES = 8, MOST_THROWS = 2 };
+enum { LANES = 8, MAX_THROWS = 2 };
 
 typedef struct expansion {
     const um_layout *layout;
     double keys;
     bool tiny; /* the result will be, so every digit counts */
-    long double coefficient[MOST_THROWS + 1][MOST_THROWS + 1]; /* [u][s] */
+    long double coefficient[MAX_THROWS + 1][MAX_THROWS + 1]; /* [u][s] */
     long double sum; /* of terms that nearly cancel */
 } expansion;
 
@@ -85,7 +85,7 @@ static void expand(expansion *x, const term *before, int lane)
 
 bool um_extra_can(const um_layout *l)
 {
-    return l->extra && l->lanes == LANES && l->throws + 1 <= MOST_THROWS;
+    return l->extra && l->lanes == LANES && l->throws + 1 <= MAX_THROWS;
 }
 
 double um_extra_error(const um_layout *l, double keys, double about)

@@ -151,9 +151,10 @@ static uint8_t *find_inside(umbel_filter *f)
 }
 
 /* Makes a handle that has no payload yet. inside: bytes for one behind it. */
-static umbel_status make_handle(const um_shape *shape, const umbel_alloc *alloc,
-                                um_owner owner, size_t inside,
-                                umbel_filter **out, umbel_error *err)
+static umbel_status create_handle(const um_shape *shape,
+                                  const umbel_alloc *alloc, um_owner owner,
+                                  size_t inside, umbel_filter **out,
+                                  umbel_error *err)
 {
     size_t len = block_len(um_handle_len(shape, owner), inside);
     bool padded = false;
@@ -172,15 +173,15 @@ static umbel_status make_handle(const um_shape *shape, const umbel_alloc *alloc,
     return UMBEL_OK;
 }
 
-static void put_handle(umbel_filter *f)
+static void write_handle(umbel_filter *f)
 {
     umbel_alloc alloc = f->alloc;
     size_t len = block_len(um_handle_len_of(f), (size_t)f->inside * UM_LINE);
 
     if (f->padded)
-        um_put_lined(&alloc, f, len);
+        um_write_lined(&alloc, f, len);
     else
-        um_put_object(&alloc, f, len);
+        um_write_object(&alloc, f, len);
 }
 
 static void begin_use(umbel_filter *f, const um_shape *shape, uint8_t *payload)
@@ -202,8 +203,9 @@ umbel_status um_filter_around(const um_shape *shape, const umbel_alloc *alloc,
     um_owner owner = owner_of(&memory);
     bool inside = owner == UM_OWNED && fits_inside(shape, memory.len);
     umbel_filter *f;
-    umbel_status status = make_handle(shape, alloc, inside ? UM_INSIDE : owner,
-                                      inside ? memory.len : 0, &f, err);
+    umbel_status status =
+        create_handle(shape, alloc, inside ? UM_INSIDE : owner,
+                      inside ? memory.len : 0, &f, err);
 
     if (status == UMBEL_OK && inside)
         payload = memcpy(find_inside(f), payload, memory.len);
@@ -233,14 +235,14 @@ umbel_status um_filter_spooled(const um_shape *shape, const umbel_alloc *alloc,
 {
     umbel_filter *f;
 
-    UM_TRY(make_handle(shape, alloc, UM_SPOOLED, 0, &f, err));
-    begin_use(f, shape, um_spool_take(spool));
+    UM_TRY(create_handle(shape, alloc, UM_SPOOLED, 0, &f, err));
+    begin_use(f, shape, um_spool_consume(spool));
     *out = f;
     return UMBEL_OK;
 }
 
-umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
-                            umbel_filter **out, umbel_error *err)
+umbel_status um_filter_create(const um_shape *shape, const umbel_alloc *alloc,
+                              umbel_filter **out, umbel_error *err)
 {
     umbel_filter *f;
     size_t len;
@@ -249,7 +251,7 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
         return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
                        shape->cells);
     if (fits_inside(shape, len)) {
-        UM_TRY(make_handle(shape, alloc, UM_INSIDE, len, &f, err));
+        UM_TRY(create_handle(shape, alloc, UM_INSIDE, len, &f, err));
         begin_use(f, shape, find_inside(f));
         *out = f;
         return UMBEL_OK;
@@ -289,7 +291,7 @@ void um_filter_swap_cells(umbel_filter *f, umbel_filter *g)
 }
 
 /* Copies the user's data to a filter that was made for it. */
-static void keep_data(umbel_filter *to, const umbel_filter *from)
+static void retain_data(umbel_filter *to, const umbel_filter *from)
 {
     size_t len = um_data_room(from);
 
@@ -304,14 +306,14 @@ umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
     umbel_filter *larger;
 
     UM_TRY(row->larger(f->self, &shape, err));
-    UM_TRY(um_filter_make(&shape, &f->alloc, &larger, err));
+    UM_TRY(um_filter_create(&shape, &f->alloc, &larger, err));
     while (!row->move(larger->self, f->self)) {
         umbel_status status = row->larger(larger->self, &shape, err);
         umbel_close(larger);
         UM_TRY(status);
-        UM_TRY(um_filter_make(&shape, &f->alloc, &larger, err));
+        UM_TRY(um_filter_create(&shape, &f->alloc, &larger, err));
     }
-    keep_data(larger, f);
+    retain_data(larger, f);
     um_filter_swap_cells(f, larger);
     umbel_close(larger);
     return UMBEL_OK;
@@ -368,7 +370,7 @@ umbel_status um_shape_to_create(const char *kind, const umbel_params *params,
     umbel_params p;
     um_shape shape;
 
-    UM_TRY(um_params_take(params, &p, err));
+    UM_TRY(um_params_consume(params, &p, err));
     UM_TRY(um_shape_from_params(kind, &p, &shape, err));
     if (shape.kind->built)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -400,7 +402,7 @@ umbel_status umbel_create(const char *kind, const umbel_params *params,
 
     UM_TRY(um_shape_to_create(kind, params, &p, &shape, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
-    UM_TRY(um_filter_make(&shape, &alloc, &f, err));
+    UM_TRY(um_filter_create(&shape, &alloc, &f, err));
     begin_empty(f, &p);
     *out = f;
     return UMBEL_OK;
@@ -439,7 +441,7 @@ void umbel_close(umbel_filter *f)
     um_put(&f->alloc, f->gate, sizeof *f->gate);
     um_hasher_fini(&f->hasher);
     um_payload_free(f);
-    put_handle(f);
+    write_handle(f);
 }
 
 static void fill_copy(umbel_filter *copy, const umbel_filter *f)
@@ -455,7 +457,7 @@ umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
 {
     umbel_filter *copy;
 
-    UM_TRY(um_filter_make(um_shape_of(f), &f->alloc, &copy, err));
+    UM_TRY(um_filter_create(um_shape_of(f), &f->alloc, &copy, err));
     fill_copy(copy, f);
     *out = copy;
     return UMBEL_OK;
@@ -472,7 +474,7 @@ umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
     UM_TRY(um_gate_close(f->gate, err));
     um_shape shape = *um_shape_of(f);
     um_gate_open(f->gate);
-    UM_TRY(um_filter_make(&shape, &f->alloc, &copy, err));
+    UM_TRY(um_filter_create(&shape, &f->alloc, &copy, err));
     umbel_status status = um_gate_close(f->gate, err);
     if (status) {
         umbel_close(copy);
@@ -492,8 +494,8 @@ static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
 
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
         shape.setting[i] = shape.kind->settings[i].standard;
-    UM_TRY(um_filter_make(&shape, &f->alloc, &empty, err));
-    keep_data(empty, f);
+    UM_TRY(um_filter_create(&shape, &f->alloc, &empty, err));
+    retain_data(empty, f);
     um_filter_swap_cells(f, empty);
     umbel_close(empty);
     return UMBEL_OK;

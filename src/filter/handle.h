@@ -122,8 +122,8 @@ void um_set_added(umbel_filter *f, uint64_t n);
 /*
  * Makes a filter of that shape, whose size must be solved, with zeroed memory.
  */
-umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
-                            umbel_filter **out, umbel_error *err);
+umbel_status um_filter_create(const um_shape *shape, const umbel_alloc *alloc,
+                              umbel_filter **out, umbel_error *err);
 /*
  * The same around a payload in memory, which the filter owns from now on; it is
  * released when the call fails.

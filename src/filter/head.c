@@ -152,41 +152,41 @@ static uint64_t flags_of(const um_shape *s)
            (s->difference ? FLAG_DIFFERENCE : 0u);
 }
 
-static void put_name(um_writer *w, const char *name)
+static void write_name(um_writer *w, const char *name)
 {
     for (size_t i = 1; i < UM_COUNT(names); i++)
         if (strcmp(names[i], name) == 0) {
-            um_put_varint(w, i);
+            um_write_varint(w, i);
             return;
         }
-    um_put_varint(w, 0);
-    um_put_varint(w, strlen(name));
-    um_put_bytes(w, name, strlen(name));
+    um_write_varint(w, 0);
+    um_write_varint(w, strlen(name));
+    um_write_bytes(w, name, strlen(name));
 }
 
-static void put_numbers(um_writer *w, const um_shape *s)
+static void write_numbers(um_writer *w, const um_shape *s)
 {
     size_t settings = um_settings_told(s);
 
-    um_put_varint(w, s->cells);
-    um_put_varint(w, s->hashes);
-    um_put_varint(w, s->capacity);
-    um_put_varint(w, s->added);
-    um_put_varint(w, settings);
+    um_write_varint(w, s->cells);
+    um_write_varint(w, s->hashes);
+    um_write_varint(w, s->capacity);
+    um_write_varint(w, s->added);
+    um_write_varint(w, settings);
     for (size_t i = 0; i < settings; i++)
-        um_put_varint(w, s->setting[i]);
+        um_write_varint(w, s->setting[i]);
 }
 
-static void put_field(um_writer *w, um_head_tag tag, const void *value,
-                      size_t len)
+static void write_field(um_writer *w, um_head_tag tag, const void *value,
+                        size_t len)
 {
-    um_put_varint(w, tag);
-    um_put_varint(w, len);
-    um_put_bytes(w, value, len);
+    um_write_varint(w, tag);
+    um_write_varint(w, len);
+    um_write_bytes(w, value, len);
 }
 
 /* Those whose number is even, or those whose number is odd. */
-static void put_fields(um_writer *w, const um_shape *s, bool even)
+static void write_fields(um_writer *w, const um_shape *s, bool even)
 {
     wire all = {*s, flags_of(s), fpr_to_code(s->fpr)};
 
@@ -199,42 +199,42 @@ static void put_fields(um_writer *w, const um_shape *s, bool even)
         while (len && !number[len - 1])
             len--;
         if (len && even == (f->tag % 2 == 0))
-            put_field(w, f->tag, number, len);
+            write_field(w, f->tag, number, len);
     }
 }
 
-static void put_coding(um_writer *w, const um_shape *s, const uint64_t *code)
+static void write_coding(um_writer *w, const um_shape *s, const uint64_t *code)
 {
     um_section section[UM_MAX_SECTIONS];
     size_t n = um_sections(s, section);
     uint8_t value[10 * (UM_MAX_SECTIONS + 1)];
     um_writer v = {value, value + sizeof value, false};
 
-    um_put_varint(&v, UM_CODE_NOW);
+    um_write_varint(&v, UM_CODE_NOW);
     for (size_t i = 0; i < n; i++)
-        um_put_varint(&v, code[i]);
-    put_field(w, UM_TAG_CODING, value, (size_t)(v.at - value));
+        um_write_varint(&v, code[i]);
+    write_field(w, UM_TAG_CODING, value, (size_t)(v.at - value));
 }
 
-size_t um_head_put(const um_shape *s, uint64_t payload_checksum,
-                   const uint64_t *code, uint8_t out[UM_HEAD_MAX])
+size_t um_head_append(const um_shape *s, uint64_t payload_checksum,
+                      const uint64_t *code, uint8_t out[UM_HEAD_MAX])
 {
     um_writer w = {out, out + UM_HEAD_MAX - 2 * (size_t)UM_SECTION_ALIGN,
                    false};
 
-    um_put_bytes(&w, magic, sizeof magic);
-    um_put_u32(&w, UM_HEAD_VERSION);
-    um_put_bytes(&w, "\0", 2);
-    um_put_u64(&w, payload_checksum);
-    put_name(&w, s->kind->name);
-    put_name(&w, s->addressing->name);
-    put_name(&w, s->hash->name);
-    put_numbers(&w, s);
-    put_fields(&w, s, false);
+    um_write_bytes(&w, magic, sizeof magic);
+    um_write_u32(&w, UM_HEAD_VERSION);
+    um_write_bytes(&w, "\0", 2);
+    um_write_u64(&w, payload_checksum);
+    write_name(&w, s->kind->name);
+    write_name(&w, s->addressing->name);
+    write_name(&w, s->hash->name);
+    write_numbers(&w, s);
+    write_fields(&w, s, false);
     if (code)
-        put_coding(&w, s, code);
-    um_put_bytes(&w, s->spare, s->spare_len);
-    put_fields(&w, s, true);
+        write_coding(&w, s, code);
+    um_write_bytes(&w, s->spare, s->spare_len);
+    write_fields(&w, s, true);
 
     size_t used = (size_t)(w.at - out), len = used + UM_HEAD_CHECKSUM_LEN;
     if (!code)
@@ -252,7 +252,7 @@ size_t um_head_room(const um_shape *s, const uint64_t *code)
 {
     uint8_t head[UM_HEAD_MAX];
 
-    return um_head_put(s, 0, code, head);
+    return um_head_append(s, 0, code, head);
 }
 
 /* --- decoding ---------------------------------------------------------------
@@ -375,7 +375,7 @@ static umbel_status get_numbers(um_reader *r, um_shape *s, umbel_error *err)
 }
 
 /* Keeps a field that is not known, and need not be. */
-static bool keep_field(um_shape *s, const uint8_t *from, size_t len)
+static bool retain_field(um_shape *s, const uint8_t *from, size_t len)
 {
     if (len > sizeof s->spare - s->spare_len)
         return false;
@@ -385,7 +385,7 @@ static bool keep_field(um_shape *s, const uint8_t *from, size_t len)
 }
 
 /* Fills in the field of that number; false: there is none. */
-static bool take_field(wire *all, uint64_t tag, um_reader value)
+static bool consume_field(wire *all, uint64_t tag, um_reader value)
 {
     const struct field *f = fields;
     size_t len = (size_t)(value.end - value.at);
@@ -421,16 +421,16 @@ static umbel_status get_fields(um_reader *r, wire *all, um_reader *coding,
         r->at = value.end;
         if (tag == UM_TAG_CODING)
             *coding = value;
-        else if (!take_field(all, tag, value) &&
+        else if (!consume_field(all, tag, value) &&
                  (tag % 2 ||
-                  !keep_field(&all->s, start, (size_t)(r->at - start))))
+                  !retain_field(&all->s, start, (size_t)(r->at - start))))
             return newer("it has a field of a later version", err);
         last = tag % 2 ? last : tag;
     }
     return UMBEL_OK;
 }
 
-void um_take_flags(uint64_t flags, um_shape *s)
+void um_consume_flags(uint64_t flags, um_shape *s)
 {
     s->estimated = flags & FLAG_ESTIMATED;
     s->intersected = flags & FLAG_INTERSECTED;
@@ -460,7 +460,7 @@ bool um_stored_fits(const um_section *s, bool coded, uint64_t len)
 {
     const um_packed cells = {.n = s->cells, .bits = s->cell_bits};
 
-    return coded ? len > 0 && len <= um_code_most(&cells)
+    return coded ? len > 0 && len <= um_code_max(&cells)
                  : len == um_section_bytes(s);
 }
 
@@ -504,7 +504,7 @@ static umbel_status decode_fields(um_reader r, um_head *head, umbel_error *err)
         return newer("it has flags of a later version", err);
     if (all.s.key_form > UMBEL_KEYS_FOLDED_TEXT)
         return newer("it has keys of a form of a later version", err);
-    um_take_flags(all.flags, &all.s);
+    um_consume_flags(all.flags, &all.s);
     all.s.fpr = fpr_of_code(all.fpr);
     if (r.bad)
         return damaged("the head's end", err);
@@ -518,8 +518,8 @@ static umbel_status check_only(const um_head *head, const uint8_t *bytes,
                                umbel_error *err)
 {
     uint8_t again[UM_HEAD_MAX];
-    size_t len = um_head_put(&head->shape, head->payload_checksum,
-                             head->shape.coded ? head->stored : NULL, again);
+    size_t len = um_head_append(&head->shape, head->payload_checksum,
+                                head->shape.coded ? head->stored : NULL, again);
 
     if (len != head->len || memcmp(again, bytes, len) != 0)
         return damaged("the head is not written as umbel writes it", err);

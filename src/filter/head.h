@@ -54,8 +54,8 @@ typedef struct um_head {
  * length of each section's code; NULL: they are raw. The checksum is of the raw
  * payload.
  */
-size_t um_head_put(const um_shape *s, uint64_t payload_checksum,
-                   const uint64_t *code, uint8_t out[UM_HEAD_MAX]);
+size_t um_head_append(const um_shape *s, uint64_t payload_checksum,
+                      const uint64_t *code, uint8_t out[UM_HEAD_MAX]);
 /* The length alone. */
 size_t um_head_room(const um_shape *s, const uint64_t *code);
 
@@ -91,7 +91,7 @@ void um_head_settings(um_reader *r, size_t n, uint64_t (*get)(um_reader *),
  * standard. So a kind may get further ones, whose default is what older files
  * mean. */
 size_t um_settings_told(const um_shape *s);
-void um_take_flags(uint64_t flags, um_shape *s);
+void um_consume_flags(uint64_t flags, um_shape *s);
 /* Refuses a shape that no filter has. */
 umbel_status um_head_check(const um_shape *s, umbel_error *err);
 /* Returns true if a section may have that many bytes in the file. */

@@ -110,7 +110,7 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
     uint32_t settings = um_get_u32(r), sections = um_get_u32(r);
     head->payload_checksum = um_get_u64(r);
     s->key_form = UMBEL_KEYS_UNRECORDED;
-    um_take_flags(flags, s);
+    um_consume_flags(flags, s);
     if (flags & FLAGS_DEMANDING & ~(uint32_t)FLAGS_KNOWN ||
         settings > um_count_settings(s->kind) || sections > UM_MAX_SECTIONS ||
         head->len != head_len(settings, sections))

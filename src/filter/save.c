@@ -315,7 +315,7 @@ bool um_sync_name(const char *path)
  * Owner and group where we may; a group that we cannot keep must not pass its
  * rights on to ours.
  */
-static bool keep_rights(const saving *s)
+static bool retain_rights(const saving *s)
 {
     const uid_t same = (uid_t)-1;
 
@@ -337,7 +337,7 @@ static bool name_it(saving *s)
 
 static bool save(saving *s, const content *c)
 {
-    return keep_rights(s) && write_content(s->fd, c) && fsync(s->fd) == 0 &&
+    return retain_rights(s) && write_content(s->fd, c) && fsync(s->fd) == 0 &&
            name_it(s);
 }
 
@@ -421,7 +421,7 @@ umbel_status um_save_ready(const char *from, const char *path, umbel_error *err)
         return um_fail(err, UMBEL_E_IO, "%s%s: not a regular file",
                        um_path_dots(path), um_path_tail(path));
     s.fd = open(from, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    bool fine = s.fd >= 0 && keep_rights(&s) && fsync(s.fd) == 0 &&
+    bool fine = s.fd >= 0 && retain_rights(&s) && fsync(s.fd) == 0 &&
                 rename(from, s.target) == 0;
     return finish(&s, fine, path, NULL, err);
 }

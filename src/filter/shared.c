@@ -40,7 +40,7 @@ bool um_row_shares(const um_fast *row)
 #endif
 }
 
-static umbel_status make_gate(umbel_filter *f, umbel_error *err)
+static umbel_status create_gate(umbel_filter *f, umbel_error *err)
 {
     um_gate *gate = um_get(&f->alloc, sizeof *gate);
 
@@ -62,7 +62,7 @@ umbel_status umbel_share(umbel_filter *f, umbel_error *err)
     if (kind->shared->may_share)
         UM_TRY(kind->shared->may_share(um_shape_of(f), err));
     if (!f->gate)
-        UM_TRY(make_gate(f, err));
+        UM_TRY(create_gate(f, err));
     um_filter_use(f, um_row_shares(f->fast) ? f->fast : NULL);
     return UMBEL_OK;
 }
@@ -153,10 +153,10 @@ static size_t add_sorted(umbel_filter *f, const sorted *s, size_t first,
         size_t from = s->start[l], n = s->start[l + 1] - from;
         if (n == 0)
             continue;
-        um_gate_take(&f->gate->lock[l]);
+        um_gate_consume(&f->gate->lock[l]);
         added +=
             f->fast->add(f->self, s->d + from, n, fresh ? &is_new[from] : NULL);
-        um_gate_give_back(&f->gate->lock[l]);
+        um_gate_pass_back(&f->gate->lock[l]);
     }
     for (size_t i = 0; fresh && i < s->start[UM_GATE_LOCKS]; i++)
         fresh[s->from[i]] = is_new[i];
@@ -175,7 +175,7 @@ static size_t first_lock(void)
  * in the caches of all cores, so keys that match already are left out; a sample
  * tells whether it is worth asking.
  */
-static bool most_match(const umbel_filter *f, const umbel_digest *d, size_t n)
+static bool max_match(const umbel_filter *f, const umbel_digest *d, size_t n)
 {
     enum { SAMPLE = 16 };
     bool hit[SAMPLE];
@@ -199,9 +199,9 @@ static size_t add_missing(umbel_filter *f, const umbel_digest *d, size_t n,
         bool is_new = false;
         if (!hit[i]) {
             um_gate_lock *lock = &f->gate->lock[lock_of(f, d[i].lo)];
-            um_gate_take(lock);
+            um_gate_consume(lock);
             f->fast->add(f->self, &d[i], 1, &is_new);
-            um_gate_give_back(lock);
+            um_gate_pass_back(lock);
         }
         added += is_new;
         if (fresh)
@@ -215,7 +215,7 @@ size_t um_add_locked(umbel_filter *f, const umbel_digest *d, size_t n,
 {
     sorted s;
 
-    if (most_match(f, d, n))
+    if (max_match(f, d, n))
         return add_missing(f, d, n, fresh);
     sort_by_lock(f, d, n, &s);
     return add_sorted(f, &s, first_lock(), fresh);
@@ -257,9 +257,9 @@ umbel_status um_add_one_locked(umbel_filter *f, const void *key, size_t len,
     else
         is_new = !f->fast->has_hash[words](f, lo);
     if (is_new) {
-        um_gate_take(lock);
+        um_gate_consume(lock);
         is_new = f->fast->set_hash[words](f, lo);
-        um_gate_give_back(lock);
+        um_gate_pass_back(lock);
         um_count_shared(pass, is_new);
     }
     if (is_new != was_new)

@@ -18,13 +18,13 @@ const char *um_default_addressing(const char *kind);
  * Params as this version knows them, from a caller that may have been compiled
  * with another: fields that it lacks are 0, fields that we lack must be.
  */
-umbel_status um_params_take(const umbel_params *given, umbel_params *out,
-                            umbel_error *err);
+umbel_status um_params_consume(const umbel_params *given, umbel_params *out,
+                               umbel_error *err);
 
 /* Checks how to build a static filter; given may be NULL. threads becomes 1 or
  * more. */
-umbel_status um_build_params_take(const umbel_build_params *given,
-                                  umbel_build_params *out, umbel_error *err);
+umbel_status um_build_params_consume(const umbel_build_params *given,
+                                     umbel_build_params *out, umbel_error *err);
 
 /*
  * Look up names (params NULL: all defaults), copy settings, check ranges. cells
@@ -51,6 +51,6 @@ double um_digest_error(const um_shape *s, double keys);
  * Most keys that a settled size holds at error fpr, with the best hashes when
  * s->hashes is 0; fills s->hashes. 0 when not even one fits.
  */
-uint64_t um_most_keys(um_shape *s, double fpr);
+uint64_t um_max_keys(um_shape *s, double fpr);
 
 #endif

@@ -128,12 +128,12 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
     um_writer w = {head, head + HEAD_LEN, false};
 
     UM_TRY(check(s, err));
-    um_put_u64(&w, VERSION);
-    um_put_u64(&w, s->capacity);
-    um_put_f64(&w, s->fpr);
-    um_put_u64(&w, s->hashes);
-    um_put_u64(&w, s->cells);
-    um_put_u64(&w, s->added);
+    um_write_u64(&w, VERSION);
+    um_write_u64(&w, s->capacity);
+    um_write_f64(&w, s->fpr);
+    um_write_u64(&w, s->hashes);
+    um_write_u64(&w, s->cells);
+    um_write_u64(&w, s->added);
     parts[0] = (umbel_slice){head, HEAD_LEN};
     parts[1] = (umbel_slice){f->payload, (size_t)words_len(s->cells)};
     parts[2] = umbel_data(f);

@@ -35,7 +35,7 @@ bool um_bf_link_fits(const um_bf_link *l)
 {
     return l->nbits > 0 && l->nbits % 8 == 0 && l->bytes == l->nbits / 8 &&
            l->error > 0 && l->error < 1 && l->bits_per_item > 0 &&
-           l->hashes >= 1 && l->hashes <= UM_BF_MOST_HASHES &&
+           l->hashes >= 1 && l->hashes <= UM_BF_MAX_HASHES &&
            um_redisbloom_hashes(l->bits_per_item) == l->hashes &&
            (l->log2 == 0 || (l->log2 < 64 && l->nbits == 1ull << l->log2));
 }
@@ -69,10 +69,10 @@ umbel_status um_bf_hold(um_bf *b, uint32_t n, umbel_error *err)
 {
     if (n <= b->cap)
         return UMBEL_OK;
-    if (n > UM_BF_MOST_LINKS)
+    if (n > UM_BF_MAX_LINKS)
         return um_fail(err, UMBEL_E_LIMIT,
                        "%" PRIu32 " sub-filters, at most %d are taken", n,
-                       UM_BF_MOST_LINKS);
+                       UM_BF_MAX_LINKS);
     um_bf_link *links = um_get(&b->alloc, links_len(n));
     if (!links)
         return um_no_memory(err, links_len(n));
@@ -299,7 +299,7 @@ void um_bf_query(const um_bf *b, const umbel_slice *keys, size_t n, bool *hit)
     }
 }
 
-static umbel_status make_room(um_bf *b, umbel_error *err)
+static umbel_status reserve(um_bf *b, umbel_error *err)
 {
     const um_bf_link *last = &b->links[b->nlinks - 1];
     um_bf_link next;
@@ -331,7 +331,7 @@ static umbel_status add_one(um_bf *b, umbel_digest d, bool *fresh,
     *fresh = false;
     if (um_bf_has(b, d))
         return UMBEL_OK;
-    UM_TRY(make_room(b, err));
+    UM_TRY(reserve(b, err));
     um_bf_link *last = &b->links[b->nlinks - 1];
     *fresh = set_cells(last, d);
     last->items++;

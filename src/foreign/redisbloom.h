@@ -25,9 +25,9 @@ enum {
     UM_BF_HEAD = 20,         /* bytes of a header before its links */
     UM_BF_LINK = 53,         /* bytes of a link in it */
     UM_BF_CHUNK = 16 << 20,  /* most bytes of bits in a chunk of a dump */
-    UM_BF_MOST_LINKS = 4096, /* a query walks them all; by growing, it gets as
+    UM_BF_MAX_LINKS = 4096, /* a query walks them all; by growing, it gets as
                                 many as an error can be halved: 1,074 */
-    UM_BF_MOST_HASHES = 1100 /* the least double that is an error takes 1,075 */
+    UM_BF_MAX_HASHES = 1100 /* the least double that is an error takes 1,075 */
 };
 
 /* Options; all others are refused. */
@@ -103,7 +103,7 @@ size_t um_bf_memory(const um_bf *b);
 
 size_t um_bf_header_len(const um_bf *b);
 /* Writes um_bf_header_len bytes. */
-void um_bf_put_header(const um_bf *b, uint8_t *out);
+void um_bf_append_header(const um_bf *b, uint8_t *out);
 /*
  * Makes a filter of a header from anyone. bits false: without memory for bits,
  * to learn its sizes.

@@ -12,28 +12,28 @@ size_t um_bf_header_len(const um_bf *b)
     return UM_BF_HEAD + (size_t)b->nlinks * UM_BF_LINK;
 }
 
-static void put_link(um_writer *w, const um_bf_link *l)
+static void write_link(um_writer *w, const um_bf_link *l)
 {
-    um_put_u64(w, l->bytes);
-    um_put_u64(w, l->nbits);
-    um_put_u64(w, l->items);
-    um_put_f64(w, l->error);
-    um_put_f64(w, l->bits_per_item);
-    um_put_u32(w, l->hashes);
-    um_put_u64(w, l->capacity);
-    um_put_bytes(w, &l->log2, 1);
+    um_write_u64(w, l->bytes);
+    um_write_u64(w, l->nbits);
+    um_write_u64(w, l->items);
+    um_write_f64(w, l->error);
+    um_write_f64(w, l->bits_per_item);
+    um_write_u32(w, l->hashes);
+    um_write_u64(w, l->capacity);
+    um_write_bytes(w, &l->log2, 1);
 }
 
-void um_bf_put_header(const um_bf *b, uint8_t *out)
+void um_bf_append_header(const um_bf *b, uint8_t *out)
 {
     um_writer w = {out, out + um_bf_header_len(b), false};
 
-    um_put_u64(&w, b->items);
-    um_put_u32(&w, b->nlinks);
-    um_put_u32(&w, b->options);
-    um_put_u32(&w, b->expansion);
+    um_write_u64(&w, b->items);
+    um_write_u32(&w, b->nlinks);
+    um_write_u32(&w, b->options);
+    um_write_u32(&w, b->expansion);
     for (uint32_t i = 0; i < b->nlinks; i++)
-        put_link(&w, &b->links[i]);
+        write_link(&w, &b->links[i]);
 }
 
 static void get_link(um_reader *r, um_bf_link *l)
@@ -86,8 +86,8 @@ umbel_status um_bf_header_says(const uint8_t *bytes, size_t len, uint64_t *out,
 }
 
 /* Reads links and adds them to b, which then owns their bits. */
-static umbel_status take_links(um_bf *b, um_reader *r, uint32_t n, bool bits,
-                               umbel_error *err)
+static umbel_status parse_links(um_bf *b, um_reader *r, uint32_t n, bool bits,
+                                umbel_error *err)
 {
     for (uint32_t i = 0; i < n; i++) {
         um_bf_link *l = &b->links[i];
@@ -120,7 +120,7 @@ umbel_status um_bf_from_header(const void *bytes, size_t len, uint64_t limit,
     b->expansion = um_get_u32(&r);
     umbel_status status = um_bf_hold(b, n, err);
     if (!status)
-        status = take_links(b, &r, n, bits, err);
+        status = parse_links(b, &r, n, bits, err);
     if (status)
         um_bf_close(b);
     else

@@ -74,18 +74,18 @@ static umbel_status check_chain(const um_bf *b, size_t len, umbel_error *err)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "its options are not those of filters made by "
                        "BF.RESERVE");
-    if (b->nlinks > UM_CHAIN_MOST_LINKS)
+    if (b->nlinks > UM_CHAIN_MAX_LINKS)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "it has grown to %" PRIu32 " sub-filters, and umbel "
                        "takes %d: reserve room for %" PRIu64
                        " items and add them again",
-                       b->nlinks, UM_CHAIN_MOST_LINKS, b->items);
+                       b->nlinks, UM_CHAIN_MAX_LINKS, b->items);
     return UMBEL_OK;
 }
 
-static umbel_status make_bloom(const um_bf *b, const uint8_t *bits,
-                               const umbel_source *source, umbel_filter **out,
-                               umbel_error *err)
+static umbel_status create_bloom(const um_bf *b, const uint8_t *bits,
+                                 const umbel_source *source, umbel_filter **out,
+                                 umbel_error *err)
 {
     const um_bf_link *l = &b->links[0];
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -129,9 +129,9 @@ static um_chain_link link_of(const um_bf_link *l)
                            .log2 = l->log2};
 }
 
-static umbel_status make_chain(const um_bf *b, const uint8_t *bits,
-                               const umbel_source *source, umbel_filter **out,
-                               umbel_error *err)
+static umbel_status create_chain(const um_bf *b, const uint8_t *bits,
+                                 const umbel_source *source, umbel_filter **out,
+                                 umbel_error *err)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_alloc alloc = um_alloc_or_default(source->alloc);
@@ -149,7 +149,7 @@ static umbel_status make_chain(const um_bf *b, const uint8_t *bits,
     s.expansion = um_chain_growth(b->expansion, b->options & UM_BF_FIXED) &
                   UM_EXPANSION_MOST;
     UM_TRY(um_check_shape(&s, err));
-    UM_TRY(um_filter_make(&s, &alloc, &f, err));
+    UM_TRY(um_filter_create(&s, &alloc, &f, err));
     f->added = b->items;
     for (uint32_t i = 0; i < b->nlinks; i++) {
         um_chain_link l = link_of(&b->links[i]);
@@ -170,7 +170,7 @@ static umbel_status import(const uint8_t *bytes, size_t len,
     umbel_status status = check_chain(b, len, err);
     bool simple = b->nlinks == 1 && is_planned(&b->links[0]);
     if (status == UMBEL_OK)
-        status = (simple ? make_bloom : make_chain)(
+        status = (simple ? create_bloom : create_chain)(
             b, bytes + um_bf_header_len(b), source, out, err);
     um_bf_close(b);
     return status;
@@ -210,7 +210,7 @@ static um_bf_link describe(const um_shape *s)
     return l;
 }
 
-/* Fills in the links of a filter, at most UM_CHAIN_MOST_LINKS. */
+/* Fills in the links of a filter, at most UM_CHAIN_MAX_LINKS. */
 static umbel_status describe_links(const umbel_filter *f, um_bf *b,
                                    umbel_error *err)
 {
@@ -244,7 +244,7 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
                          umbel_error *err)
 {
     const um_shape *s = um_shape_of(f);
-    um_bf_link links[UM_CHAIN_MOST_LINKS];
+    um_bf_link links[UM_CHAIN_MAX_LINKS];
     bool fixed = s->kind->links ? um_chain_is_fixed(s->expansion)
                                 : um_redisbloom_is_fixed(s->expansion);
 
@@ -258,14 +258,14 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
         UM_TRY(describe_links(f, &b, err));
     else
         links[0] = describe(s);
-    um_bf_put_header(&b, head);
+    um_bf_append_header(&b, head);
     parts[0] = (umbel_slice){head, um_bf_header_len(&b)};
     parts[1] = (umbel_slice){f->payload, (size_t)um_bf_bytes(&b)};
     *n = 2;
     return UMBEL_OK;
 }
 
-_Static_assert(UM_BF_HEAD + UM_BF_LINK * UM_CHAIN_MOST_LINKS <= UM_FOREIGN_HEAD,
+_Static_assert(UM_BF_HEAD + UM_BF_LINK * UM_CHAIN_MAX_LINKS <= UM_FOREIGN_HEAD,
                "a header has room");
 
 const um_foreign um_foreign_redisbloom = {

@@ -16,8 +16,8 @@ typedef struct taking {
     void *ctx;
 } taking;
 
-static umbel_status take_batch(void *ctx, const um_key_batch *batch,
-                               const umbel_digest *digests, umbel_error *err)
+static umbel_status parse_batch(void *ctx, const um_key_batch *batch,
+                                const umbel_digest *digests, umbel_error *err)
 {
     const taking *t = ctx;
 
@@ -33,7 +33,7 @@ static umbel_status each_of_keys(const void *ctx, size_t from, size_t to,
 
     (void)from;
     (void)to;
-    return um_keys_each_digest(&d->keys, d->filter, take_batch, &t, err);
+    return um_keys_each_digest(&d->keys, d->filter, parse_batch, &t, err);
 }
 
 /* --- kept --- */
@@ -74,7 +74,7 @@ static bool resize(um_key_digests *d, size_t cap)
     return true;
 }
 
-static bool make_room(um_key_digests *d, size_t more)
+static bool reserve(um_key_digests *d, size_t more)
 {
     size_t cap = d->cap ? d->cap : (size_t)16 * UM_BATCH;
 
@@ -106,8 +106,8 @@ static bool follow(const umbel_digest *digests, size_t n)
     return true;
 }
 
-static umbel_status keep_batch(void *ctx, const um_key_batch *batch,
-                               const umbel_digest *digests, umbel_error *err)
+static umbel_status retain_batch(void *ctx, const um_key_batch *batch,
+                                 const umbel_digest *digests, umbel_error *err)
 {
     um_key_digests *d = ctx;
 
@@ -115,7 +115,7 @@ static umbel_status keep_batch(void *ctx, const um_key_batch *batch,
         return um_fail_detail(err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
                               "more than %zu keys", d->most);
     if ((!d->all && !follow(digests, batch->n) && !widen(d)) ||
-        !make_room(d, batch->n))
+        !reserve(d, batch->n))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for more than %zu keys",
                        d->n);
     if (d->all)
@@ -127,12 +127,12 @@ static umbel_status keep_batch(void *ctx, const um_key_batch *batch,
 }
 
 /* Of files only if they are few: *kept is false then, and it is no failure. */
-static umbel_status keep_digests(um_key_digests *d, bool *kept,
-                                 umbel_error *err)
+static umbel_status retain_digests(um_key_digests *d, bool *kept,
+                                   umbel_error *err)
 {
     umbel_error reason = {0};
     umbel_status status =
-        um_keys_each_digest(&d->keys, d->filter, keep_batch, d, &reason);
+        um_keys_each_digest(&d->keys, d->filter, retain_batch, d, &reason);
 
     *kept = status == UMBEL_OK;
     if (reason.detail == UMBEL_D_MEMORY_LIMIT) {
@@ -155,7 +155,7 @@ umbel_status um_key_digests_init(um_key_digests *d, const um_key_source *keys,
     if (um_keys_rereadable(keys))
         d->most = kept;
     if (d->most > 0)
-        UM_TRY(keep_digests(d, &all, err));
+        UM_TRY(retain_digests(d, &all, err));
     if (all) {
         *out = (um_digest_source){d, d->n, true, each_kept};
         return UMBEL_OK;

@@ -164,7 +164,7 @@ static void free_slots(slot *slots, size_t n, const um_key_job *job)
     free(slots);
 }
 
-static slot *make_slots(size_t n, const um_key_job *job)
+static slot *create_slots(size_t n, const um_key_job *job)
 {
     slot *slots = calloc(n, sizeof *slots);
 
@@ -187,7 +187,7 @@ static umbel_status run_pipeline(reading *r, unsigned threads)
                             .fill = fill_slot,
                             .work = work_on_slot,
                             .drain = drain_slot};
-    slot *slots = make_slots(pipeline.npieces, r->job);
+    slot *slots = create_slots(pipeline.npieces, r->job);
 
     if (!slots)
         return um_fail(r->err, UMBEL_E_NOMEM, "no memory to read keys");
@@ -232,8 +232,8 @@ typedef struct batch_taker {
     void *ctx;
 } batch_taker;
 
-static umbel_status take_batch(void *ctx, const um_key_batch *batch,
-                               void *result, umbel_error *err)
+static umbel_status parse_batch(void *ctx, const um_key_batch *batch,
+                                void *result, umbel_error *err)
 {
     const batch_taker *t = ctx;
 
@@ -245,14 +245,14 @@ umbel_status um_keys_each_batch(const um_key_source *s, um_take_batch *take,
                                 void *ctx, umbel_error *err)
 {
     batch_taker t = {take, ctx};
-    um_key_job job = {.ctx = &t, .use = take_batch};
+    um_key_job job = {.ctx = &t, .use = parse_batch};
 
     return um_keys_each(s, &job, err);
 }
 
 typedef struct digest_taker {
     const umbel_filter *filter;
-    um_take_digests *take;
+    um_consume_digests *take;
     void *ctx;
 } digest_taker;
 
@@ -262,8 +262,8 @@ typedef struct digest_buffer {
     bool made;
 } digest_buffer;
 
-static umbel_status make_digests(const void *ctx, const um_key_batch *batch,
-                                 void *result, umbel_error *err)
+static umbel_status create_digests(const void *ctx, const um_key_batch *batch,
+                                   void *result, umbel_error *err)
 {
     const digest_taker *t = ctx;
     digest_buffer *b = result;
@@ -280,8 +280,8 @@ static umbel_status make_digests(const void *ctx, const um_key_batch *batch,
     return UMBEL_OK;
 }
 
-static umbel_status take_digests(void *ctx, const um_key_batch *batch,
-                                 void *result, umbel_error *err)
+static umbel_status parse_digests(void *ctx, const um_key_batch *batch,
+                                  void *result, umbel_error *err)
 {
     const digest_taker *t = ctx;
     const digest_buffer *b = result;
@@ -295,14 +295,14 @@ static void free_digests(void *result)
 }
 
 umbel_status um_keys_each_digest(const um_key_source *s, const umbel_filter *f,
-                                 um_take_digests *take, void *ctx,
+                                 um_consume_digests *take, void *ctx,
                                  umbel_error *err)
 {
     digest_taker t = {f, take, ctx};
     um_key_job job = {.ctx = &t,
                       .result_len = sizeof(digest_buffer),
-                      .work = make_digests,
-                      .use = take_digests,
+                      .work = create_digests,
+                      .use = parse_digests,
                       .fini = free_digests};
 
     return um_keys_each(s, &job, err);

@@ -42,7 +42,7 @@ static bool resize_list(list_reading *r, size_t cap)
     return true;
 }
 
-static umbel_status make_room(list_reading *r, size_t more, umbel_error *err)
+static umbel_status reserve(list_reading *r, size_t more, umbel_error *err)
 {
     const um_key_list *k = &r->list;
     size_t most = r->params->max_keys ? r->params->max_keys : SIZE_MAX;
@@ -81,7 +81,7 @@ static umbel_status append_keys(void *ctx, const um_key_batch *batch,
     list_reading *r = ctx;
     um_key_list *k = &r->list;
 
-    UM_TRY(make_room(r, batch->n, err));
+    UM_TRY(reserve(r, batch->n, err));
     if (k->digests && digests)
         memcpy(k->digests + k->n, digests, batch->n * sizeof *digests);
     if (k->weights)

@@ -98,11 +98,11 @@ umbel_status um_keys_each_batch(const um_key_source *s, um_take_batch *take,
                                 void *ctx, umbel_error *err);
 
 /* The same with the digests that f makes of the keys, in worker threads. */
-typedef umbel_status um_take_digests(void *ctx, const um_key_batch *batch,
-                                     const umbel_digest *digests,
-                                     umbel_error *err);
+typedef umbel_status um_consume_digests(void *ctx, const um_key_batch *batch,
+                                        const umbel_digest *digests,
+                                        umbel_error *err);
 umbel_status um_keys_each_digest(const um_key_source *s, const umbel_filter *f,
-                                 um_take_digests *take, void *ctx,
+                                 um_consume_digests *take, void *ctx,
                                  umbel_error *err);
 
 /* Counts the keys. Whole lines are counted without splitting them. */

@@ -105,7 +105,7 @@ static bool take_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
 }
 
 /* Reads all 64 bits of an amount, which a weight's 53 do not hold. */
-static bool take_amount(const um_key_format *f, um_piece *p, umbel_slice line)
+static bool parse_amount(const um_key_format *f, um_piece *p, umbel_slice line)
 {
     umbel_slice text;
     uint64_t amount = 0;
@@ -130,7 +130,7 @@ static bool take_amount(const um_key_format *f, um_piece *p, umbel_slice line)
 /* --- keys ------------------------------------------------------------------
  */
 
-static bool take_field(const um_key_format *f, um_piece *p, umbel_slice *key)
+static bool parse_field(const um_key_format *f, um_piece *p, umbel_slice *key)
 {
     uint64_t field = f->field || !f->amount_field ? f->field : 1;
 
@@ -241,7 +241,7 @@ void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN])
                  (int)(len - n < 16 ? len - n : 16), (const char *)digits + n);
 }
 
-static bool take_hex(um_piece *p, umbel_slice *key)
+static bool parse_hex(um_piece *p, umbel_slice *key)
 {
     uint8_t *out = p->decoded + p->decoded_len;
 
@@ -262,7 +262,7 @@ void um_fold_case(const uint8_t *from, size_t len, uint8_t *to)
                                                            : from[i]);
 }
 
-static void take_folded(um_piece *p, umbel_slice *key)
+static void parse_folded(um_piece *p, umbel_slice *key)
 {
     uint8_t *out = p->decoded + p->decoded_len;
 
@@ -331,8 +331,8 @@ static umbel_slice trim_line(const um_key_format *f, const um_piece *p,
 }
 
 /* Takes the key of a line. Returns false after a bad line. */
-static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
-                      size_t len)
+static bool parse_line(const um_key_format *f, um_piece *p, const uint8_t *at,
+                       size_t len)
 {
     umbel_slice line = trim_line(f, p, at, len), key = line;
 
@@ -346,12 +346,12 @@ static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
         return is_bad(p, "longer than 1 MiB, the limit for a key");
     p->weights[p->n] = 1;
     p->amounts[p->n] = f->times ? f->times : 1;
-    if ((f->amount_field && !take_amount(f, p, line)) ||
+    if ((f->amount_field && !parse_amount(f, p, line)) ||
         (um_file_has_weights(f, p->file) && !take_weight(f, p, &key)) ||
-        !take_field(f, p, &key) || (f->hex && !take_hex(p, &key)))
+        !parse_field(f, p, &key) || (f->hex && !parse_hex(p, &key)))
         return false;
     if (f->fold_case)
-        take_folded(p, &key);
+        parse_folded(p, &key);
     p->keys[p->n] = key;
     p->n += key.len > 0;
     return true;
@@ -377,10 +377,10 @@ static bool skip_line(um_piece *p)
 }
 
 /* Takes a line, of whatever format. Returns false if no further one counts. */
-static bool take_any(const um_key_format *f, um_piece *p, const uint8_t *at,
-                     const uint8_t *end)
+static bool parse_any(const um_key_format *f, um_piece *p, const uint8_t *at,
+                      const uint8_t *end)
 {
-    return take_line(f, p, at, (size_t)(end - at)) ||
+    return parse_line(f, p, at, (size_t)(end - at)) ||
            (f->skip_bad && p->bad && skip_line(p));
 }
 
@@ -412,14 +412,14 @@ static inline uint64_t find_ends(const uint8_t *p, char end)
     return ends;
 }
 
-/* As take_any, where the whole line is the key and is not the first. */
-static inline bool take_plain(const um_key_format *f, um_piece *p,
-                              const uint8_t *at, const uint8_t *end)
+/* As parse_any, where the whole line is the key and is not the first. */
+static inline bool parse_plain(const um_key_format *f, um_piece *p,
+                               const uint8_t *at, const uint8_t *end)
 {
     size_t len = (size_t)(end - at);
 
     if (len > UM_MAX_KEY_LEN || p->n == p->room)
-        return take_any(f, p, at, end);
+        return parse_any(f, p, at, end);
     p->nlines++;
     len -= len && at[len - 1] == '\r';
     p->keys[p->n] = (umbel_slice){at, len};
@@ -429,8 +429,8 @@ static inline bool take_plain(const um_key_format *f, um_piece *p,
 
 /* Takes the lines that end in whole blocks of the text, from at on. Returns the
  * beginning of the next one; NULL: no further one counts. */
-UM_INLINE const uint8_t *take_blocks(const um_key_format *f, um_piece *p,
-                                     const uint8_t *at, bool plain)
+UM_INLINE const uint8_t *parse_blocks(const um_key_format *f, um_piece *p,
+                                      const uint8_t *at, bool plain)
 {
     const uint8_t *block = at, *stop = p->text + p->len;
     char last = um_format_end(f);
@@ -438,7 +438,8 @@ UM_INLINE const uint8_t *take_blocks(const um_key_format *f, um_piece *p,
     for (; stop - block >= 64; block += 64)
         for (uint64_t ends = find_ends(block, last); ends; ends &= ends - 1) {
             const uint8_t *end = block + __builtin_ctzll(ends);
-            if (!(plain ? take_plain(f, p, at, end) : take_any(f, p, at, end)))
+            if (!(plain ? parse_plain(f, p, at, end)
+                        : parse_any(f, p, at, end)))
                 return NULL;
             at = end + 1;
         }
@@ -450,15 +451,15 @@ UM_INLINE const uint8_t *take_blocks(const um_key_format *f, um_piece *p,
 
 /* Takes the line at at, and returns the beginning of the next one; NULL: none
  * counts, or there is none. */
-static const uint8_t *take_next(const um_key_format *f, um_piece *p,
-                                const uint8_t *at)
+static const uint8_t *parse_next(const um_key_format *f, um_piece *p,
+                                 const uint8_t *at)
 {
     size_t left = (size_t)(p->text + p->len - at);
     const uint8_t *end = memchr(at, um_format_end(f), left);
 
     if (!end)
         end = at + left; /* the last line of a file may lack its end */
-    return take_any(f, p, at, end) && end + 1 < at + left ? end + 1 : NULL;
+    return parse_any(f, p, at, end) && end + 1 < at + left ? end + 1 : NULL;
 }
 
 void um_split_piece(const um_key_format *f, um_piece *p)
@@ -468,10 +469,10 @@ void um_split_piece(const um_key_format *f, um_piece *p)
     p->bad = NULL;
     if (p->len == 0 || !grow_decoded(f, p))
         return;
-    const uint8_t *at = take_next(f, p, p->text); /* it may have a mark */
+    const uint8_t *at = parse_next(f, p, p->text); /* it may have a mark */
     if (at)
-        at = um_lines_are_keys(f) ? take_blocks(f, p, at, true)
-                                  : take_blocks(f, p, at, false);
+        at = um_lines_are_keys(f) ? parse_blocks(f, p, at, true)
+                                  : parse_blocks(f, p, at, false);
     while (at && at < p->text + p->len)
-        at = take_next(f, p, at);
+        at = parse_next(f, p, at);
 }

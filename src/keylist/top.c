@@ -41,9 +41,9 @@ static void find_weakest(um_top *t)
             t->weakest = i;
 }
 
-umbel_status um_top_take(um_top *t, const umbel_filter *f,
-                         const umbel_slice *key, const umbel_slice *text,
-                         uint64_t count, umbel_error *err)
+umbel_status um_top_parse(um_top *t, const umbel_filter *f,
+                          const umbel_slice *key, const umbel_slice *text,
+                          uint64_t count, umbel_error *err)
 {
     um_top_key new = {.count = count, .order = t->seen++, .len = text->len};
 

@@ -29,9 +29,9 @@ void um_top_fini(um_top *t);
 
 /* Takes one more key of the stream; text is how it is printed. Of equal counts
  * the first key stays. */
-umbel_status um_top_take(um_top *t, const umbel_filter *f,
-                         const umbel_slice *key, const umbel_slice *text,
-                         uint64_t count, umbel_error *err);
+umbel_status um_top_parse(um_top *t, const umbel_filter *f,
+                          const umbel_slice *key, const umbel_slice *text,
+                          uint64_t count, umbel_error *err);
 
 /* Puts the largest count first, and equal ones in the order of the stream. */
 void um_top_sort(um_top *t);

@@ -120,7 +120,7 @@ static void info(const void *self, umbel_info *out)
 }
 
 static const um_row_counting counting = {.count = um_counting_count,
-                                         .most = um_counting_most,
+                                         .most = um_counting_max,
                                          .may_remove = may_remove};
 
 static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND |

@@ -208,8 +208,8 @@ static void add_heavy(const tally *t, uint64_t lo, uint64_t min,
         return;
     }
     uint64_t count = um_heavy_count(slot);
-    um_heavy_put(slot, lo,
-                 um_grown(count > min ? count : min, amount, UINT32_MAX));
+    um_heavy_append(slot, lo,
+                    um_grown(count > min ? count : min, amount, UINT32_MAX));
 }
 
 static size_t add_batch(const tally *t, const umbel_digest *d,

@@ -32,14 +32,14 @@ static inline bool um_bytes_room(um_bytes *b, size_t more)
     return true;
 }
 
-static inline void um_bytes_put(um_bytes *b, const void *data, size_t len)
+static inline void um_bytes_append(um_bytes *b, const void *data, size_t len)
 {
     memcpy(b->data + b->len, data, len);
     b->len += len;
 }
 
 /* Appends a character as UTF-8; at most four bytes. */
-static inline void um_bytes_put_char(um_bytes *b, uint32_t c)
+static inline void um_bytes_append_char(um_bytes *b, uint32_t c)
 {
     uint8_t *at = b->data + b->len;
 

@@ -230,7 +230,7 @@ int um_charset_find(const um_charsets *c, umbel_slice name)
 static void bad_byte(um_bytes *out, um_charset_errors errors)
 {
     if (errors == UM_CHARSET_REPLACE)
-        um_bytes_put_char(out, 0xfffd);
+        um_bytes_append_char(out, 0xfffd);
 }
 
 /* Returns the length of the ASCII text that the bytes begin with. */
@@ -282,12 +282,12 @@ static void decode_here(form how, um_charset_errors errors, um_bytes *out,
     while (text < end) {
         size_t n = ascii_len(text, (size_t)(end - text)), bad = 1;
 
-        um_bytes_put(out, text, n);
+        um_bytes_append(out, text, n);
         text += n;
         if (text == end)
             return;
         n = how == FORM_UTF8 ? utf8_len(text, (size_t)(end - text), &bad) : 0;
-        um_bytes_put(out, text, n);
+        um_bytes_append(out, text, n);
         if (n == 0)
             bad_byte(out, errors);
         text += n ? n : bad;
@@ -303,7 +303,7 @@ static void decode_table(const uint16_t *table, um_charset_errors errors,
         if (c == NO_CHARACTER)
             bad_byte(out, errors);
         else
-            um_bytes_put_char(out, c);
+            um_bytes_append_char(out, c);
     }
 }
 

@@ -78,7 +78,7 @@ static size_t decode_name(um_bytes *out, const uint8_t *at, const uint8_t *end)
     }
     if (!e)
         return 0;
-    um_bytes_put(out, e->text, strnlen(e->text, sizeof e->text));
+    um_bytes_append(out, e->text, strnlen(e->text, sizeof e->text));
     return used;
 }
 
@@ -88,14 +88,14 @@ static bool is_nonsense(uint32_t c)
            c == 0x7f || (c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe;
 }
 
-static void put_number(um_bytes *out, uint32_t c)
+static void write_number(um_bytes *out, uint32_t c)
 {
     if (c == 0 || (c >= 0xd800 && c <= 0xdfff) || c > LAST_CODE)
-        um_bytes_put_char(out, 0xfffd);
+        um_bytes_append_char(out, 0xfffd);
     else if (c >= 0x80 && c <= 0x9f)
-        um_bytes_put_char(out, windows[c - 0x80]);
+        um_bytes_append_char(out, windows[c - 0x80]);
     else if (!is_nonsense(c))
-        um_bytes_put_char(out, c);
+        um_bytes_append_char(out, c);
 }
 
 static int digit_value(uint8_t c, unsigned base)
@@ -123,7 +123,7 @@ static size_t decode_number(um_bytes *out, const uint8_t *at,
             c = c * base + (uint32_t)digit_value(*digit, base);
     if (digit == from)
         return 0;
-    put_number(out, c);
+    write_number(out, c);
     return (size_t)(digit - at) + (digit < end && *digit == ';');
 }
 
@@ -135,14 +135,14 @@ void um_entity_decode(um_bytes *out, const uint8_t *text, size_t len)
         const uint8_t *amp = memchr(text, '&', (size_t)(end - text));
         size_t plain = (size_t)((amp ? amp : end) - text), used;
 
-        um_bytes_put(out, text, plain);
+        um_bytes_append(out, text, plain);
         text += plain;
         if (!amp)
             return;
         used = amp + 1 < end && amp[1] == '#' ? decode_number(out, amp, end)
                                               : decode_name(out, amp, end);
         if (!used) {
-            um_bytes_put(out, "&", 1);
+            um_bytes_append(out, "&", 1);
             used = 1;
         }
         text += used;

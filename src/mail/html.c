@@ -84,17 +84,17 @@ static void end_piece(html *h, size_t from)
 }
 
 /* Appends a piece of text, behind a blank unless it is the first. */
-static bool put_piece(html *h, const uint8_t *text, size_t len, bool decode)
+static bool write_piece(html *h, const uint8_t *text, size_t len, bool decode)
 {
     if (!um_bytes_room(h->out, um_entity_room(len) + 1))
         return false;
     if (h->out->len > h->begin)
-        um_bytes_put(h->out, " ", 1);
+        um_bytes_append(h->out, " ", 1);
     size_t from = h->out->len;
     if (decode)
         um_entity_decode(h->out, text, len);
     else
-        um_bytes_put(h->out, text, len);
+        um_bytes_append(h->out, text, len);
     end_piece(h, from);
     return true;
 }
@@ -184,7 +184,7 @@ static void begin_raw(html *h, const uint8_t *name, size_t len)
 }
 
 /* <x: false if the tag does not end, or without memory. */
-static bool take_start_tag(html *h, bool *ok)
+static bool parse_start_tag(html *h, bool *ok)
 {
     const uint8_t *name_end = skip_name(h, h->at + 1), *at = name_end;
     bool empty;
@@ -209,7 +209,7 @@ static bool take_start_tag(html *h, bool *ok)
     }
     if (*at == '/' || *at == '=' || is_letter(*at))
         return false;
-    *ok = put_piece(h, h->at, (size_t)(at - h->at), false); /* no tag */
+    *ok = write_piece(h, h->at, (size_t)(at - h->at), false); /* no tag */
     h->at = at;
     return *ok;
 }
@@ -285,12 +285,12 @@ static bool begins_with(const html *h, const char *text)
 }
 
 /* At '<': returns false where reading stops. */
-static bool take_markup(html *h, bool *ok)
+static bool parse_markup(html *h, bool *ok)
 {
     if (h->at + 1 == h->end)
         return false;
     if (is_letter(h->at[1]))
-        return take_start_tag(h, ok);
+        return parse_start_tag(h, ok);
     if (h->at[1] == '/')
         return skip_to_close(h, 1);
     if (begins_with(h, "<!--"))
@@ -301,7 +301,7 @@ static bool take_markup(html *h, bool *ok)
         return skip_to_close(h, 9);
     if (h->at[1] == '!' || h->at[1] == '?')
         return skip_to_close(h, 2);
-    *ok = put_piece(h, h->at, 1, false);
+    *ok = write_piece(h, h->at, 1, false);
     h->at++;
     return *ok;
 }
@@ -353,7 +353,7 @@ static bool is_cut(const uint8_t *text, const uint8_t *end)
 }
 
 /* Text up to the next '<'. */
-static bool take_text(html *h)
+static bool parse_text(html *h)
 {
     const uint8_t *open = memchr(h->at, '<', (size_t)(h->end - h->at));
     const uint8_t *text = h->at;
@@ -361,7 +361,7 @@ static bool take_text(html *h)
     h->at = open ? open : h->end;
     if (h->at == text || (!open && is_cut(text, h->end)))
         return true;
-    return put_piece(h, text, (size_t)(h->at - text), true);
+    return write_piece(h, text, (size_t)(h->at - text), true);
 }
 
 bool um_html_to_text(um_bytes *out, const uint8_t *page, size_t len)
@@ -375,8 +375,8 @@ bool um_html_to_text(um_bytes *out, const uint8_t *page, size_t len)
                 break;
             continue;
         }
-        ok = take_text(&h);
-        if (ok && h.at < h.end && !take_markup(&h, &ok))
+        ok = parse_text(&h);
+        if (ok && h.at < h.end && !parse_markup(&h, &ok))
             break;
     }
     return ok;

@@ -61,7 +61,7 @@ void um_mail_jobs_append(um_mail_jobs *q, um_mail_job *job)
     q->n++;
 }
 
-um_mail_job *um_mail_jobs_take(um_mail_jobs *q)
+um_mail_job *um_mail_jobs_parse(um_mail_jobs *q)
 {
     um_mail_job *job = q->first;
 
@@ -111,7 +111,7 @@ void um_mail_pool_dispatch(um_mail_pool *p)
     um_mail_slot *s;
 
     while (p->queue.first && (s = free_slot(p, p->queue.first->len)) != NULL)
-        um_mail_slot_send(s, um_mail_jobs_take(&p->queue));
+        um_mail_slot_send(s, um_mail_jobs_parse(&p->queue));
 }
 
 umbel_status um_mail_pool_ask(um_mail_pool *p, uint8_t *mail, size_t len,
@@ -166,14 +166,14 @@ static bool tend_slot(um_mail_slot *s, uint64_t now)
 
 /* Mails that no worker has taken for that long are not read at all: whoever
  * asked waits no more. */
-static void give_up(um_mail_pool *p, uint64_t now)
+static void abandon(um_mail_pool *p, uint64_t now)
 {
     uint64_t most = (uint64_t)p->config.seconds * 1000;
     um_mail_jobs all = p->queue;
     um_mail_job *job;
 
     p->queue = (um_mail_jobs){0};
-    while ((job = um_mail_jobs_take(&all)) != NULL)
+    while ((job = um_mail_jobs_parse(&all)) != NULL)
         if (now - job->asked > most)
             um_mail_job_end(p, job, NULL, UM_MAIL_FAIL_BUSY);
         else
@@ -188,7 +188,7 @@ static void tick(void *ctx)
 
     for (unsigned i = 0; i < p->config.workers; i++)
         more |= tend_slot(&p->slot[i], now);
-    give_up(p, now);
+    abandon(p, now);
     um_mail_pool_dispatch(p);
     if (!more && p->waiting == 0) {
         um_timer_stop(p->timer);
@@ -308,7 +308,7 @@ void um_mail_pool_close(um_mail_pool *p)
     for (unsigned i = 0; p->slot && i < p->config.workers; i++)
         if (p->slot[i].pid)
             um_mail_slot_end(&p->slot[i], UM_MAIL_FAIL_CLOSING);
-    while ((job = um_mail_jobs_take(&p->queue)) != NULL)
+    while ((job = um_mail_jobs_parse(&p->queue)) != NULL)
         um_mail_job_end(p, job, NULL, UM_MAIL_FAIL_CLOSING);
     if (p->timer)
         um_timer_close(p->timer);

@@ -28,7 +28,7 @@ typedef struct um_mail_jobs {
 
 void um_mail_jobs_append(um_mail_jobs *q, um_mail_job *job);
 /* NULL: it is empty. */
-um_mail_job *um_mail_jobs_take(um_mail_jobs *q);
+um_mail_job *um_mail_jobs_parse(um_mail_jobs *q);
 
 /* A worker process, or the place of one that is to be started. */
 typedef struct um_mail_slot {

@@ -28,7 +28,7 @@ enum {
     AHEAD_BYTES = 1 << 16, /* the last of which begins below that */
     PAUSE_MS = 50,         /* before the next start; doubled by each death */
     LONGEST_PAUSE_MS = 10000,
-    MOST_ARGUMENTS = 8,
+    MAX_ARGUMENTS = 8,
     DIGITS = 24
 };
 
@@ -100,13 +100,13 @@ static int spawn_worker(const um_mail_pool *p, int fd, pid_t *pid)
                                        UM_MAIL_WORKER_ARGUMENT, NULL};
     const um_mail_pool_config *c = &p->config;
     const char *const *program = c->program ? c->program : self;
-    const char *argv[MOST_ARGUMENTS + UM_MAIL_WORKER_ARGUMENTS + 1];
+    const char *argv[MAX_ARGUMENTS + UM_MAIL_WORKER_ARGUMENTS + 1];
     char number[UM_MAIL_WORKER_ARGUMENTS][DIGITS];
     uint64_t value[UM_MAIL_WORKER_ARGUMENTS] = {
         p->worker_bytes, c->limits.bytes, c->limits.parts, c->limits.depth};
     size_t n = 0;
 
-    while (n < MOST_ARGUMENTS && program[n]) {
+    while (n < MAX_ARGUMENTS && program[n]) {
         argv[n] = program[n];
         n++;
     }
@@ -218,7 +218,7 @@ void um_mail_slot_send(um_mail_slot *s, um_mail_job *job)
 /* --- answers in ----------------------------------------------------------- */
 
 /* False: no honest worker says that now. */
-static bool take_answer(um_mail_slot *s)
+static bool parse_answer(um_mail_slot *s)
 {
     um_mail_answer a;
     um_mail_job *job = s->sent.first;
@@ -233,7 +233,7 @@ static bool take_answer(um_mail_slot *s)
     }
     if (!s->ready || !job || job->id != a.id || (s->sending && s->sent.n == 1))
         return false;
-    um_mail_jobs_take(&s->sent);
+    um_mail_jobs_parse(&s->sent);
     s->sent_bytes -= job->len;
     s->since = um_loop_now(s->pool->loop);
     s->fails = 0;
@@ -262,7 +262,7 @@ void um_mail_slot_receive(um_mail_slot *s)
         if (s->have < sizeof s->in)
             continue;
         s->have = 0;
-        if (!take_answer(s)) {
+        if (!parse_answer(s)) {
             um_mail_slot_end(s, UM_MAIL_FAIL_BAD_ANSWER);
             return;
         }
@@ -308,7 +308,7 @@ void um_mail_slot_end(um_mail_slot *s, um_mail_fail why)
 {
     um_mail_pool *p = s->pool;
     um_mail_jobs left = s->sent;
-    um_mail_job *lost = um_mail_jobs_take(&left);
+    um_mail_job *lost = um_mail_jobs_parse(&left);
     unsigned fails = s->fails;
     int status = 0;
 

@@ -138,7 +138,7 @@ static bool copy_fields(um_bytes *out, const uint8_t *at, const uint8_t *end)
         next = field_end(at, end);
         len = (size_t)(next - at);
         if (len <= FIELD && out->len + len <= HEADER)
-            um_bytes_put(out, at, len);
+            um_bytes_append(out, at, len);
         else
             all = false;
     }
@@ -182,8 +182,8 @@ static void mend_header(um_mail_reader *r)
     if (!copy_fields(&r->mended, r->mail, body))
         r->notes |= UM_MAIL_CUT;
     if (!ends)
-        um_bytes_put(&r->mended, "\n", 1);
-    um_bytes_put(&r->mended, body, (size_t)(end - body));
+        um_bytes_append(&r->mended, "\n", 1);
+    um_bytes_append(&r->mended, body, (size_t)(end - body));
     r->mail = r->mended.data;
     r->len = r->mended.len;
 }
@@ -299,8 +299,8 @@ static bool decode_text(um_mail_reader *r, GMimeObject *o, umbel_slice type,
 }
 
 /* What is not text stands as it is in the mail, if it is ASCII. */
-static bool take_other(um_mail_reader *r, leaf *f, umbel_slice type,
-                       umbel_slice body)
+static bool parse_other(um_mail_reader *r, leaf *f, umbel_slice type,
+                        umbel_slice body)
 {
     const uint8_t *bytes = body.data;
 
@@ -313,7 +313,7 @@ static bool take_other(um_mail_reader *r, leaf *f, umbel_slice type,
     return true;
 }
 
-static void take_leaf(um_mail_reader *r, GMimeObject *o, umbel_slice body)
+static void parse_leaf(um_mail_reader *r, GMimeObject *o, umbel_slice body)
 {
     umbel_slice type = header_value(o, "Content-Type");
     um_content_type t = type.data ? um_content_type_read(type)
@@ -327,14 +327,14 @@ static void take_leaf(um_mail_reader *r, GMimeObject *o, umbel_slice body)
     f->at = r->out.len;
     ok = f->is_text
              ? decode_text(r, o, type, um_slice_is(t.subtype, "html"), body)
-             : take_other(r, f, type, body);
+             : parse_other(r, f, type, body);
     f->len = f->text ? body.len : r->out.len - f->at;
     r->no_memory |= !ok;
 }
 
 /* --- the walk ------------------------------------------------------------- */
 
-static void take_object(um_mail_reader *r, GMimeObject *o, unsigned depth);
+static void parse_object(um_mail_reader *r, GMimeObject *o, unsigned depth);
 static void parse_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
                           um_mail *names);
 
@@ -359,8 +359,8 @@ static umbel_slice part_body(GMimePart *part)
 }
 
 /* Python reads what is in any message/... as a mail; GMime in some of them. */
-static bool take_message_leaf(um_mail_reader *r, GMimeObject *o,
-                              umbel_slice body, unsigned depth)
+static bool parse_message_leaf(um_mail_reader *r, GMimeObject *o,
+                               umbel_slice body, unsigned depth)
 {
     umbel_slice type = header_value(o, "Content-Type");
     um_content_type t;
@@ -377,13 +377,14 @@ static bool take_message_leaf(um_mail_reader *r, GMimeObject *o,
     return true;
 }
 
-static void take_multipart(um_mail_reader *r, GMimeMultipart *m, unsigned depth)
+static void parse_multipart(um_mail_reader *r, GMimeMultipart *m,
+                            unsigned depth)
 {
     int n = g_mime_multipart_get_count(m);
     const char *prologue = g_mime_multipart_get_prologue(m);
 
     for (int i = 0; i < n && r->nleaves < r->limits.parts && !r->no_memory; i++)
-        take_object(r, g_mime_multipart_get_part(m, i), depth + 1);
+        parse_object(r, g_mime_multipart_get_part(m, i), depth + 1);
     if (r->nleaves == r->limits.parts)
         r->notes |= UM_MAIL_PARTS;
     if (n > 0 || !prologue)
@@ -399,7 +400,7 @@ static void take_multipart(um_mail_reader *r, GMimeMultipart *m, unsigned depth)
     *f = (leaf){.at = at, .len = r->out.len - at};
 }
 
-static void take_object(um_mail_reader *r, GMimeObject *o, unsigned depth)
+static void parse_object(um_mail_reader *r, GMimeObject *o, unsigned depth)
 {
     if (!o)
         return;
@@ -408,24 +409,24 @@ static void take_object(um_mail_reader *r, GMimeObject *o, unsigned depth)
         return;
     }
     if (GMIME_IS_MULTIPART(o))
-        take_multipart(r, GMIME_MULTIPART(o), depth);
+        parse_multipart(r, GMIME_MULTIPART(o), depth);
     else if (GMIME_IS_MESSAGE_PART(o)) {
         GMimeMessage *m =
             g_mime_message_part_get_message(GMIME_MESSAGE_PART(o));
 
         if (m)
-            take_object(r, g_mime_message_get_mime_part(m), depth + 1);
+            parse_object(r, g_mime_message_get_mime_part(m), depth + 1);
     } else if (GMIME_IS_PART(o)) {
         umbel_slice body = part_body(GMIME_PART(o));
 
-        if (!take_message_leaf(r, o, body, depth))
-            take_leaf(r, o, body);
+        if (!parse_message_leaf(r, o, body, depth))
+            parse_leaf(r, o, body);
     }
 }
 
 /* --- header fields of the mail -------------------------------------------- */
 
-static void take_names(GMimeMessage *m, um_mail *out)
+static void parse_names(GMimeMessage *m, um_mail *out)
 {
     InternetAddressList *from = g_mime_message_get_from(m);
     umbel_slice list = header_value(GMIME_OBJECT(m), "List-Id");
@@ -493,9 +494,9 @@ static void parse_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
     if (r->nheaders > FEW_LINES)
         r->notes |= UM_MAIL_CUT;
     if (m) {
-        take_object(r, g_mime_message_get_mime_part(m), depth);
+        parse_object(r, g_mime_message_get_mime_part(m), depth);
         if (names)
-            take_names(m, names);
+            parse_names(m, names);
         g_object_unref(m);
     }
     g_object_unref(parser);

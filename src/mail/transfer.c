@@ -106,7 +106,7 @@ void um_quoted_decode(um_bytes *out, const uint8_t *text, size_t len)
         const uint8_t *mark = memchr(text, '=', (size_t)(end - text));
         size_t plain = (size_t)((mark ? mark : end) - text);
 
-        um_bytes_put(out, text, plain);
+        um_bytes_append(out, text, plain);
         text += plain;
         if (mark)
             text += 1 + decode_quoted(out, mark + 1, (size_t)(end - mark - 1));
@@ -207,7 +207,7 @@ void um_uu_decode(um_bytes *out, const uint8_t *text, size_t len)
     if (decode_uu(out, text, text + len))
         return;
     out->len = from; /* damaged: taken as it is */
-    um_bytes_put(out, text, len);
+    um_bytes_append(out, text, len);
 }
 
 /* --- the table ------------------------------------------------------------ */

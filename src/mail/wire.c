@@ -19,9 +19,9 @@ void um_mail_request_encode(const um_mail_request *r,
 {
     um_writer w = {.at = out, .end = out + UM_MAIL_REQUEST};
 
-    um_put_u32(&w, REQUEST_MARK + r->cut);
-    um_put_u32(&w, r->id);
-    um_put_u32(&w, r->len);
+    um_write_u32(&w, REQUEST_MARK + r->cut);
+    um_write_u32(&w, r->id);
+    um_write_u32(&w, r->len);
 }
 
 bool um_mail_request_decode(const uint8_t in[UM_MAIL_REQUEST],
@@ -38,12 +38,12 @@ bool um_mail_request_decode(const uint8_t in[UM_MAIL_REQUEST],
 
 /* --- answers -------------------------------------------------------------- */
 
-static void put_signature(um_writer *w, const um_signature *s)
+static void write_signature(um_writer *w, const um_signature *s)
 {
     uint8_t present = s->present;
 
-    um_put_bytes(w, &present, 1);
-    um_put_bytes(w, s->digest, sizeof s->digest);
+    um_write_bytes(w, &present, 1);
+    um_write_bytes(w, s->digest, sizeof s->digest);
 }
 
 void um_mail_answer_encode(const um_mail_answer *a, uint8_t out[UM_MAIL_ANSWER])
@@ -51,21 +51,21 @@ void um_mail_answer_encode(const um_mail_answer *a, uint8_t out[UM_MAIL_ANSWER])
     um_writer w = {.at = out, .end = out + UM_MAIL_ANSWER};
     const um_mail_facts *f = &a->facts;
 
-    um_put_u32(&w, ANSWER_MARK);
-    um_put_u32(&w, a->id);
-    um_put_u32(&w, (uint32_t)a->kind);
-    put_signature(&w, &f->exact);
-    put_signature(&w, &f->pyzor);
-    um_put_u32(&w, f->nshingles);
+    um_write_u32(&w, ANSWER_MARK);
+    um_write_u32(&w, a->id);
+    um_write_u32(&w, (uint32_t)a->kind);
+    write_signature(&w, &f->exact);
+    write_signature(&w, &f->pyzor);
+    um_write_u32(&w, f->nshingles);
     for (size_t i = 0; i < UM_SHINGLES; i++)
-        um_put_u64(&w, f->shingle[i]);
-    um_put_bytes(&w, f->from_domain, sizeof f->from_domain);
-    um_put_bytes(&w, f->list_id, sizeof f->list_id);
-    um_put_bytes(&w, f->received, sizeof f->received);
-    um_put_bytes(&w, f->sample, sizeof f->sample);
-    um_put_u32(&w, f->parts);
-    um_put_u64(&w, f->text_bytes);
-    um_put_u32(&w, f->notes);
+        um_write_u64(&w, f->shingle[i]);
+    um_write_bytes(&w, f->from_domain, sizeof f->from_domain);
+    um_write_bytes(&w, f->list_id, sizeof f->list_id);
+    um_write_bytes(&w, f->received, sizeof f->received);
+    um_write_bytes(&w, f->sample, sizeof f->sample);
+    um_write_u32(&w, f->parts);
+    um_write_u64(&w, f->text_bytes);
+    um_write_u32(&w, f->notes);
 }
 
 static void get_signature(um_reader *r, um_signature *s)

@@ -19,7 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 16, FIRST_ROOM = 2 * CHUNK, MOST_KEPT = 8 * CHUNK };
+enum { CHUNK = 1 << 16, FIRST_ROOM = 2 * CHUNK, MAX_KEPT = 8 * CHUNK };
 
 typedef struct worker {
     um_mail_reader *reader;
@@ -163,7 +163,7 @@ static bool read_one(worker *w)
     w->at += UM_MAIL_REQUEST + r.len;
     if (w->at == w->in.len) {
         w->at = 0;
-        um_bytes_trim(&w->in, MOST_KEPT);
+        um_bytes_trim(&w->in, MAX_KEPT);
     }
     return send_answer(&a);
 }

@@ -63,8 +63,8 @@ static void remove_part(const um_download *d)
 /* --- bytes ------------------------------------------------------------------
  */
 
-static umbel_status take_part(void *ctx, uint64_t at, umbel_slice bytes,
-                              umbel_error *err)
+static umbel_status parse_part(void *ctx, uint64_t at, umbel_slice bytes,
+                               umbel_error *err)
 {
     um_download *d = ctx;
 
@@ -90,7 +90,7 @@ static umbel_status fetch_rest(um_download *d, bool *again, umbel_error *err)
 {
     umbel_response response = {.bytes = 0};
     umbel_request request = {
-        .url = d->url, .max = d->blob->len, .take = take_part, .ctx = d};
+        .url = d->url, .max = d->blob->len, .take = parse_part, .ctx = d};
 
     d->restarted = d->too_long = d->store_failed = false;
     UM_TRY(d->store->resume(d->store->ctx, d->part, &request.from, err));

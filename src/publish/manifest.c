@@ -112,10 +112,10 @@ typedef struct page {
     size_t len;
 } page;
 
-static void put(page *p, const char *format, ...)
+static void append(page *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void put(page *p, const char *format, ...)
+static void append(page *p, const char *format, ...)
 {
     size_t room = UM_MANIFEST_MAX - p->len;
     va_list args;
@@ -127,42 +127,42 @@ static void put(page *p, const char *format, ...)
         p->len += (size_t)len < room ? (size_t)len : room - 1;
 }
 
-static void put_hex(page *p, const uint8_t *bytes, size_t len)
+static void write_hex(page *p, const uint8_t *bytes, size_t len)
 {
     char hex[2 * crypto_sign_BYTES + 1];
 
     sodium_bin2hex(hex, sizeof hex, bytes, len);
-    put(p, " %s", hex);
+    append(p, " %s", hex);
 }
 
-static void put_piece(page *p, const um_blob *piece)
+static void write_piece(page *p, const um_blob *piece)
 {
-    put_hex(p, piece->digest, sizeof piece->digest);
-    put(p, " %" PRIu64 "\n", piece->len);
+    write_hex(p, piece->digest, sizeof piece->digest);
+    append(p, " %" PRIu64 "\n", piece->len);
 }
 
 /* Writes everything but the signature. */
-static void put_body(page *p, const um_manifest *m)
+static void write_body(page *p, const um_manifest *m)
 {
-    put(p, "umbel-manifest 1\nname %s\n", m->name);
-    put(p, "serial %" PRIu64 "\nmade %" PRIu64 "\nexpires %" PRIu64 "\n",
-        m->serial, m->made, m->expires);
+    append(p, "umbel-manifest 1\nname %s\n", m->name);
+    append(p, "serial %" PRIu64 "\nmade %" PRIu64 "\nexpires %" PRIu64 "\n",
+           m->serial, m->made, m->expires);
     if (m->reports)
-        put(p, "reports %" PRIu64 "\n", m->reports);
-    put(p, "filter");
-    put_piece(p, &m->filter);
+        append(p, "reports %" PRIu64 "\n", m->reports);
+    append(p, "filter");
+    write_piece(p, &m->filter);
     for (size_t i = 0; i < m->nsteps; i++) {
-        put(p, "step");
-        put_hex(p, m->step[i].from, UM_DIGEST_LEN);
-        put_piece(p, &m->step[i].file);
+        append(p, "step");
+        write_hex(p, m->step[i].from, UM_DIGEST_LEN);
+        write_piece(p, &m->step[i].file);
     }
     if (m->is_signed) {
-        put(p, "key");
-        put_hex(p, m->key, sizeof m->key);
+        append(p, "key");
+        write_hex(p, m->key, sizeof m->key);
     } else {
-        put(p, "unsigned");
+        append(p, "unsigned");
     }
-    put(p, "\n");
+    append(p, "\n");
 }
 
 size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
@@ -174,13 +174,13 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
     m->is_signed = secret != NULL;
     if (secret)
         crypto_sign_ed25519_sk_to_pk(m->key, secret);
-    put_body(&p, m);
+    write_body(&p, m);
     if (secret) {
         crypto_sign_detached(signature, NULL, (const uint8_t *)out, p.len,
                              secret);
-        put(&p, "sign");
-        put_hex(&p, signature, sizeof signature);
-        put(&p, "\n");
+        append(&p, "sign");
+        write_hex(&p, signature, sizeof signature);
+        append(&p, "\n");
     }
     return p.len;
 }
@@ -246,7 +246,7 @@ static bool is_the_text(const um_manifest *m, const char *text, size_t len)
     char again[UM_MANIFEST_MAX];
     page p = {again, 0};
 
-    put_body(&p, m);
+    write_body(&p, m);
     return p.len == len && memcmp(again, text, len) == 0;
 }
 

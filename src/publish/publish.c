@@ -121,8 +121,8 @@ static umbel_status check_signer(const edition *e, umbel_error *err)
 }
 
 /* Puts the difference from old, where there is one and it is the smaller. */
-static umbel_status put_step(edition *e, const umbel_filter *old,
-                             umbel_error *err)
+static umbel_status write_step(edition *e, const umbel_filter *old,
+                               umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
     umbel_diff_result cost;
@@ -135,7 +135,8 @@ static umbel_status put_step(edition *e, const umbel_filter *old,
     if (e->has_step) {
         um_digest_parts(&part, 1, e->step.digest);
         e->step.len = c.len;
-        status = um_shelf_put(e->shelf, &e->step, UM_BLOB_STEP, &part, 1, err);
+        status =
+            um_shelf_append(e->shelf, &e->step, UM_BLOB_STEP, &part, 1, err);
     } else {
         um_set_error(&e->no_step, UMBEL_OK, "too much has changed");
     }
@@ -144,7 +145,7 @@ static umbel_status put_step(edition *e, const umbel_filter *old,
 }
 
 /* Without the last filter there is no difference, and that is no failure. */
-static umbel_status make_step(edition *e, umbel_error *err)
+static umbel_status create_step(edition *e, umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
     umbel_filter *old;
@@ -154,12 +155,12 @@ static umbel_status make_step(edition *e, umbel_error *err)
         um_same_digest(e->last.filter.digest, e->filter.digest) ||
         um_shelf_load(e->shelf, &e->last.filter, &source, &old, &e->no_step))
         return UMBEL_OK;
-    umbel_status status = put_step(e, old, err);
+    umbel_status status = write_step(e, old, err);
     umbel_close(old);
     return status;
 }
 
-static umbel_status put_manifest(edition *e, umbel_error *err)
+static umbel_status write_manifest(edition *e, umbel_error *err)
 {
     const umbel_publication *w = e->what;
     um_edition next = {.filter = e->filter,
@@ -173,7 +174,7 @@ static umbel_status put_manifest(edition *e, umbel_error *err)
     if (e->next.serial == UINT64_MAX)
         return um_fail(err, UMBEL_E_LIMIT,
                        "%s was published too often: use another name", w->name);
-    return um_shelf_put_manifest(e->shelf, &e->next, w->sign_key, err);
+    return um_shelf_append_manifest(e->shelf, &e->next, w->sign_key, err);
 }
 
 /* Blobs first, the manifest last: whatever it names is there. */
@@ -184,10 +185,10 @@ static umbel_status publish_locked(edition *e, umbel_error *err)
     um_digest_parts(e->part, e->nparts, e->filter.digest);
     for (size_t i = 0; i < e->nparts; i++)
         e->filter.len += e->part[i].len;
-    UM_TRY(um_shelf_put(e->shelf, &e->filter, UM_BLOB_FILTER, e->part,
-                        e->nparts, err));
-    UM_TRY(make_step(e, err));
-    return put_manifest(e, err);
+    UM_TRY(um_shelf_append(e->shelf, &e->filter, UM_BLOB_FILTER, e->part,
+                           e->nparts, err));
+    UM_TRY(create_step(e, err));
+    return write_manifest(e, err);
 }
 
 static void report_edition(const edition *e, umbel_published *out)

@@ -204,8 +204,8 @@ typedef struct text {
     size_t len;
 } text;
 
-static umbel_status take_text(void *ctx, uint64_t at, umbel_slice bytes,
-                              umbel_error *err)
+static umbel_status parse_text(void *ctx, uint64_t at, umbel_slice bytes,
+                               umbel_error *err)
 {
     text *t = ctx;
 
@@ -252,7 +252,7 @@ static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
     umbel_request request = {.url = url,
                              .max = UM_MANIFEST_MAX,
                              .fresh = true,
-                             .take = take_text,
+                             .take = parse_text,
                              .ctx = &t};
 
     snprintf(url, sizeof url, "%s%s.manifest", p->base_url, p->name);
@@ -349,7 +349,7 @@ static umbel_status fetch_blob(umbel_puller *p, const um_blob *blob,
 }
 
 /* A filter that is refused stays a part, so that it is not fetched again. */
-static umbel_status take_whole(umbel_puller *p, umbel_error *err)
+static umbel_status parse_whole(umbel_puller *p, umbel_error *err)
 {
     um_download d;
     const um_blob *filter = &p->manifest.filter;
@@ -397,8 +397,8 @@ static umbel_status apply_step(umbel_puller *p, const um_step *step,
 }
 
 /* Replaces the stored filter by f, if f is the published file to the byte. */
-static umbel_status put_filter(umbel_puller *p, const umbel_filter *f,
-                               bool *final, umbel_error *err)
+static umbel_status write_filter(umbel_puller *p, const umbel_filter *f,
+                                 bool *final, umbel_error *err)
 {
     uint8_t digest[UM_DIGEST_LEN];
     um_parts parts;
@@ -424,7 +424,7 @@ static umbel_status put_filter(umbel_puller *p, const umbel_filter *f,
  * Takes the steps. *final: the whole file would not help, because the network
  * or the store fails that as well, or the published filter is not admitted.
  */
-static umbel_status take_steps(umbel_puller *p, bool *final, umbel_error *err)
+static umbel_status parse_steps(umbel_puller *p, bool *final, umbel_error *err)
 {
     umbel_filter *f = NULL;
     umbel_status status = load_filter(p, &f, err);
@@ -432,12 +432,12 @@ static umbel_status take_steps(umbel_puller *p, bool *final, umbel_error *err)
     for (size_t i = p->route.first; !status && i < p->manifest.nsteps; i++)
         status = apply_step(p, &p->manifest.step[i], &f, final, err);
     if (status == UMBEL_OK)
-        status = put_filter(p, f, final, err);
+        status = write_filter(p, f, final, err);
     umbel_close(f);
     return status;
 }
 
-static umbel_status take_route(umbel_puller *p, umbel_error *err)
+static umbel_status parse_route(umbel_puller *p, umbel_error *err)
 {
     bool final = false;
 
@@ -447,12 +447,12 @@ static umbel_status take_route(umbel_puller *p, umbel_error *err)
                               " bytes, the limit is %" PRIu64,
                               p->manifest.filter.len, p->wants.max_bytes);
     if (p->route.by_steps) {
-        umbel_status status = take_steps(p, &final, err);
+        umbel_status status = parse_steps(p, &final, err);
         if (status == UMBEL_OK || final)
             return status;
     }
     p->route.by_steps = false;
-    return take_whole(p, err);
+    return parse_whole(p, err);
 }
 
 /* --- a round ----------------------------------------------------------------
@@ -471,7 +471,7 @@ static umbel_status round_locked(umbel_puller *p, umbel_error *err)
     if (p->route.current)
         UM_TRY(admit_file(p, filter_name, p->have.digest, err));
     else
-        UM_TRY(take_route(p, err));
+        UM_TRY(parse_route(p, err));
     um_download_clear(&p->store, NULL); /* also of a round that was killed */
     return UMBEL_OK;
 }

@@ -48,8 +48,8 @@ umbel_status um_shelf_manifest(const umbel_store *shelf, const char *name,
     return status;
 }
 
-umbel_status um_shelf_put_manifest(const umbel_store *shelf, um_manifest *m,
-                                   const uint8_t *secret, umbel_error *err)
+umbel_status um_shelf_append_manifest(const umbel_store *shelf, um_manifest *m,
+                                      const uint8_t *secret, umbel_error *err)
 {
     char file[MANIFEST_NAME], text[UM_MANIFEST_MAX];
     umbel_slice part = {text, um_manifest_write(m, secret, text)};
@@ -83,9 +83,9 @@ umbel_status um_shelf_load(const umbel_store *shelf, const um_blob *blob,
 }
 
 /* A blob that was damaged is replaced: no reader would take it. */
-umbel_status um_shelf_put(const umbel_store *shelf, const um_blob *blob,
-                          um_blob_kind kind, const umbel_slice *parts, size_t n,
-                          umbel_error *err)
+umbel_status um_shelf_append(const umbel_store *shelf, const um_blob *blob,
+                             um_blob_kind kind, const umbel_slice *parts,
+                             size_t n, umbel_error *err)
 {
     char name[UM_BLOB_NAME];
     um_blob there;

@@ -16,16 +16,16 @@
 umbel_status um_shelf_manifest(const umbel_store *shelf, const char *name,
                                um_manifest *out, umbel_error *err);
 /* Writes the manifest, signed when there is a secret key. */
-umbel_status um_shelf_put_manifest(const umbel_store *shelf, um_manifest *m,
-                                   const uint8_t *secret, umbel_error *err);
+umbel_status um_shelf_append_manifest(const umbel_store *shelf, um_manifest *m,
+                                      const uint8_t *secret, umbel_error *err);
 
 /* Decodes a filter of the shelf; E_CHECKSUM when its digest is another. */
 umbel_status um_shelf_load(const umbel_store *shelf, const um_blob *blob,
                            const umbel_source *source, umbel_filter **out,
                            umbel_error *err);
 /* Puts a blob there, unless it is there already and whole. */
-umbel_status um_shelf_put(const umbel_store *shelf, const um_blob *blob,
-                          um_blob_kind kind, const umbel_slice *parts, size_t n,
-                          umbel_error *err);
+umbel_status um_shelf_append(const umbel_store *shelf, const um_blob *blob,
+                             um_blob_kind kind, const umbel_slice *parts,
+                             size_t n, umbel_error *err);
 
 #endif

@@ -63,7 +63,7 @@ static const char *where(void *ctx, const char *name)
  */
 
 /* A shelf that is lost would start again at serial 1, which readers refuse. */
-static bool make_directory(const char *dir)
+static bool create_directory(const char *dir)
 {
     char above[PATH_MAX + 4];
 
@@ -93,7 +93,7 @@ static umbel_status lock_store(void *ctx, umbel_error *err)
 
     if (!d->is_dir)
         return lock_state(d, err);
-    if (!make_directory(d->base))
+    if (!create_directory(d->base))
         return um_fail_path(err, d->base);
     return um_lock(d->base, O_RDONLY | O_DIRECTORY, &d->lock, err);
 }
@@ -137,9 +137,9 @@ static void release_file(void *ctx, umbel_slice bytes)
         munmap(same.mapped, bytes.len);
 }
 
-static umbel_status put_file(void *ctx, const char *name,
-                             const umbel_slice *parts, size_t n,
-                             umbel_error *err)
+static umbel_status write_file(void *ctx, const char *name,
+                               const umbel_slice *parts, size_t n,
+                               umbel_error *err)
 {
     disk *d = ctx;
     int fd;
@@ -378,7 +378,7 @@ static umbel_status open_disk(const char *path, bool is_dir, umbel_store *out,
                          .get = get_file,
                          .release = release_file,
                          .digest = digest_file,
-                         .put = put_file,
+                         .put = write_file,
                          .resume = resume_part,
                          .append = append_part,
                          .move = move_file,

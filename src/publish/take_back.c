@@ -75,7 +75,7 @@ static size_t find_hot(reports *r, bool put)
             continue;
         n++;
         for (uint32_t j = 0; put && j < r->f->layout.hashes; j++)
-            um_cell_put(&r->hot, pos[j]);
+            um_cell_append(&r->hot, pos[j]);
     }
     return n;
 }
@@ -100,7 +100,7 @@ static umbel_status begin(reports *r, umbel_error *err)
 
 /* --- members --- */
 
-static bool keep_near(reports *r, const umbel_digest *d)
+static bool retain_near(reports *r, const umbel_digest *d)
 {
     if (r->nnear == r->cap) {
         size_t cap = r->cap ? 2 * r->cap : 1024;
@@ -115,7 +115,7 @@ static bool keep_near(reports *r, const umbel_digest *d)
 }
 
 /* Returns false without memory. */
-static bool take_member(reports *r, const umbel_digest *d)
+static bool parse_member(reports *r, const umbel_digest *d)
 {
     uint32_t listed = um_digest_index_find(&r->index, d);
     uint32_t hashes = r->f->layout.hashes;
@@ -126,7 +126,7 @@ static bool take_member(reports *r, const umbel_digest *d)
     find_cells(r, d, pos);
     for (uint32_t j = 0; j < hashes; j++)
         if (um_cell_known(&r->hot, pos[j]))
-            return keep_near(r, d);
+            return retain_near(r, d);
     bool match = matches(r, pos);
     r->others.n += match;
     r->others.denied += !match;
@@ -135,13 +135,13 @@ static bool take_member(reports *r, const umbel_digest *d)
     return true;
 }
 
-static umbel_status take_members(void *ctx, const umbel_digest *d, size_t n,
-                                 umbel_error *err)
+static umbel_status parse_members(void *ctx, const umbel_digest *d, size_t n,
+                                  umbel_error *err)
 {
     reports *r = ctx;
 
     for (size_t i = 0; i < n; i++)
-        if (!take_member(r, &d[i]))
+        if (!parse_member(r, &d[i]))
             return no_memory(r, err);
     return UMBEL_OK;
 }
@@ -171,7 +171,7 @@ static umbel_status retouch(reports *r, const um_digest_source *members,
     umbel_retouch_result cost;
 
     UM_TRY(begin(r, err));
-    UM_TRY(members->each(members->ctx, 0, members->n, take_members, r, err));
+    UM_TRY(members->each(members->ctx, 0, members->n, parse_members, r, err));
     uint64_t dropped = drop_members(r);
     umbel_key_list near = UMBEL_KEY_LIST(r->near, r->nnear);
     umbel_key_list left = UMBEL_KEY_LIST(r->left, r->nleft);
@@ -246,10 +246,10 @@ done:
     return status;
 }
 
-umbel_status um_take_back(umbel_filter *f, const um_digest_source *members,
-                          const umbel_key_list *reported,
-                          const umbel_filter *like, bool *member,
-                          umbel_taken_back *out, umbel_error *err)
+umbel_status um_parse_back(umbel_filter *f, const um_digest_source *members,
+                           const umbel_key_list *reported,
+                           const umbel_filter *like, bool *member,
+                           umbel_taken_back *out, umbel_error *err)
 {
     reports r = {.f = f, .reported = reported, .member = member};
 
@@ -275,7 +275,7 @@ umbel_status umbel_take_back(umbel_filter *f, const umbel_key_list *members,
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
                        reported->n);
     umbel_status status =
-        um_take_back(f, &source, reported, like, member, out, err);
+        um_parse_back(f, &source, reported, like, member, out, err);
     free(member);
     return status;
 }

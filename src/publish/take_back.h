@@ -13,9 +13,9 @@
  * true if reported key i is a member and the first of its digest; it has room
  * for one more than there are reported keys, and begins zeroed.
  */
-umbel_status um_take_back(umbel_filter *f, const um_digest_source *members,
-                          const umbel_key_list *reported,
-                          const umbel_filter *like, bool *member,
-                          umbel_taken_back *out, umbel_error *err);
+umbel_status um_parse_back(umbel_filter *f, const um_digest_source *members,
+                           const umbel_key_list *reported,
+                           const umbel_filter *like, bool *member,
+                           umbel_taken_back *out, umbel_error *err);
 
 #endif

@@ -42,7 +42,7 @@ static size_t slot_of(const um_distinct *d, uint64_t key)
     return i;
 }
 
-static void put(um_distinct *d, uint64_t key, uint32_t times)
+static void append(um_distinct *d, uint64_t key, uint32_t times)
 {
     size_t i = slot_of(d, key);
 
@@ -66,7 +66,7 @@ static bool move(um_distinct *d, size_t nslots, unsigned level)
     to.nslots = nslots;
     for (size_t i = 0; i < d->nslots; i++)
         if (d->key[i] && is_sampled(d->key[i], level))
-            put(&to, d->key[i], d->times[i]);
+            append(&to, d->key[i], d->times[i]);
     um_distinct_fini(d);
     *d = to;
     return true;
@@ -81,7 +81,7 @@ static bool want_room(um_distinct *d)
     return move(d, d->nslots, d->level + 1);
 }
 
-static bool take(um_distinct *d, uint64_t key)
+static bool consume(um_distinct *d, uint64_t key)
 {
     size_t at = d->nslots ? slot_of(d, key) : 0;
 
@@ -92,7 +92,7 @@ static bool take(um_distinct *d, uint64_t key)
     if (!want_room(d))
         return false;
     if (is_sampled(key, d->level))
-        put(d, key, 0);
+        append(d, key, 0);
     return true;
 }
 
@@ -102,7 +102,7 @@ bool um_distinct_add(um_distinct *d, const umbel_digest *digests, size_t n)
         /* 0 is no key: it shares the number of another. */
         uint64_t key = um_remix(digests[i].lo ^ um_remix(digests[i].hi));
         key = key ? key : UINT64_C(1) << 63;
-        if (is_sampled(key, d->level) && !take(d, key))
+        if (is_sampled(key, d->level) && !consume(d, key))
             return false;
         d->came++;
     }

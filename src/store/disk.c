@@ -312,7 +312,7 @@ static const um_disk_ops real_ops = {.lock = real_lock,
                                      .threads = true};
 
 /* Makes the directory if it is absent, durable. */
-static bool make_directory(const char *path)
+static bool create_directory(const char *path)
 {
     char above[PATH_MAX + 4];
 
@@ -324,7 +324,7 @@ static bool make_directory(const char *path)
 
 umbel_status um_disk_open(const char *path, um_disk **out, umbel_error *err)
 {
-    if (!make_directory(path))
+    if (!create_directory(path))
         return um_fail_path(err, path);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)

@@ -80,7 +80,7 @@ void um_store_fail(um_store *s, int number, const char *what);
 /* Leaves the journal to the worker, which syncs and closes it. */
 void um_store_retire(um_store *s);
 /* Waits before the next snapshot is tried, each time longer. */
-void um_store_put_off(um_store *s);
+void um_store_append_off(um_store *s);
 
 /* Gives room for len bytes of records at that time, in an open block. */
 umbel_status um_store_begin_records(um_store *s, size_t len, uint64_t now,

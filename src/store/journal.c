@@ -37,13 +37,13 @@ void um_journal_head_encode(const um_journal_head *h,
 {
     um_writer w = {out, out + UM_JOURNAL_HEAD, false};
 
-    um_put_bytes(&w, magic, sizeof magic);
-    um_put_u32(&w, UM_JOURNAL_VERSION);
-    um_put_u32(&w, UM_JOURNAL_HEAD);
-    um_put_u64(&w, h->number);
-    um_put_u64(&w, h->secret_id);
-    um_put_u64(&w, h->lists_id);
-    um_put_u64(&w, um_checksum(out, SUMMED));
+    um_write_bytes(&w, magic, sizeof magic);
+    um_write_u32(&w, UM_JOURNAL_VERSION);
+    um_write_u32(&w, UM_JOURNAL_HEAD);
+    um_write_u64(&w, h->number);
+    um_write_u64(&w, h->secret_id);
+    um_write_u64(&w, h->lists_id);
+    um_write_u64(&w, um_checksum(out, SUMMED));
     um_journal_mark_encode(UM_JOURNAL_HEAD, w.at);
 }
 
@@ -84,13 +84,13 @@ void um_block_seal(const um_block *b, uint8_t *out)
 {
     um_writer w = {out, out + UM_BLOCK_HEAD, false};
 
-    um_put_u32(&w, BLOCK_MAGIC);
-    um_put_u32(&w, (uint32_t)b->len);
-    um_put_u64(&w, b->seq);
-    um_put_u64(&w, b->durable);
-    um_put_u64(&w, b->time);
-    um_put_u64(&w, um_checksum(out + UM_BLOCK_HEAD, b->len));
-    um_put_u64(&w, um_checksum(out, SUMMED));
+    um_write_u32(&w, BLOCK_MAGIC);
+    um_write_u32(&w, (uint32_t)b->len);
+    um_write_u64(&w, b->seq);
+    um_write_u64(&w, b->durable);
+    um_write_u64(&w, b->time);
+    um_write_u64(&w, um_checksum(out + UM_BLOCK_HEAD, b->len));
+    um_write_u64(&w, um_checksum(out, SUMMED));
 }
 
 /* Reads the head of a block, of which UM_BLOCK_HEAD bytes are there. */

@@ -44,8 +44,8 @@ umbel_status um_list_check(const um_list_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_list_make(const um_list_config *c, const uint8_t *secret,
-                          um_list **out, umbel_error *err)
+umbel_status um_list_create(const um_list_config *c, const uint8_t *secret,
+                            um_list **out, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(c->alloc);
 
@@ -70,7 +70,7 @@ umbel_status um_list_open(const um_list_config *c, const uint8_t *secret,
 {
     um_list *l;
 
-    UM_TRY(um_list_make(c, secret, &l, err));
+    UM_TRY(um_list_create(c, secret, &l, err));
     umbel_status status = um_list_turn(l, now, err);
     if (status == UMBEL_OK)
         *out = l;
@@ -156,7 +156,7 @@ umbel_status um_list_write(um_list *l, const um_near_write *w, umbel_error *err)
         return um_fail(err, UMBEL_E_UNSUPPORTED, "list %s has no mails",
                        l->name);
     l->changes++;
-    return um_near_put(l->epoch[0].filter, w, err);
+    return um_near_append(l->epoch[0].filter, w, err);
 }
 
 bool um_list_has_room(const um_list *l, const um_near_write *w)

@@ -163,8 +163,8 @@ bool um_list_due(const um_list *l, uint64_t now);
 umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err);
 
 /* Makes the filter of a new epoch, for um_list_empty. */
-umbel_status um_list_make_filter(const um_list *l, umbel_filter **out,
-                                 umbel_error *err);
+umbel_status um_list_create_filter(const um_list *l, umbel_filter **out,
+                                   umbel_error *err);
 /* Forgets all epochs, and begins one with that filter, which the list takes
  * over. Cannot fail, so that several lists can be emptied together. */
 void um_list_empty(um_list *l, umbel_filter *fresh, uint64_t now);

@@ -24,23 +24,23 @@ enum {
     TIMES_LEN = 8 * UM_LIST_MAX_THRESHOLD
 };
 
-static umbel_status put_epoch(const um_epoch *e, const um_sink *to,
-                              umbel_error *err)
+static umbel_status write_epoch(const um_epoch *e, const um_sink *to,
+                                umbel_error *err)
 {
     um_parts parts;
     uint8_t head[EPOCH_LEN + TIMES_LEN + 8];
     um_writer w = {head, head + sizeof head, false};
 
     UM_TRY(um_parts_init(&parts, e->filter, err));
-    um_put_u64(&w, e->begin);
-    um_put_u64(&w, e->end);
-    um_put_u32(&w, e->threshold);
+    um_write_u64(&w, e->begin);
+    um_write_u64(&w, e->end);
+    um_write_u32(&w, e->threshold);
     for (unsigned j = 1; j <= e->threshold; j++)
-        um_put_u64(&w, e->times[j]);
-    um_put_u64(&w, parts.part[0].len + parts.part[1].len);
-    umbel_status status = um_sink_put(to, head, (size_t)(w.at - head), err);
+        um_write_u64(&w, e->times[j]);
+    um_write_u64(&w, parts.part[0].len + parts.part[1].len);
+    umbel_status status = um_sink_append(to, head, (size_t)(w.at - head), err);
     for (int i = 0; i < 2 && status == UMBEL_OK; i++)
-        status = um_sink_put(to, parts.part[i].data, parts.part[i].len, err);
+        status = um_sink_append(to, parts.part[i].data, parts.part[i].len, err);
     um_parts_fini(&parts, e->filter);
     return status;
 }
@@ -51,11 +51,11 @@ umbel_status um_list_encode(const um_list *l, const um_sink *to,
     uint8_t head[HEAD_LEN];
     um_writer w = {head, head + sizeof head, false};
 
-    um_put_u32(&w, VERSION);
-    um_put_u32(&w, l->n);
-    UM_TRY(um_sink_put(to, head, sizeof head, err));
+    um_write_u32(&w, VERSION);
+    um_write_u32(&w, l->n);
+    UM_TRY(um_sink_append(to, head, sizeof head, err));
     for (unsigned i = 0; i < l->n; i++)
-        UM_TRY(put_epoch(&l->epoch[i], to, err));
+        UM_TRY(write_epoch(&l->epoch[i], to, err));
     return UMBEL_OK;
 }
 
@@ -195,7 +195,7 @@ umbel_status um_list_decode(const um_list_config *c, const uint8_t *secret,
 {
     um_list *l;
 
-    UM_TRY(um_list_make(c, secret, &l, err));
+    UM_TRY(um_list_create(c, secret, &l, err));
     umbel_status status = get_epochs(l, from, err);
     if (status == UMBEL_OK)
         *out = l;

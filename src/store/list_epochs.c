@@ -52,8 +52,8 @@ umbel_status um_list_shape(const um_list_config *c, const uint8_t *secret,
     return umbel_create(c->kind, &p, out, err);
 }
 
-umbel_status um_list_make_filter(const um_list *l, umbel_filter **out,
-                                 umbel_error *err)
+umbel_status um_list_create_filter(const um_list *l, umbel_filter **out,
+                                   umbel_error *err)
 {
     return um_list_shape(&l->config, l->secret, out, err);
 }
@@ -163,7 +163,7 @@ umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err)
 {
     umbel_filter *fresh;
 
-    UM_TRY(um_list_make_filter(l, &fresh, err));
+    UM_TRY(um_list_create_filter(l, &fresh, err));
     if (l->n) {
         now = now > l->epoch[0].begin ? now : l->epoch[0].begin;
         l->epoch[0].end = end_of(l, now);

@@ -43,8 +43,8 @@ umbel_status um_list_check(const um_list_config *c, umbel_error *err);
 /* Digests that an epoch was made for, without the room of a batch. */
 uint64_t um_epoch_capacity(const umbel_filter *f);
 /* Makes a list without epochs. */
-umbel_status um_list_make(const um_list_config *c, const uint8_t *secret,
-                          um_list **out, umbel_error *err);
+umbel_status um_list_create(const um_list_config *c, const uint8_t *secret,
+                            um_list **out, umbel_error *err);
 /* Closes all epochs from number `from` on. */
 void um_list_drop(um_list *l, unsigned from);
 /* Other epochs have ended, or have gone. */

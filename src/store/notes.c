@@ -67,7 +67,7 @@ bool um_notes_get(const um_notes *t, umbel_slice name, umbel_slice *value)
     return note != NULL;
 }
 
-static umbel_status make_room(um_notes *t, umbel_error *err)
+static umbel_status reserve(um_notes *t, umbel_error *err)
 {
     um_notes bigger = *t;
 
@@ -105,11 +105,11 @@ static umbel_status check_lengths(const um_notes *t, umbel_slice name,
     return UMBEL_OK;
 }
 
-umbel_status um_notes_put(um_notes *t, umbel_slice name, umbel_slice value,
-                          umbel_error *err)
+umbel_status um_notes_append(um_notes *t, umbel_slice name, umbel_slice value,
+                             umbel_error *err)
 {
     UM_TRY(check_lengths(t, name, value, err));
-    UM_TRY(make_room(t, err));
+    UM_TRY(reserve(t, err));
     size_t len = sizeof(um_note) + name.len + value.len;
     um_note *note = malloc(len);
     if (!note)
@@ -177,12 +177,12 @@ umbel_status um_notes_encode(const um_notes *t, const um_sink *to,
     uint64_t n = um_le64(t->n);
     umbel_slice name, value;
 
-    UM_TRY(um_sink_put(to, &n, sizeof n, err));
+    UM_TRY(um_sink_append(to, &n, sizeof n, err));
     for (size_t at = 0; um_notes_next(t, &at, &name, &value);) {
         uint64_t lengths = um_le64(name.len | (uint64_t)value.len << 32);
-        UM_TRY(um_sink_put(to, &lengths, sizeof lengths, err));
-        UM_TRY(um_sink_put(to, name.data, name.len, err));
-        UM_TRY(um_sink_put(to, value.data, value.len, err));
+        UM_TRY(um_sink_append(to, &lengths, sizeof lengths, err));
+        UM_TRY(um_sink_append(to, name.data, name.len, err));
+        UM_TRY(um_sink_append(to, value.data, value.len, err));
     }
     return UMBEL_OK;
 }
@@ -198,8 +198,8 @@ static umbel_status decode_note(um_notes *t, um_feed *from, umbel_error *err)
     UM_TRY(check_lengths(t, (umbel_slice){NULL, name},
                          (umbel_slice){NULL, value}, err));
     UM_TRY(um_feed_get(from, bytes, name + value, err));
-    return um_notes_put(t, (umbel_slice){bytes, name},
-                        (umbel_slice){bytes + name, value}, err);
+    return um_notes_append(t, (umbel_slice){bytes, name},
+                           (umbel_slice){bytes + name, value}, err);
 }
 
 umbel_status um_notes_decode(um_notes *t, um_feed *from, umbel_error *err)

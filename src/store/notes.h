@@ -27,8 +27,8 @@ bool um_notes_get(const um_notes *t, umbel_slice name, umbel_slice *value);
  * the value (UM_NOTE_VALUE_MAX) is too long, E_LIMIT when all notes together
  * are; then nothing has changed.
  */
-umbel_status um_notes_put(um_notes *t, umbel_slice name, umbel_slice value,
-                          umbel_error *err);
+umbel_status um_notes_append(um_notes *t, umbel_slice name, umbel_slice value,
+                             umbel_error *err);
 /* Removes a note; returns false if there is none. */
 bool um_notes_drop(um_notes *t, umbel_slice name);
 

@@ -81,13 +81,13 @@ umbel_status um_once_reserve(um_once *o, size_t n, uint64_t now,
         return um_no_memory(err, bigger.cap * sizeof *bigger.slot);
     for (size_t i = 0; i < o->cap; i++)
         if (o->slot[i].mark != 0 && is_young(o->slot[i].time, now))
-            um_once_put(&bigger, o->slot[i].mark, o->slot[i].time);
+            um_once_append(&bigger, o->slot[i].mark, o->slot[i].time);
     um_once_fini(o);
     *o = bigger;
     return UMBEL_OK;
 }
 
-void um_once_put(um_once *o, uint64_t mark, uint64_t now)
+void um_once_append(um_once *o, uint64_t mark, uint64_t now)
 {
     struct um_once_slot *slot = find_slot(o, mark);
 
@@ -101,14 +101,14 @@ umbel_status um_once_encode(const um_once *o, uint64_t now, const um_sink *to,
 {
     uint64_t pair[2] = {um_le64(count_young(o, now)), 0};
 
-    UM_TRY(um_sink_put(to, pair, 8, err));
+    UM_TRY(um_sink_append(to, pair, 8, err));
     for (size_t i = 0; i < o->cap; i++) {
         const struct um_once_slot *slot = &o->slot[i];
         if (slot->mark == 0 || !is_young(slot->time, now))
             continue;
         pair[0] = um_le64(slot->mark);
         pair[1] = um_le64(slot->time);
-        UM_TRY(um_sink_put(to, pair, sizeof pair, err));
+        UM_TRY(um_sink_append(to, pair, sizeof pair, err));
     }
     return UMBEL_OK;
 }
@@ -127,7 +127,7 @@ umbel_status um_once_decode(um_once *o, um_feed *from, umbel_error *err)
         UM_TRY(um_feed_get(from, pair, sizeof pair, err));
         if (pair[0] == 0)
             return um_fail(err, UMBEL_E_FORMAT, "a mark of 0");
-        um_once_put(o, um_le64(pair[0]), um_le64(pair[1]));
+        um_once_append(o, um_le64(pair[0]), um_le64(pair[1]));
     }
     return UMBEL_OK;
 }

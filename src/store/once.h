@@ -33,7 +33,7 @@ bool um_once_seen(const um_once *o, uint64_t mark, uint64_t now);
 umbel_status um_once_reserve(um_once *o, size_t n, uint64_t now,
                              umbel_error *err);
 /* Puts a mark, for which there is room. */
-void um_once_put(um_once *o, uint64_t mark, uint64_t now);
+void um_once_append(um_once *o, uint64_t mark, uint64_t now);
 
 umbel_status um_once_encode(const um_once *o, uint64_t now, const um_sink *to,
                             umbel_error *err);

@@ -53,8 +53,8 @@ static umbel_status lock_directory(const um_store *s, const char *dir,
     return um_disk_status(number, dir, err);
 }
 
-static umbel_status take_secret(um_store *s, const um_store_config *c,
-                                const um_found *found, umbel_error *err)
+static umbel_status apply_secret(um_store *s, const um_store_config *c,
+                                 const um_found *found, umbel_error *err)
 {
     if (c->secret_bytes)
         memcpy(s->secret, c->secret_bytes, sizeof s->secret);
@@ -148,7 +148,7 @@ static umbel_status open_store(um_store *s, const um_store_config *c,
     UM_TRY(um_worker_open(s->disk, s->event[1], &s->worker, err));
     umbel_status status = um_found_init(&found, s->disk, dir, err);
     if (status == UMBEL_OK)
-        status = take_secret(s, c, &found, err);
+        status = apply_secret(s, c, &found, err);
     if (status == UMBEL_OK)
         status = load(s, c, &found, err);
     um_found_fini(&found);

@@ -7,8 +7,8 @@
 
 #include <inttypes.h>
 
-umbel_status um_sink_put(const um_sink *to, const void *bytes, size_t len,
-                         umbel_error *err)
+umbel_status um_sink_append(const um_sink *to, const void *bytes, size_t len,
+                            umbel_error *err)
 {
     return len ? to->write(to->ctx, bytes, len, err) : UMBEL_OK;
 }

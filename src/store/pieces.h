@@ -28,8 +28,8 @@ typedef struct um_feed {
     bool checked; /* these bytes have a checksum, and it was right */
 } um_feed;
 
-umbel_status um_sink_put(const um_sink *to, const void *bytes, size_t len,
-                         umbel_error *err);
+umbel_status um_sink_append(const um_sink *to, const void *bytes, size_t len,
+                            umbel_error *err);
 /* Reads exactly len bytes. E_FORMAT when fewer are left. */
 umbel_status um_feed_get(um_feed *from, void *out, size_t len,
                          umbel_error *err);

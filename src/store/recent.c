@@ -261,7 +261,7 @@ static uint64_t *find_oldest(const place *p, uint64_t tick)
     return oldest;
 }
 
-static uint64_t *make_room(um_recent *r, const place *p)
+static uint64_t *reserve(um_recent *r, const place *p)
 {
     uint64_t *word = find_free(p);
 
@@ -273,8 +273,8 @@ static uint64_t *make_room(um_recent *r, const place *p)
     return find_oldest(p, r->tick);
 }
 
-static void put_one(um_recent *r, unsigned column, const umbel_digest *d,
-                    bool known)
+static void write_one(um_recent *r, unsigned column, const umbel_digest *d,
+                      bool known)
 {
     place p = place_of(r, d);
     uint64_t *word = find_word(&p), stamp = stamp_of(r->tick);
@@ -283,7 +283,7 @@ static void put_one(um_recent *r, unsigned column, const umbel_digest *d,
     if (!fresh && known)
         return;
     if (!word) {
-        word = make_room(r, &p);
+        word = reserve(r, &p);
         *word = p.print;
     }
     uint64_t entered = fresh ? stamp_at(*word, entered_shift(column)) : stamp;
@@ -299,13 +299,13 @@ static void fetch(const um_recent *r, const umbel_digest *d, size_t n)
     }
 }
 
-void um_recent_put(um_recent *r, unsigned column, const umbel_digest *d,
-                   const uint64_t *count, size_t n, uint64_t now)
+void um_recent_append(um_recent *r, unsigned column, const umbel_digest *d,
+                      const uint64_t *count, size_t n, uint64_t now)
 {
     advance(r, now);
     fetch(r, d, n);
     for (size_t i = 0; i < n; i++)
-        put_one(r, column, &d[i], count[i] != 0);
+        write_one(r, column, &d[i], count[i] != 0);
 }
 
 static uint64_t time_of(const um_recent *r, uint64_t stamp)
@@ -354,15 +354,15 @@ static uint64_t group_len(uint64_t lines, uint64_t first)
     return lines - first < GROUP ? lines - first : GROUP;
 }
 
-static void put_group(const uint64_t *line, uint64_t n, um_writer *w)
+static void write_group(const uint64_t *line, uint64_t n, um_writer *w)
 {
     for (uint64_t i = 0; i < n; i++) {
         uint8_t used = (uint8_t)(SLOTS - count_free(line + i * SLOTS));
-        um_put_bytes(w, &used, 1);
+        um_write_bytes(w, &used, 1);
     }
     for (uint64_t i = 0; i < n * SLOTS; i++)
         if (line[i])
-            um_put_u64(w, line[i]);
+            um_write_u64(w, line[i]);
 }
 
 umbel_status um_recent_encode(const um_recent *r, const um_sink *to,
@@ -371,15 +371,15 @@ umbel_status um_recent_encode(const um_recent *r, const um_sink *to,
     uint8_t buffer[GROUP_MOST];
     um_writer w = {buffer, buffer + sizeof buffer, false};
 
-    um_put_u32(&w, VERSION);
-    um_put_u32(&w, 0);
-    um_put_u64(&w, r->lines);
-    um_put_u64(&w, r->tick);
-    UM_TRY(um_sink_put(to, buffer, (size_t)(w.at - buffer), err));
+    um_write_u32(&w, VERSION);
+    um_write_u32(&w, 0);
+    um_write_u64(&w, r->lines);
+    um_write_u64(&w, r->tick);
+    UM_TRY(um_sink_append(to, buffer, (size_t)(w.at - buffer), err));
     for (uint64_t i = 0; i < r->lines; i += GROUP) {
         w.at = buffer;
-        put_group(r->slot + i * SLOTS, group_len(r->lines, i), &w);
-        UM_TRY(um_sink_put(to, buffer, (size_t)(w.at - buffer), err));
+        write_group(r->slot + i * SLOTS, group_len(r->lines, i), &w);
+        UM_TRY(um_sink_append(to, buffer, (size_t)(w.at - buffer), err));
     }
     return UMBEL_OK;
 }

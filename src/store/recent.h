@@ -37,8 +37,8 @@ void um_recent_close(um_recent *r);
  * them; count[i] is how often d[i] had come there before. Those that are in the
  * table are updated, and those that had never come are entered.
  */
-void um_recent_put(um_recent *r, unsigned column, const umbel_digest *d,
-                   const uint64_t *count, size_t n, uint64_t now);
+void um_recent_append(um_recent *r, unsigned column, const umbel_digest *d,
+                      const uint64_t *count, size_t n, uint64_t now);
 
 /* Gives both times of a digest that was entered within the last hour, rounded
  * down to ten seconds; false if it was not. */

@@ -13,11 +13,11 @@
  */
 #include "store/record.h"
 
-static void put_first(um_writer *w, const um_record *r, unsigned low,
-                      uint32_t high)
+static void write_first(um_writer *w, const um_record *r, unsigned low,
+                        uint32_t high)
 {
-    um_put_u32(w, (uint32_t)r->type | r->list << 8 | low << 16);
-    um_put_u32(w, high);
+    um_write_u32(w, (uint32_t)r->type | r->list << 8 | low << 16);
+    um_write_u32(w, high);
 }
 
 static size_t padding(size_t len)
@@ -30,63 +30,63 @@ size_t um_record_note_len(size_t name_len, size_t value_len)
     return 8 + name_len + value_len + padding(name_len + value_len);
 }
 
-static void put_note(um_writer *w, const um_record *r)
+static void write_note(um_writer *w, const um_record *r)
 {
     static const uint8_t zeroes[8];
 
-    put_first(w, r, (unsigned)r->name.len, (uint32_t)r->value.len);
+    write_first(w, r, (unsigned)r->name.len, (uint32_t)r->value.len);
     if (r->name.len)
-        um_put_bytes(w, r->name.data, r->name.len);
+        um_write_bytes(w, r->name.data, r->name.len);
     if (r->value.len)
-        um_put_bytes(w, r->value.data, r->value.len);
-    um_put_bytes(w, zeroes, padding(r->name.len + r->value.len));
+        um_write_bytes(w, r->value.data, r->value.len);
+    um_write_bytes(w, zeroes, padding(r->name.len + r->value.len));
 }
 
 enum { GONE = 1, RENEWED = 2, SHINGLES = 4 }; /* bits of a mail */
 
-static void put_mail(um_writer *w, const um_record *r)
+static void write_mail(um_writer *w, const um_record *r)
 {
     const um_near_write *m = r->mail;
     unsigned bits = (m->gone ? GONE : 0) | (m->renewed ? RENEWED : 0) |
                     (m->has_shingles ? SHINGLES : 0);
 
-    put_first(w, r, bits | (unsigned)m->flag << 8, (uint32_t)m->amount);
-    um_put_u32(w, m->stamp);
-    um_put_u32(w, 0);
-    um_put_u64(w, m->digest.lo);
-    um_put_u64(w, m->digest.hi);
-    um_put_bytes(w, m->name, sizeof m->name);
+    write_first(w, r, bits | (unsigned)m->flag << 8, (uint32_t)m->amount);
+    um_write_u32(w, m->stamp);
+    um_write_u32(w, 0);
+    um_write_u64(w, m->digest.lo);
+    um_write_u64(w, m->digest.hi);
+    um_write_bytes(w, m->name, sizeof m->name);
     for (unsigned i = 0; m->has_shingles && i < UM_NEAR_SHINGLES; i++)
-        um_put_u64(w, m->shingle[i]);
+        um_write_u64(w, m->shingle[i]);
 }
 
 void um_record_encode(const um_record *r, um_writer *w)
 {
     switch (r->type) {
     case UM_RECORD_COUNT:
-        put_first(w, r, 0, r->amount);
-        um_put_u64(w, r->digest.lo);
-        um_put_u64(w, r->digest.hi);
+        write_first(w, r, 0, r->amount);
+        um_write_u64(w, r->digest.lo);
+        um_write_u64(w, r->digest.hi);
         break;
     case UM_RECORD_ONCE:
-        put_first(w, r, 0, 0);
-        um_put_u64(w, r->once);
+        write_first(w, r, 0, 0);
+        um_write_u64(w, r->once);
         break;
     case UM_RECORD_TURN:
-        put_first(w, r, 0, 0);
+        write_first(w, r, 0, 0);
         break;
     case UM_RECORD_NOTE:
     case UM_RECORD_DROP:
     case UM_RECORD_RENEW:
-        put_note(w, r);
+        write_note(w, r);
         break;
     case UM_RECORD_MAIL:
-        put_mail(w, r);
+        write_mail(w, r);
         break;
     }
 }
 
-static umbel_slice take(um_reader *from, size_t len)
+static umbel_slice consume(um_reader *from, size_t len)
 {
     umbel_slice slice = {from->at, len};
 
@@ -103,9 +103,9 @@ static bool get_note(um_reader *from, um_record *out, size_t name, size_t value)
     if (name == 0 || name > UM_NOTE_NAME_MAX || value > UM_NOTE_VALUE_MAX ||
         (out->type == UM_RECORD_DROP && value != 0))
         return false;
-    out->name = take(from, name);
-    out->value = take(from, value);
-    umbel_slice rest = take(from, padding(name + value));
+    out->name = consume(from, name);
+    out->value = consume(from, value);
+    umbel_slice rest = consume(from, padding(name + value));
     return !from->bad && um_all_zero(rest.data, rest.len);
 }
 
@@ -119,7 +119,7 @@ static bool get_mail(um_reader *from, um_record *out, unsigned low,
     out->amount = amount;
     if (low & SHINGLES)
         len += (size_t)8 * UM_NEAR_SHINGLES;
-    out->value = take(from, len);
+    out->value = consume(from, len);
     if (from->bad || (low & 0xff) > (GONE | RENEWED | SHINGLES))
         return false;
     um_record_mail(out, &m);

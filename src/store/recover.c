@@ -66,7 +66,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Forgets journals that the snapshot has replaced. */
-static void keep_needed(um_found *f)
+static void retain_needed(um_found *f)
 {
     size_t kept = 0;
 
@@ -85,7 +85,7 @@ umbel_status um_found_init(um_found *f, um_disk *disk, const char *dir,
     UM_TRY(um_disk_status(disk->ops->names(disk, note_name, f), dir, err));
     if (f->status)
         return um_fail(err, f->status, "%s: no memory for names", dir);
-    keep_needed(f);
+    retain_needed(f);
     if (f->n && !f->snapshot)
         return um_fail(err, UMBEL_E_FORMAT,
                        "%s has journal-%" PRIu64 " but no snapshot: restore "

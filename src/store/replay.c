@@ -31,9 +31,8 @@ void um_replay_fini(um_replay *p)
  * quite full it has the first one, which a held list still counts, or else its
  * capacity was larger when this was written.
  */
-static umbel_status make_room(um_replay *p, unsigned place,
-                              const umbel_digest *d, size_t n, size_t *some,
-                              umbel_error *err)
+static umbel_status reserve(um_replay *p, unsigned place, const umbel_digest *d,
+                            size_t n, size_t *some, umbel_error *err)
 {
     const um_list *l = p->state->list[place];
 
@@ -49,7 +48,7 @@ static umbel_status count_batch(um_replay *p, unsigned place,
                                 umbel_error *err)
 {
     for (size_t i = 0, some; i < n; i += some) {
-        UM_TRY(make_room(p, place, b->digest + i, n - i, &some, err));
+        UM_TRY(reserve(p, place, b->digest + i, n - i, &some, err));
         UM_TRY(um_state_count(p->state, place, b->digest + i, b->amount + i,
                               some, p->time, err));
     }
@@ -153,10 +152,10 @@ static umbel_status apply_record(um_replay *p, const um_record *r,
         return um_state_turn(st, p->order[r->list], time, err);
     case UM_RECORD_ONCE:
         UM_TRY(um_once_reserve(&st->once, 1, time, err));
-        um_once_put(&st->once, r->once, time);
+        um_once_append(&st->once, r->once, time);
         return UMBEL_OK;
     case UM_RECORD_NOTE:
-        UM_TRY(um_notes_put(&st->notes, r->name, r->value, err));
+        UM_TRY(um_notes_append(&st->notes, r->name, r->value, err));
         return show_note(p, r, err);
     case UM_RECORD_DROP:
         um_notes_drop(&st->notes, r->name);

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /* By way of another name, so that a file of this name is whole. */
-static umbel_status make_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN],
-                                umbel_error *err)
+static umbel_status
+create_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
 {
     char new[PATH_MAX];
     uint8_t secret[UMBEL_SECRET_LEN];
@@ -74,7 +74,7 @@ umbel_status um_secret_find(const char *dir, const char *path, bool has_data,
     bool found;
 
     UM_TRY(find_secret(dir, &path, usual, has_data, &found, out, err));
-    return found ? UMBEL_OK : make_secret(path, out, err);
+    return found ? UMBEL_OK : create_secret(path, out, err);
 }
 
 umbel_status um_secret_check(const char *dir, const char *path, bool has_data,

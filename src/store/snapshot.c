@@ -35,16 +35,16 @@ static void encode_head(const um_snapshot_head *h,
 {
     um_writer w = {out, out + UM_SNAPSHOT_HEAD, false};
 
-    um_put_bytes(&w, magic, sizeof magic);
-    um_put_u32(&w, UM_SNAPSHOT_VERSION);
-    um_put_u32(&w, UM_SNAPSHOT_HEAD);
-    um_put_u64(&w, h->number);
-    um_put_u64(&w, h->secret_id);
-    um_put_u64(&w, h->seq);
-    um_put_u64(&w, h->time);
-    um_put_u32(&w, h->lists);
-    um_put_u32(&w, h->has_times);
-    um_put_u64(&w, um_checksum(out, SUMMED));
+    um_write_bytes(&w, magic, sizeof magic);
+    um_write_u32(&w, UM_SNAPSHOT_VERSION);
+    um_write_u32(&w, UM_SNAPSHOT_HEAD);
+    um_write_u64(&w, h->number);
+    um_write_u64(&w, h->secret_id);
+    um_write_u64(&w, h->seq);
+    um_write_u64(&w, h->time);
+    um_write_u32(&w, h->lists);
+    um_write_u32(&w, h->has_times);
+    um_write_u64(&w, um_checksum(out, SUMMED));
 }
 
 static umbel_status decode_head(const uint8_t *bytes, size_t len,
@@ -98,16 +98,16 @@ static void write_piece(um_snapshot_writer *w, bool last)
 {
     um_writer head = {w->buffer, w->buffer + UM_PIECE_HEAD, false};
 
-    um_put_u32(&head, (uint32_t)w->used);
-    um_put_u32(&head, last);
-    um_put_u64(&head,
-               um_xxh3_any(w->buffer + UM_PIECE_HEAD, w->used, w->piece++));
+    um_write_u32(&head, (uint32_t)w->used);
+    um_write_u32(&head, last);
+    um_write_u64(&head,
+                 um_xxh3_any(w->buffer + UM_PIECE_HEAD, w->used, w->piece++));
     write_bytes(w, w->buffer, UM_PIECE_HEAD + w->used);
     w->used = 0;
 }
 
-static umbel_status put_stream(void *ctx, const void *bytes, size_t len,
-                               umbel_error *err)
+static umbel_status write_stream(void *ctx, const void *bytes, size_t len,
+                                 umbel_error *err)
 {
     um_snapshot_writer *w = ctx;
     const uint8_t *from = bytes;
@@ -131,7 +131,7 @@ umbel_status um_snapshot_create(um_snapshot_writer *w, um_disk *disk,
     char new[UM_DISK_NAME];
 
     *w = (um_snapshot_writer){.disk = disk, .file = -1};
-    w->sink = (um_sink){w, put_stream};
+    w->sink = (um_sink){w, write_stream};
     snprintf(w->name, sizeof w->name, "snapshot-%" PRIu64, head->number);
     snprintf(new, sizeof new, "snapshot-%" PRIu64 ".new", head->number);
     w->buffer = malloc(UM_PIECE_HEAD + UM_PIECE_MAX);

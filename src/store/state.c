@@ -74,7 +74,7 @@ umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
         return um_list_add(st->list[list], d, amount, n, err);
     um_list_count(st->list[list], d, n, before);
     UM_TRY(um_list_add(st->list[list], d, amount, n, err));
-    um_recent_put(st->recent, st->times[list] - 1, d, before, n, time);
+    um_recent_append(st->recent, st->times[list] - 1, d, before, n, time);
     return UMBEL_OK;
 }
 
@@ -85,13 +85,13 @@ umbel_status um_state_turn(um_state *st, unsigned list, uint64_t time,
 }
 
 /* A place without a list (it is new in the configuration) stays empty. */
-static umbel_status make_filters(const um_state *st,
-                                 umbel_filter *fresh[UM_STORE_MAX_LISTS],
-                                 umbel_error *err)
+static umbel_status create_filters(const um_state *st,
+                                   umbel_filter *fresh[UM_STORE_MAX_LISTS],
+                                   umbel_error *err)
 {
     for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
         if (st->list[i])
-            UM_TRY(um_list_make_filter(st->list[i], &fresh[i], err));
+            UM_TRY(um_list_create_filter(st->list[i], &fresh[i], err));
     return UMBEL_OK;
 }
 
@@ -99,10 +99,10 @@ umbel_status um_state_renew(um_state *st, umbel_slice name, umbel_slice value,
                             uint64_t time, umbel_error *err)
 {
     umbel_filter *fresh[UM_STORE_MAX_LISTS] = {NULL};
-    umbel_status status = make_filters(st, fresh, err);
+    umbel_status status = create_filters(st, fresh, err);
 
     if (status == UMBEL_OK)
-        status = um_notes_put(&st->notes, name, value, err);
+        status = um_notes_append(&st->notes, name, value, err);
     for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
         if (status != UMBEL_OK)
             umbel_close(fresh[i]);
@@ -113,20 +113,20 @@ umbel_status um_state_renew(um_state *st, umbel_slice name, umbel_slice value,
 
 /* --- bytes --------------------------------------------------------------- */
 
-static umbel_status put_name(const um_sink *to, const char *name,
-                             umbel_error *err)
+static umbel_status write_name(const um_sink *to, const char *name,
+                               umbel_error *err)
 {
     uint8_t len = (uint8_t)strlen(name);
 
-    UM_TRY(um_sink_put(to, &len, 1, err));
-    return um_sink_put(to, name, len, err);
+    UM_TRY(um_sink_append(to, &len, 1, err));
+    return um_sink_append(to, name, len, err);
 }
 
 umbel_status um_state_encode(const um_state *st, const um_sink *to,
                              umbel_error *err)
 {
     for (size_t i = 0; i < st->nlists; i++) {
-        UM_TRY(put_name(to, st->name[i], err));
+        UM_TRY(write_name(to, st->name[i], err));
         UM_TRY(um_list_encode(st->list[i], to, err));
     }
     UM_TRY(um_once_encode(&st->once, st->time, to, err));

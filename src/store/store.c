@@ -40,7 +40,7 @@ const char *um_durability_name(um_durability d)
 
 /* --- failure ------------------------------------------------------------- */
 
-void um_store_put_off(um_store *s)
+void um_store_append_off(um_store *s)
 {
     s->retry_at = s->age + s->retry_after;
     if (s->retry_after < RETRY_MOST)
@@ -68,7 +68,7 @@ void um_store_fail(um_store *s, int number, const char *what)
     s->used = 0;
     s->open = false;
     s->retry_after = 1;
-    um_store_put_off(s);
+    um_store_append_off(s);
     um_store_retire(s);
 }
 
@@ -240,7 +240,7 @@ static void add_entry(um_store *s, const um_entry *e, uint64_t *mark)
 {
     if (e->once && e->once != *mark) {
         add_record(s, &(um_record){.type = UM_RECORD_ONCE, .once = e->once});
-        um_once_put(&s->state.once, e->once, s->block_time);
+        um_once_append(&s->state.once, e->once, s->block_time);
         *mark = e->once;
     }
     add_record(s, &(um_record){.type = UM_RECORD_COUNT,
@@ -316,7 +316,7 @@ static umbel_status change_note(um_store *s, umbel_slice name,
                    .value = value};
 
     if (value.data)
-        UM_TRY(um_notes_put(&s->state.notes, name, value, err));
+        UM_TRY(um_notes_append(&s->state.notes, name, value, err));
     else if (!um_notes_drop(&s->state.notes, name))
         return um_fail(err, UMBEL_E_UNKNOWN, "there is no such note");
     if (!s->has_failed)

@@ -108,7 +108,7 @@ static void snapshot_failed(um_store *s, int number)
     s->phase = UM_IDLE;
     s->wanted = true;
     s->stats.snapshot_error = number;
-    um_store_put_off(s);
+    um_store_append_off(s);
 }
 
 /* From now on journal-N is written; the child has the state until here. */

@@ -18,13 +18,13 @@
 
 /* One when a snapshot begins, and one if the disk fails right then; before
  * there is another, the worker has prepared a journal, and done these. */
-enum { MOST_RETIRED = 2 };
+enum { MAX_RETIRED = 2 };
 
 /* What there is to do; a place is free when its flag is false. */
 typedef struct work {
     bool sync, mark, prepare, clean;
     um_written synced;
-    um_written retired[MOST_RETIRED];
+    um_written retired[MAX_RETIRED];
     size_t nretired;
     um_journal_head head;
     uint64_t settle, below;

@@ -142,7 +142,7 @@ void um_columns_fini(umbel_sync *s, um_sync_of_list *l)
     forget_columns(s, (size_t)(l - s->list));
 }
 
-void um_columns_give_up(umbel_sync *s)
+void um_columns_pass_up(umbel_sync *s)
 {
     for (size_t i = 0; i < s->nlists; i++)
         um_columns_fini(s, &s->list[i]);

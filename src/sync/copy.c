@@ -19,13 +19,13 @@ static void statement_text(const umbel_sync *s, const um_sync_id *id,
 {
     um_writer w = {out, out + TEXT_LEN, false};
 
-    um_put_bytes(&w, "umbel-sync-1", 12);
-    um_put_bytes(&w, s->list[id->list].digest, UM_HASH_LEN);
-    um_put_u64(&w, id->incarnation);
-    um_put_u64(&w, id->epoch);
-    um_put_u64(&w, st->version);
-    um_put_u64(&w, st->keys);
-    um_put_bytes(&w, st->root, UM_HASH_LEN);
+    um_write_bytes(&w, "umbel-sync-1", 12);
+    um_write_bytes(&w, s->list[id->list].digest, UM_HASH_LEN);
+    um_write_u64(&w, id->incarnation);
+    um_write_u64(&w, id->epoch);
+    um_write_u64(&w, st->version);
+    um_write_u64(&w, st->keys);
+    um_write_bytes(&w, st->root, UM_HASH_LEN);
 }
 
 void um_statement_sign(const umbel_sync *s, const um_copy *c, um_statement *out)
@@ -143,9 +143,9 @@ static size_t count_incarnations(const umbel_sync *s, const um_sync_id *id)
 bool um_sync_has_room(umbel_sync *s, uint64_t bytes)
 {
     if (um_sync_room(s) < bytes)
-        um_columns_give_up(s);
+        um_columns_pass_up(s);
     if (um_sync_room(s) < bytes)
-        um_sums_give_up(s);
+        um_sums_pass_up(s);
     return um_sync_room(s) >= bytes;
 }
 
@@ -235,13 +235,13 @@ static void release_copy(um_copy *c)
 umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
                             umbel_error *err)
 {
-    UM_TRY(um_filter_make(um_shape_of(shape), &shape->alloc, out, err));
+    UM_TRY(um_filter_create(um_shape_of(shape), &shape->alloc, out, err));
     um_hasher_pass(&(*out)->hasher, &shape->hasher);
     return UMBEL_OK;
 }
 
-umbel_status um_copy_make(umbel_sync *s, const um_sync_id *id, um_copy **out,
-                          umbel_error *err)
+umbel_status um_copy_create(umbel_sync *s, const um_sync_id *id, um_copy **out,
+                            umbel_error *err)
 {
     const um_sync_of_list *l = &s->list[id->list];
     size_t slot;

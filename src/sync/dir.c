@@ -82,7 +82,7 @@ static umbel_status read_marker(um_sync_dir *d, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status make_key(const char *path, umbel_error *err)
+static umbel_status create_key(const char *path, umbel_error *err)
 {
     uint8_t sign[UMBEL_SIGN_KEY_LEN], trust[UMBEL_TRUST_KEY_LEN];
     char file[FILE_LEN];
@@ -95,10 +95,10 @@ static umbel_status make_key(const char *path, umbel_error *err)
     return umbel_trust_key_save(trust, file_in(path, "key.pub", file), err);
 }
 
-umbel_status um_sync_dir_make(const char *path, const char *name,
-                              const umbel_filter *shape,
-                              const um_sync_terms *terms, uint64_t now,
-                              umbel_error *err)
+umbel_status um_sync_dir_create(const char *path, const char *name,
+                                const umbel_filter *shape,
+                                const um_sync_terms *terms, uint64_t now,
+                                umbel_error *err)
 {
     char file[FILE_LEN];
     um_pages pages;
@@ -115,7 +115,7 @@ umbel_status um_sync_dir_make(const char *path, const char *name,
     if (um_is_sync_dir(path))
         return um_fail(err, UMBEL_E_IO, "%s%s holds filters already",
                        um_path_dots(path), um_path_tail(path));
-    UM_TRY(make_key(path, err));
+    UM_TRY(create_key(path, err));
     UM_TRY(umbel_save(shape, file_in(path, "shape.umb", file), err));
     return write_marker(path, name, now + !now, terms, err);
 }

@@ -37,10 +37,10 @@ typedef struct um_sync_dir {
 bool um_is_sync_dir(const char *path);
 
 /* Makes a directory, which does not exist or is empty, and a key. */
-umbel_status um_sync_dir_make(const char *path, const char *name,
-                              const umbel_filter *shape,
-                              const um_sync_terms *terms, uint64_t now,
-                              umbel_error *err);
+umbel_status um_sync_dir_create(const char *path, const char *name,
+                                const umbel_filter *shape,
+                                const um_sync_terms *terms, uint64_t now,
+                                umbel_error *err);
 umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
                               umbel_error *err);
 /* Reads the public key of a directory, which is not open. */

@@ -6,17 +6,17 @@
 
 #include <stdlib.h>
 
-static size_t put_entries(const um_sync_log *log, uint64_t from, size_t room,
-                          um_bytes *b)
+static size_t write_entries(const um_sync_log *log, uint64_t from, size_t room,
+                            um_bytes *b)
 {
     size_t n = 0;
 
     for (uint64_t i = from; i < log->n && (!n || b->len < room); i++, n++) {
         const um_log_entry *e = &log->entry[i];
-        um_bytes_put(b, &e->type, 1);
+        um_bytes_append(b, &e->type, 1);
         um_bytes_varint(b, e->len);
-        um_bytes_put(b, e->body, e->len);
-        um_bytes_put(b, e->signature, sizeof e->signature);
+        um_bytes_append(b, e->body, e->len);
+        um_bytes_append(b, e->signature, sizeof e->signature);
     }
     return n;
 }
@@ -31,14 +31,14 @@ bool um_send_log(umbel_sync *s, um_peer *p)
         if (from >= log->n || !um_peer_wants(p, log->origin) ||
             (p->log[i].sent && s->now < p->log[i].retry))
             continue;
-        size_t n = put_entries(log, from, s->limit.message_bytes / 4, &part);
+        size_t n = write_entries(log, from, s->limit.message_bytes / 4, &part);
         um_message_begin(&s->out, UM_MSG_LOG);
         um_bytes_u64(&s->out, p->own_session);
-        um_bytes_put(&s->out, log->origin, UMBEL_ORIGIN_LEN);
+        um_bytes_append(&s->out, log->origin, UMBEL_ORIGIN_LEN);
         um_bytes_u64(&s->out, log->incarnation);
         um_bytes_varint(&s->out, from + 1);
         um_bytes_varint(&s->out, n);
-        um_bytes_put(&s->out, part.at, part.len);
+        um_bytes_append(&s->out, part.at, part.len);
         p->log[i].sent = from + n;
         p->log[i].retry = s->now + s->limit.retry_seconds;
         s->out.failed |= part.failed;
@@ -79,8 +79,8 @@ umbel_status um_get_log_message(umbel_sync *s, int peer, um_reader *r,
         e.taken_back = false;
         status = um_fail(&why, UMBEL_E_FORMAT, "a log is cut short");
         if (!r->bad)
-            status = um_log_take(s, peer, id.origin, id.incarnation, seq + i,
-                                 &e, &why);
+            status = um_log_apply(s, peer, id.origin, id.incarnation, seq + i,
+                                  &e, &why);
         free(body);
         same = same && !status &&
                um_log_has(um_log_find(s, id.origin, id.incarnation, false),
@@ -88,7 +88,7 @@ umbel_status um_get_log_message(umbel_sync *s, int peer, um_reader *r,
     }
     um_peer *p = &s->peer[peer];
     const um_sync_log *log = um_log_find(s, id.origin, id.incarnation, false);
-    if (log && um_peer_keep_up(s, p)) {
+    if (log && um_peer_retain_up(s, p)) {
         size_t i = (size_t)(log - s->log);
         p->log[i].tell = true;
         if (!status && !same) /* ours stay: it should have them */

@@ -24,7 +24,7 @@ enum {
 /* --- HELLO ---------------------------------------------------------------- */
 
 /* What lists agree on beside their shape, by their place in the greeting. */
-static void put_agreed(const umbel_sync *s, um_bytes *b)
+static void write_agreed(const umbel_sync *s, um_bytes *b)
 {
     uint64_t n = 0;
 
@@ -39,7 +39,7 @@ static void put_agreed(const umbel_sync *s, um_bytes *b)
             continue;
         um_bytes_varint(b, i);
         um_bytes_varint(b, len);
-        um_bytes_put(b, s->list[i].agree, len);
+        um_bytes_append(b, s->list[i].agree, len);
     }
 }
 
@@ -49,23 +49,23 @@ void um_send_hello(umbel_sync *s, um_peer *p)
     uint8_t first[2] = {PROTOCOL, p->known ? 0 : FLAG_FINAL};
 
     um_message_begin(b, UM_MSG_HELLO);
-    um_bytes_put(b, first, sizeof first);
+    um_bytes_append(b, first, sizeof first);
     um_bytes_u64(b, p->own_session);
     um_bytes_u64(b, p->session);
-    um_bytes_put(b, s->origin, UMBEL_ORIGIN_LEN);
+    um_bytes_append(b, s->origin, UMBEL_ORIGIN_LEN);
     um_bytes_varint(b, s->nlists);
     for (size_t i = 0; i < s->nlists; i++) {
         const um_sync_of_list *l = &s->list[i];
         uint8_t head[UM_HEAD_MAX];
-        size_t len = um_head_put(um_shape_of(l->shape), 0, NULL, head);
+        size_t len = um_head_append(um_shape_of(l->shape), 0, NULL, head);
         um_bytes_varint(b, strlen(l->name));
-        um_bytes_put(b, l->name, strlen(l->name));
+        um_bytes_append(b, l->name, strlen(l->name));
         um_bytes_varint(b, l->set.epoch_seconds);
         um_bytes_varint(b, l->set.page_bytes);
         um_bytes_varint(b, len);
-        um_bytes_put(b, head, len);
+        um_bytes_append(b, head, len);
     }
-    put_agreed(s, b);
+    write_agreed(s, b);
     p->greet = false;
     p->greeted = s->now + 1;
 }
@@ -131,7 +131,7 @@ static umbel_status get_agreed(um_reader *r, greeted *g, uint64_t n,
 }
 
 /* "seed=1-2" and "seed=1-3": what differs is the name before "=". */
-static void take_agreed(umbel_sync *s, int peer, const greeted *g)
+static void apply_agreed(umbel_sync *s, int peer, const greeted *g)
 {
     const char *ours = s->list[g->list].agree;
     const char *name = ours[0] ? ours : g->agree;
@@ -163,7 +163,7 @@ static umbel_status compare_lists(umbel_sync *s, int peer, um_reader *r,
     UM_TRY(get_agreed(r, g, n, err));
     for (uint64_t i = 0; i < n; i++)
         if (g[i].list < s->nlists)
-            take_agreed(s, peer, &g[i]);
+            apply_agreed(s, peer, &g[i]);
     return UMBEL_OK;
 }
 
@@ -193,7 +193,7 @@ umbel_status um_get_hello_message(umbel_sync *s, int peer, um_reader *r,
         p->greet = true;
     if (echo != p->own_session || first[1] & FLAG_FINAL) {
         p->tell_all = p->tell_rules = true;
-        if (um_peer_keep_up(s, p)) {
+        if (um_peer_retain_up(s, p)) {
             for (size_t i = 0; i < p->ncopies; i++)
                 p->copy[i].tell = true;
             for (size_t i = 0; i < p->nlogs; i++)
@@ -205,7 +205,7 @@ umbel_status um_get_hello_message(umbel_sync *s, int peer, um_reader *r,
 
 /* --- HAVE ----------------------------------------------------------------- */
 
-static size_t put_copies(umbel_sync *s, um_peer *p, size_t room, um_bytes *b)
+static size_t write_copies(umbel_sync *s, um_peer *p, size_t room, um_bytes *b)
 {
     size_t n = 0;
 
@@ -216,20 +216,20 @@ static size_t put_copies(umbel_sync *s, um_peer *p, size_t room, um_bytes *b)
         p->copy[i].tell = false;
         if (!c || !um_peer_has_list(p, c))
             continue;
-        um_put_id(b, s, &c->id);
+        um_write_id(b, s, &c->id);
         const um_statement *st = um_copy_statement(c, p->copy[i].disputed);
         if (!p->copy[i].disputed || !st)
             st = &c->now;
         um_bytes_varint(b, st->version);
-        um_bytes_put(b, st->root, UM_ROOT_WORD);
+        um_bytes_append(b, st->root, UM_ROOT_WORD);
         um_bytes_varint(b, c->refused);
         n++;
     }
     return n;
 }
 
-static size_t put_logs(const umbel_sync *s, um_peer *p, size_t room,
-                       um_bytes *b)
+static size_t write_logs(const umbel_sync *s, um_peer *p, size_t room,
+                         um_bytes *b)
 {
     size_t n = 0;
 
@@ -237,7 +237,7 @@ static size_t put_logs(const umbel_sync *s, um_peer *p, size_t room,
         if (!p->log[i].tell)
             continue;
         p->log[i].tell = false;
-        um_bytes_put(b, s->log[i].origin, UMBEL_ORIGIN_LEN);
+        um_bytes_append(b, s->log[i].origin, UMBEL_ORIGIN_LEN);
         um_bytes_u64(b, s->log[i].incarnation);
         um_bytes_varint(b, s->log[i].n);
         um_bytes_u64(b, um_log_word(&s->log[i], s->log[i].n));
@@ -246,13 +246,13 @@ static size_t put_logs(const umbel_sync *s, um_peer *p, size_t room,
     return n;
 }
 
-static void put_rules(const umbel_sync *s, um_bytes *b)
+static void write_rules(const umbel_sync *s, um_bytes *b)
 {
     size_t n = 0;
 
     um_bytes_varint(b, s->ncontradictions);
     for (size_t i = 0; i < s->ncontradictions; i++) {
-        um_bytes_put(b, s->contradiction[i].id.origin, UMBEL_ORIGIN_LEN);
+        um_bytes_append(b, s->contradiction[i].id.origin, UMBEL_ORIGIN_LEN);
         um_bytes_u64(b, s->contradiction[i].id.incarnation);
     }
     for (size_t i = 0; i < s->nrules; i++)
@@ -260,7 +260,7 @@ static void put_rules(const umbel_sync *s, um_bytes *b)
     um_bytes_varint(b, n);
     for (size_t i = 0; i < s->nrules; i++)
         if (s->rule[i].standing == UM_DROPPED)
-            um_bytes_put(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
+            um_bytes_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
 }
 
 bool um_peer_has_news(const um_peer *p)
@@ -285,18 +285,18 @@ bool um_send_have(umbel_sync *s, um_peer *p, bool done)
     um_bytes_u64(b, p->own_session);
     um_bytes_u64(b, p->session);
     size_t flags_at = b->len;
-    um_bytes_put(b, "", 1);
-    size_t n = put_copies(s, p, room, &part);
+    um_bytes_append(b, "", 1);
+    size_t n = write_copies(s, p, room, &part);
     um_bytes_varint(b, n);
-    um_bytes_put(b, part.at, part.len);
+    um_bytes_append(b, part.at, part.len);
     part.len = 0;
-    n = put_logs(s, p, room, &part);
+    n = write_logs(s, p, room, &part);
     um_bytes_varint(b, n);
-    um_bytes_put(b, part.at, part.len);
+    um_bytes_append(b, part.at, part.len);
     uint8_t flags =
         (uint8_t)((p->tell_rules ? FLAG_RULES : 0) | (done ? FLAG_DONE : 0));
     if (p->tell_rules)
-        put_rules(s, b);
+        write_rules(s, b);
     bool all = p->tell_all, failed = part.failed || b->failed;
     p->tell_all = p->tell_rules = false;
     if (all && !um_peer_has_news(p))
@@ -401,7 +401,7 @@ umbel_status um_get_have_message(umbel_sync *s, int peer, um_reader *r,
     if (!s->rules->same_session(p->session, session) ||
         !s->rules->same_session(p->own_session, echo))
         return UMBEL_OK; /* of another life of one of us */
-    if (!um_peer_keep_up(s, p))
+    if (!um_peer_retain_up(s, p))
         return um_no_memory(err, s->ncopies);
     for (uint64_t i = 0; i < n; i++) {
         um_sync_id id;

@@ -35,7 +35,7 @@ void um_copy_note_old(um_bytes *out, const um_growth_page *p)
     }
     um_bytes_varint(out, p->number);
     um_bytes_varint(out, entries.len);
-    um_bytes_put(out, entries.at, entries.len);
+    um_bytes_append(out, entries.at, entries.len);
     out->failed |= entries.failed;
     um_bytes_fini(&entries);
 }
@@ -187,7 +187,7 @@ static uint64_t history_limit(const umbel_sync *s, const um_copy *c)
 }
 
 /* Appends the step that old describes. */
-static bool keep_step(const umbel_sync *s, um_copy *c, um_bytes *old)
+static bool retain_step(const umbel_sync *s, um_copy *c, um_bytes *old)
 {
     um_step step = {.from = c->now, .old = *old, .ended = s->now}, *all = NULL;
 
@@ -210,7 +210,7 @@ void um_copy_end_step(umbel_sync *s, um_copy *c, um_bytes *old,
     uint64_t limit = history_limit(s, c);
     size_t some = 0, bytes;
 
-    if (!keep_step(s, c, old))
+    if (!retain_step(s, c, old))
         um_drop_steps(c, c->nsteps); /* what is before cannot be reached */
     bytes = c->history_bytes;
     if (bytes > limit) /* some at a time: those that stay are moved */

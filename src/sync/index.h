@@ -53,7 +53,7 @@ void um_columns_leave(umbel_sync *s, const um_copy *c);
 size_t um_columns_work(umbel_sync *s, size_t bytes);
 void um_columns_fini(umbel_sync *s, um_sync_of_list *l);
 /* Releases the memory of all of them, for copies that need it. */
-void um_columns_give_up(umbel_sync *s);
+void um_columns_pass_up(umbel_sync *s);
 
 /* --- sums ------------------------------------------------------------------
  */
@@ -70,6 +70,6 @@ void um_sums_update(umbel_sync *s, um_copy *c, const um_staging *g);
 void um_sums_leave(umbel_sync *s, const um_copy *c);
 size_t um_sums_work(umbel_sync *s, size_t bytes);
 void um_sums_fini(umbel_sync *s, um_sync_of_list *l);
-void um_sums_give_up(umbel_sync *s);
+void um_sums_pass_up(umbel_sync *s);
 
 #endif

@@ -56,7 +56,7 @@ static inline void um_bytes_reset(um_bytes *b)
     b->len = 0;
     b->failed = false;
 }
-void um_bytes_put(um_bytes *b, const void *data, size_t len);
+void um_bytes_append(um_bytes *b, const void *data, size_t len);
 void um_bytes_u64(um_bytes *b, uint64_t x);
 void um_bytes_varint(um_bytes *b, uint64_t x);
 /* Makes room for len more bytes; NULL: no memory. */
@@ -382,8 +382,8 @@ void *um_grow_array(void *array, size_t *n, size_t size);
 bool um_same_id(const um_sync_id *a, const um_sync_id *b);
 um_copy *um_copy_find(const umbel_sync *s, const um_sync_id *id, size_t *slot);
 /* An empty copy, version 0; its slot is new for every peer. */
-umbel_status um_copy_make(umbel_sync *s, const um_sync_id *id, um_copy **out,
-                          umbel_error *err);
+umbel_status um_copy_create(umbel_sync *s, const um_sync_id *id, um_copy **out,
+                            umbel_error *err);
 void um_copy_free(umbel_sync *s, size_t slot);
 /* An empty filter of that shape, which no memory is touched for. */
 umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
@@ -455,8 +455,8 @@ umbel_status um_stage_page(umbel_sync *s, um_staging *g, const um_copy *c,
                            umbel_sync_reason *reason, umbel_error *err);
 void um_stage_end(umbel_sync *s, um_staging *g, const um_copy *c);
 /* Takes an update that is staged: all of it, or nothing. */
-umbel_status um_copy_take(umbel_sync *s, int peer, um_staging *g,
-                          umbel_error *err);
+umbel_status um_copy_apply(umbel_sync *s, int peer, um_staging *g,
+                           umbel_error *err);
 /* Our own filter is behind what others have of it. */
 void um_sync_renew(umbel_sync *s, int peer);
 /* Before that: what our own filters say, as far as no peer has it, or all of
@@ -469,16 +469,17 @@ void um_sync_rescue(umbel_sync *s, bool all);
 /*
  * Appends pages of u->version to the machine's message for a peer that has
  * u->base, from *page on, as far as room bytes go. *page is the first that is
- * left, or the number of pages. um_update_put begins, um_update_put_more goes
- * on for that many pages at most; *more: there are some left for this message.
+ * left, or the number of pages. um_update_append begins, um_update_append_more
+ * goes on for that many pages at most; *more: there are some left for this
+ * message.
  */
-umbel_status um_update_put(umbel_sync *s, um_update_writer *u, uint64_t *page,
-                           size_t room, uint64_t *changed, bool *more,
-                           umbel_error *err);
-umbel_status um_update_put_more(umbel_sync *s, um_update_writer *u,
-                                uint64_t *page, uint64_t pages,
-                                uint64_t *changed, bool *more,
-                                umbel_error *err);
+umbel_status um_update_append(umbel_sync *s, um_update_writer *u,
+                              uint64_t *page, size_t room, uint64_t *changed,
+                              bool *more, umbel_error *err);
+umbel_status um_update_append_more(umbel_sync *s, um_update_writer *u,
+                                   uint64_t *page, uint64_t pages,
+                                   uint64_t *changed, bool *more,
+                                   umbel_error *err);
 /* Stages what such bytes say, in the same way: r is where they begin, and *u
  * stays where it is. *reason is set when it fails. */
 void um_update_get(umbel_sync *s, um_staging *g, um_update_reader *u,
@@ -500,11 +501,11 @@ static inline uint64_t um_slice_pages(const umbel_sync *s)
  * the message in out: some of them. Making returns false if there is no
  * message.
  */
-umbel_status um_work_begin_take(umbel_sync *s, int peer,
-                                const um_update_head *h, uint64_t have,
-                                const um_reader *r, umbel_error *err);
-bool um_work_begin_make(umbel_sync *s, int peer, size_t slot, size_t last_at,
-                        size_t room);
+umbel_status um_work_begin_apply(umbel_sync *s, int peer,
+                                 const um_update_head *h, uint64_t have,
+                                 const um_reader *r, umbel_error *err);
+bool um_work_begin_create(umbel_sync *s, int peer, size_t slot, size_t last_at,
+                          size_t room);
 /* Ends the work, except a message that is made. */
 void um_work_finish(umbel_sync *s);
 /* The same before a message for that peer: one for another is given up. */
@@ -530,11 +531,11 @@ void um_message_end(um_bytes *b);
 umbel_status um_message_open(const umbel_sync *s, const void *bytes, size_t len,
                              um_message_type *type, um_reader *body,
                              umbel_error *err);
-void um_put_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id);
+void um_write_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id);
 /* E_UNKNOWN: a list that we do not have; E_FORMAT. */
 umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
                        umbel_error *err);
-void um_put_statement(um_bytes *b, const um_statement *st);
+void um_write_statement(um_bytes *b, const um_statement *st);
 void um_get_statement(um_reader *r, um_statement *st);
 
 /* --- messages of a peer ----------------------------------------------------
@@ -547,7 +548,7 @@ void um_peer_forget(umbel_sync *s, um_peer *p);
 /* Begins a session with each peer: we have less than they believe. */
 void um_peers_restart(umbel_sync *s);
 /* Makes as many places as there are things to talk about. */
-bool um_peer_keep_up(const umbel_sync *s, um_peer *p);
+bool um_peer_retain_up(const umbel_sync *s, um_peer *p);
 bool um_peer_wants(const um_peer *p, const uint8_t *origin);
 /* Returns true if the peer has the list of that copy, in the same shape. */
 static inline bool um_peer_has_list(const um_peer *p, const um_copy *c)
@@ -599,8 +600,8 @@ void um_log_forget(umbel_sync *s, um_sync_log *log);
 bool um_log_has(const um_sync_log *log, uint64_t seq, const um_log_entry *e);
 /* The same on two servers whose first n entries are the same. */
 uint64_t um_log_word(const um_sync_log *log, uint64_t n);
-umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,
-                         uint64_t incarnation, uint64_t seq,
-                         const um_log_entry *e, umbel_error *err);
+umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
+                          uint64_t incarnation, uint64_t seq,
+                          const um_log_entry *e, umbel_error *err);
 
 #endif

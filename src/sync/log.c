@@ -25,11 +25,11 @@
 static void entry_text(uint64_t incarnation, uint64_t seq,
                        const um_log_entry *e, um_bytes *out)
 {
-    um_bytes_put(out, "umbel-slog-1", 12);
+    um_bytes_append(out, "umbel-slog-1", 12);
     um_bytes_u64(out, incarnation);
     um_bytes_u64(out, seq);
-    um_bytes_put(out, &e->type, 1);
-    um_bytes_put(out, e->body, e->len);
+    um_bytes_append(out, &e->type, 1);
+    um_bytes_append(out, e->body, e->len);
 }
 
 static bool is_our_origin(const umbel_sync *s, const uint8_t *origin)
@@ -278,9 +278,9 @@ static umbel_status replace_entry(umbel_sync *s, um_sync_log *log, uint64_t seq,
     return UMBEL_OK;
 }
 
-umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,
-                         uint64_t incarnation, uint64_t seq,
-                         const um_log_entry *given, umbel_error *err)
+umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
+                          uint64_t incarnation, uint64_t seq,
+                          const um_log_entry *given, umbel_error *err)
 {
     um_sync_log *log = um_log_find(s, origin, incarnation, false),
                 named = {.incarnation = incarnation};

@@ -27,7 +27,7 @@ uint8_t *um_bytes_room(um_bytes *b, size_t len)
     return b->at + b->len;
 }
 
-void um_bytes_put(um_bytes *b, const void *data, size_t len)
+void um_bytes_append(um_bytes *b, const void *data, size_t len)
 {
     uint8_t *at = um_bytes_room(b, len);
 
@@ -43,7 +43,7 @@ void um_bytes_u64(um_bytes *b, uint64_t x)
     uint8_t bytes[8];
 
     um_store64(bytes, x);
-    um_bytes_put(b, bytes, sizeof bytes);
+    um_bytes_append(b, bytes, sizeof bytes);
 }
 
 void um_bytes_varint(um_bytes *b, uint64_t x)
@@ -51,8 +51,8 @@ void um_bytes_varint(um_bytes *b, uint64_t x)
     uint8_t bytes[10];
     um_writer w = {bytes, bytes + sizeof bytes, false};
 
-    um_put_varint(&w, x);
-    um_bytes_put(b, bytes, (size_t)(w.at - bytes));
+    um_write_varint(&w, x);
+    um_bytes_append(b, bytes, (size_t)(w.at - bytes));
 }
 
 void um_bytes_fini(um_bytes *b)
@@ -67,7 +67,7 @@ void um_message_begin(um_bytes *b, um_message_type type)
 
     b->len = 0;
     b->failed = false;
-    um_bytes_put(b, start, sizeof start);
+    um_bytes_append(b, start, sizeof start);
 }
 
 void um_message_end(um_bytes *b)
@@ -75,7 +75,7 @@ void um_message_end(um_bytes *b)
     if (b->failed)
         return;
     um_writer w = {b->at + 1, b->at + START, false};
-    um_put_u32(&w, (uint32_t)(b->len - START));
+    um_write_u32(&w, (uint32_t)(b->len - START));
     um_bytes_u64(b, um_checksum(b->at, b->len));
 }
 
@@ -125,10 +125,10 @@ umbel_status um_message_open(const umbel_sync *s, const void *bytes, size_t len,
     return UMBEL_OK;
 }
 
-void um_put_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id)
+void um_write_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id)
 {
-    um_bytes_put(b, s->list[id->list].digest, LIST_LEN);
-    um_bytes_put(b, id->origin, UMBEL_ORIGIN_LEN);
+    um_bytes_append(b, s->list[id->list].digest, LIST_LEN);
+    um_bytes_append(b, id->origin, UMBEL_ORIGIN_LEN);
     um_bytes_u64(b, id->incarnation);
     um_bytes_varint(b, id->epoch);
 }
@@ -153,12 +153,12 @@ umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
                    __builtin_bswap64(um_load64(digest)));
 }
 
-void um_put_statement(um_bytes *b, const um_statement *st)
+void um_write_statement(um_bytes *b, const um_statement *st)
 {
     um_bytes_varint(b, st->version);
     um_bytes_varint(b, st->keys);
-    um_bytes_put(b, st->root, sizeof st->root);
-    um_bytes_put(b, st->signature, sizeof st->signature);
+    um_bytes_append(b, st->root, sizeof st->root);
+    um_bytes_append(b, st->signature, sizeof st->signature);
 }
 
 void um_get_statement(um_reader *r, um_statement *st)

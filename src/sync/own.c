@@ -79,8 +79,8 @@ static void copy_pages(um_copy *c, const slice *x, const umbel_filter *f,
     }
 }
 
-static void take_own(umbel_sync *s, um_copy *c, const slice *x,
-                     const umbel_filter *f, uint64_t version)
+static void apply_own(umbel_sync *s, um_copy *c, const slice *x,
+                      const umbel_filter *f, uint64_t version)
 {
     um_statement next = {.version = version, .keys = umbel_added(f)};
     um_bytes old = {.len = 0};
@@ -139,14 +139,14 @@ umbel_status umbel_sync_publish_pages(umbel_sync *s, size_t list,
     um_copy *c = um_copy_find(s, &id, NULL);
     bool empty = !c && is_empty(&x, f);
     if (!c && !empty)
-        UM_TRY(um_copy_make(s, &id, &c, err));
+        UM_TRY(um_copy_create(s, &id, &c, err));
     /* With all pages a claim that grew alone is new as well. */
     bool whole = end - first == x.pages->n;
     bool changed = c && whole && umbel_added(f) != c->now.keys;
     if (c)
         UM_TRY(check_own(c, &x, f, &changed, err));
     if (c && changed) {
-        take_own(s, c, &x, f, c->now.version + 1);
+        apply_own(s, c, &x, f, c->now.version + 1);
         c->published = true;
     }
     *out = (umbel_sync_slice){c ? c->now.version : 0, x.first, x.end};
@@ -174,9 +174,9 @@ umbel_status umbel_sync_restore(umbel_sync *s, size_t list, uint64_t epoch,
         return um_fail(err, UMBEL_E_RANGE,
                        "a version to restore is not 0, and the first of its "
                        "filter");
-    UM_TRY(um_copy_make(s, &id, &c, err));
-    take_own(s, c, &(slice){&s->list[list].pages, 0, s->list[list].pages.n}, f,
-             version);
+    UM_TRY(um_copy_create(s, &id, &c, err));
+    apply_own(s, c, &(slice){&s->list[list].pages, 0, s->list[list].pages.n}, f,
+              version);
     return UMBEL_OK;
 }
 
@@ -218,7 +218,7 @@ static void move_copy(umbel_sync *s, size_t slot, uint64_t incarnation)
     um_bytes none = {.len = 0};
 
     id.incarnation = incarnation;
-    if (um_copy_make(s, &id, &to, NULL))
+    if (um_copy_create(s, &id, &to, NULL))
         return;
     from->tree = to->tree;
     from->filter = to->filter;

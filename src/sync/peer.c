@@ -106,7 +106,7 @@ static void *extend(void *array, size_t *have, size_t want, size_t size)
 }
 
 /* As many places as there are things to talk about. */
-bool um_peer_keep_up(const umbel_sync *s, um_peer *p)
+bool um_peer_retain_up(const umbel_sync *s, um_peer *p)
 {
     void *copy = extend(p->copy, &p->ncopies, s->ncopies, sizeof *p->copy);
     if (copy || !s->ncopies)
@@ -249,7 +249,7 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
     p->stats.bytes_in += len;
     if (s->limit.slice_pages) { /* it is read after this call, too */
         um_bytes_reset(&s->work.message);
-        um_bytes_put(&s->work.message, message, len);
+        um_bytes_append(&s->work.message, message, len);
         if (s->work.message.failed)
             return um_no_memory(err, len);
         message = s->work.message.at;
@@ -275,14 +275,14 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
     return UMBEL_OK;
 }
 
-static bool make_message(umbel_sync *s, um_peer *p)
+static bool create_message(umbel_sync *s, um_peer *p)
 {
     if (p->greet ||
         (!p->known && s->now + 1 >= p->greeted + s->limit.retry_seconds)) {
         um_send_hello(s, p);
         return true;
     }
-    if (!p->session || !um_peer_keep_up(s, p))
+    if (!p->session || !um_peer_retain_up(s, p))
         return false;
     if (um_send_have(s, p, false))
         return true;
@@ -311,7 +311,7 @@ bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
     if (!p->used || is_idle(s, p) || umbel_sync_busy(s))
         return false;
     um_work_yield(s, peer);
-    if (s->work.kind != UM_WORK_MADE && !make_message(s, p)) {
+    if (s->work.kind != UM_WORK_MADE && !create_message(s, p)) {
         p->idle = true;
         p->idle_at = s->now;
         p->idle_changes = s->changes;

@@ -21,8 +21,8 @@ bool um_send_statement(umbel_sync *s, um_peer *p)
             continue;
         }
         um_message_begin(&s->out, UM_MSG_STATEMENT);
-        um_put_id(&s->out, s, &c->id);
-        um_put_statement(&s->out, st);
+        um_write_id(&s->out, s, &c->id);
+        um_write_statement(&s->out, st);
         return true;
     }
     return false;
@@ -66,9 +66,9 @@ bool um_send_contradiction(umbel_sync *s, um_peer *p)
             continue;
         p->proved[i] = s->now + 1 + s->limit.retry_seconds;
         um_message_begin(&s->out, UM_MSG_CONTRADICTION);
-        um_put_id(&s->out, s, &c->id);
-        um_put_statement(&s->out, &c->one);
-        um_put_statement(&s->out, &c->other);
+        um_write_id(&s->out, s, &c->id);
+        um_write_statement(&s->out, &c->one);
+        um_write_statement(&s->out, &c->other);
         return true;
     }
     return false;

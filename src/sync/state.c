@@ -20,12 +20,12 @@ enum { COPY_MAGIC_LEN = 12, STATE_MAGIC_LEN = 18 };
 
 /* --- copies --------------------------------------------------------------- */
 
-static void put_name(um_bytes *b, const char *name)
+static void write_name(um_bytes *b, const char *name)
 {
     uint8_t len = (uint8_t)strlen(name);
 
-    um_bytes_put(b, &len, 1);
-    um_bytes_put(b, name, len);
+    um_bytes_append(b, &len, 1);
+    um_bytes_append(b, name, len);
 }
 
 static bool get_list(um_reader *r, const umbel_sync *s, size_t *list)
@@ -41,25 +41,25 @@ static bool get_list(um_reader *r, const umbel_sync *s, size_t *list)
     return false;
 }
 
-static void put_copy_data(const umbel_sync *s, const um_copy *c, um_bytes *b)
+static void write_copy_data(const umbel_sync *s, const um_copy *c, um_bytes *b)
 {
     const um_sync_of_list *l = &s->list[c->id.list];
 
-    um_bytes_put(b, COPY_MAGIC, COPY_MAGIC_LEN);
+    um_bytes_append(b, COPY_MAGIC, COPY_MAGIC_LEN);
     um_bytes_u64(b, c->id.incarnation);
     um_bytes_u64(b, c->id.epoch);
-    um_bytes_put(b, c->id.origin, UMBEL_ORIGIN_LEN);
-    put_name(b, l->name);
-    um_put_statement(b, &c->now);
+    um_bytes_append(b, c->id.origin, UMBEL_ORIGIN_LEN);
+    write_name(b, l->name);
+    um_write_statement(b, &c->now);
     um_bytes_varint(b, c->used);
     um_bytes_varint(b, l->pages.n);
     for (uint64_t i = 0; i < l->pages.n; i++)
         um_bytes_varint(b, c->now.version - c->changed[i]);
     um_bytes_varint(b, c->nsteps);
     for (size_t i = 0; i < c->nsteps; i++) {
-        um_put_statement(b, &c->step[i].from);
+        um_write_statement(b, &c->step[i].from);
         um_bytes_varint(b, c->step[i].old.len);
-        um_bytes_put(b, c->step[i].old.at, c->step[i].old.len);
+        um_bytes_append(b, c->step[i].old.at, c->step[i].old.len);
     }
 }
 
@@ -73,7 +73,7 @@ umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
         return um_fail(err, UMBEL_E_RANGE, "there is no such copy");
     const um_copy *c = s->copy[s->order[at - 1]];
     UM_TRY(umbel_copy(c->filter, &f, err));
-    put_copy_data(s, c, &data);
+    write_copy_data(s, c, &data);
     umbel_status status = um_no_memory(err, data.len);
     if (!data.failed)
         status = umbel_set_data(f, data.at, data.len, err);
@@ -93,7 +93,7 @@ static bool is_sound_step(const um_pages *pages, um_reader r)
         if (r.bad || number >= pages->n || len > (uint64_t)(r.end - r.at))
             return false;
         um_page p = um_page_of(pages, number);
-        uint64_t most = um_entry_most(&pages->section[p.section].form);
+        uint64_t most = um_entry_max(&pages->section[p.section].form);
         um_reader e = {r.at, r.at + len, false};
         for (; e.at < e.end; i++) {
             uint64_t gap = um_get_varint(&e);
@@ -120,7 +120,7 @@ static umbel_status get_steps(const umbel_sync *s, um_copy *c, um_reader *r,
         if (r->bad || len > (uint64_t)(r->end - r->at) ||
             !is_sound_step(pages, (um_reader){r->at, r->at + len, false}))
             return um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged");
-        um_bytes_put(&step.old, r->at, (size_t)len);
+        um_bytes_append(&step.old, r->at, (size_t)len);
         r->at += len;
         um_step *all = NULL;
         if (!step.old.failed && um_step_index(&step))
@@ -196,7 +196,7 @@ umbel_status umbel_sync_import(umbel_sync *s, const umbel_filter *f,
         return um_fail(err, UMBEL_E_REFUSED,
                        "the copy is of an epoch that is over, of an origin "
                        "that was dropped, or there already");
-    UM_TRY(um_copy_make(s, &id, &c, err));
+    UM_TRY(um_copy_create(s, &id, &c, err));
     umbel_status status = fill_copy(s, c, f, &r, err);
     if (status && um_copy_find(s, &id, &slot))
         um_copy_free(s, slot);
@@ -205,43 +205,43 @@ umbel_status umbel_sync_import(umbel_sync *s, const umbel_filter *f,
 
 /* --- everything else ------------------------------------------------------ */
 
-static void put_log_state(const um_sync_log *log, um_bytes *b)
+static void write_log_state(const um_sync_log *log, um_bytes *b)
 {
-    um_bytes_put(b, log->origin, UMBEL_ORIGIN_LEN);
+    um_bytes_append(b, log->origin, UMBEL_ORIGIN_LEN);
     um_bytes_u64(b, log->incarnation);
     um_bytes_varint(b, log->n);
     for (size_t i = 0; i < log->n; i++) {
         const um_log_entry *e = &log->entry[i];
-        um_bytes_put(b, &e->type, 1);
+        um_bytes_append(b, &e->type, 1);
         um_bytes_varint(b, e->len);
-        um_bytes_put(b, e->body, e->len);
-        um_bytes_put(b, e->signature, sizeof e->signature);
+        um_bytes_append(b, e->body, e->len);
+        um_bytes_append(b, e->signature, sizeof e->signature);
     }
 }
 
-static void put_state(const umbel_sync *s, um_bytes *b)
+static void write_state(const umbel_sync *s, um_bytes *b)
 {
-    um_bytes_put(b, STATE_MAGIC, STATE_MAGIC_LEN);
+    um_bytes_append(b, STATE_MAGIC, STATE_MAGIC_LEN);
     um_bytes_varint(b, s->nlists);
     for (size_t i = 0; i < s->nlists; i++) {
-        put_name(b, s->list[i].name);
+        write_name(b, s->list[i].name);
         um_bytes_varint(b, s->list[i].oldest);
     }
     um_bytes_varint(b, s->nrules);
     for (size_t i = 0; i < s->nrules; i++) {
         uint8_t standing = (uint8_t)s->rule[i].standing;
-        um_bytes_put(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
-        um_bytes_put(b, &standing, 1);
+        um_bytes_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
+        um_bytes_append(b, &standing, 1);
     }
     um_bytes_varint(b, s->ncontradictions);
     for (size_t i = 0; i < s->ncontradictions; i++) {
-        um_put_id(b, s, &s->contradiction[i].id);
-        um_put_statement(b, &s->contradiction[i].one);
-        um_put_statement(b, &s->contradiction[i].other);
+        um_write_id(b, s, &s->contradiction[i].id);
+        um_write_statement(b, &s->contradiction[i].one);
+        um_write_statement(b, &s->contradiction[i].other);
     }
     um_bytes_varint(b, s->nlogs);
     for (size_t i = 0; i < s->nlogs; i++)
-        put_log_state(&s->log[i], b);
+        write_log_state(&s->log[i], b);
 }
 
 umbel_status umbel_sync_export_state(const umbel_sync *s, void *out, size_t cap,
@@ -250,7 +250,7 @@ umbel_status umbel_sync_export_state(const umbel_sync *s, void *out, size_t cap,
     um_bytes b = {.len = 0};
     umbel_status status = UMBEL_OK;
 
-    put_state(s, &b);
+    write_state(s, &b);
     *len = b.len;
     if (b.failed)
         status = um_no_memory(err, b.len);
@@ -309,14 +309,14 @@ static umbel_status get_state_log(umbel_sync *s, um_reader *r, umbel_error *err)
         if (r->bad || len > (uint64_t)(r->end - r->at))
             return bad_state(err);
         um_bytes body = {.len = 0};
-        um_bytes_put(&body, r->at, (size_t)len);
+        um_bytes_append(&body, r->at, (size_t)len);
         r->at += len;
         um_get_bytes(r, e.signature, sizeof e.signature);
         e.body = body.at;
         e.len = (uint32_t)len;
         umbel_status status = bad_state(err);
         if (!r->bad && !body.failed)
-            status = um_log_take(s, -1, origin, incarnation, i + 1, &e, err);
+            status = um_log_apply(s, -1, origin, incarnation, i + 1, &e, err);
         um_bytes_fini(&body);
         UM_TRY(status);
     }

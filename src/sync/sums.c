@@ -91,7 +91,7 @@ void um_sums_fini(umbel_sync *s, um_sync_of_list *l)
     forget_copies(s, (size_t)(l - s->list));
 }
 
-void um_sums_give_up(umbel_sync *s)
+void um_sums_pass_up(umbel_sync *s)
 {
     for (size_t i = 0; i < s->nlists; i++)
         um_sums_fini(s, &s->list[i]);

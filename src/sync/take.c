@@ -257,8 +257,8 @@ static void note_refused(umbel_sync *s, int peer, um_copy *c,
                                         .version = g->version});
 }
 
-umbel_status um_copy_take(umbel_sync *s, int peer, um_staging *g,
-                          umbel_error *err)
+umbel_status um_copy_apply(umbel_sync *s, int peer, um_staging *g,
+                           umbel_error *err)
 {
     um_statement next = {.version = g->version, .keys = g->keys};
     umbel_sync_reason reason = UMBEL_SYNC_MEMORY;
@@ -274,7 +274,7 @@ umbel_status um_copy_take(umbel_sync *s, int peer, um_staging *g,
         g->bytes = 0;
     }
     if (!c)
-        status = um_copy_make(s, &id, &c, &why);
+        status = um_copy_create(s, &id, &c, &why);
     if (status)
         return um_sync_refuse(s, peer, reason, &id, status, why.text, err);
     swap_hashes(c, g);

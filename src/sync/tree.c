@@ -30,7 +30,7 @@ static void hash_node(um_tree *t, unsigned level, uint64_t i)
               (size_t)n * UM_HASH_LEN, t->level[level] + i * UM_HASH_LEN);
 }
 
-static bool make_levels(um_tree *t, uint64_t pages)
+static bool create_levels(um_tree *t, uint64_t pages)
 {
     *t = (um_tree){.levels = 0};
     for (uint64_t n = pages;; n = (n + UM_TREE_FAN - 1) / UM_TREE_FAN) {
@@ -49,7 +49,7 @@ bool um_tree_init_empty(um_tree *t, const um_pages *p, const uint8_t *zeros)
 {
     size_t len = 0;
 
-    if (!make_levels(t, p->n))
+    if (!create_levels(t, p->n))
         return false;
     for (uint64_t i = 0; i < p->n; i++) {
         size_t own = um_page_of(p, i).len;
@@ -67,7 +67,7 @@ bool um_tree_init_empty(um_tree *t, const um_pages *p, const uint8_t *zeros)
 
 bool um_tree_copy(um_tree *t, const um_tree *from)
 {
-    if (!make_levels(t, from->n[0]))
+    if (!create_levels(t, from->n[0]))
         return false;
     for (unsigned i = 0; i < t->levels; i++)
         memcpy(t->level[i], from->level[i], (size_t)t->n[i] * UM_HASH_LEN);

@@ -18,8 +18,8 @@ enum {
     /* Pages of one message, in its longest length: so that none takes long. */
     WHOLE_SHARE = 2,
     CHANGES_SHARE = 8,
-    MOST_SHARE = 16, /* that are taken */
-    RUN_MARGIN = 64  /* of a run, beside the cells of its pages */
+    MAX_SHARE = 16, /* that are taken */
+    RUN_MARGIN = 64 /* of a run, beside the cells of its pages */
 };
 
 /* --- making one ----------------------------------------------------------- */
@@ -104,30 +104,30 @@ static uint64_t run_of(const update *u, uint64_t number, size_t room,
     return n;
 }
 
-static bool put_run(const update *u, uint64_t number, uint64_t n,
-                    uint8_t *cells, um_bytes *out)
+static bool write_run(const update *u, uint64_t number, uint64_t n,
+                      uint8_t *cells, um_bytes *out)
 {
     um_packed run = um_pages_cells(u->pages, number, n, cells);
     um_bytes code = {.len = 0};
 
     run.at = cells;
     uint8_t *at =
-        um_bytes_room(&code, (size_t)um_code_most(&run) + UM_CODE_ROOM);
+        um_bytes_room(&code, (size_t)um_code_max(&run) + UM_CODE_ROOM);
     if (!at)
         return false;
     code.len = um_code_encode(&run, UM_CODE_NOW, at);
     um_bytes_varint(out, number);
     um_bytes_varint(out, n);
     um_bytes_varint(out, code.len);
-    um_bytes_put(out, code.at, code.len);
+    um_bytes_append(out, code.at, code.len);
     um_bytes_fini(&code);
     return !out->failed;
 }
 
 /* Pages that come whole: a code for each run, which takes no more than they. */
-static umbel_status put_whole(const update *u, uint64_t *page, size_t room,
-                              um_bytes *out, uint64_t *changed,
-                              umbel_error *err)
+static umbel_status write_whole(const update *u, uint64_t *page, size_t room,
+                                um_bytes *out, uint64_t *changed,
+                                umbel_error *err)
 {
     size_t left = (size_t)WHOLE_SHARE * u->s->limit.message_bytes;
     um_bytes runs = {.len = 0};
@@ -140,23 +140,24 @@ static umbel_status put_whole(const update *u, uint64_t *page, size_t room,
             break;
         size_t len = 0;
         uint64_t n = run_of(u, *page, cap - RUN_MARGIN, cells, &len, changed);
-        if (n && !put_run(u, *page, n, cells, &runs))
+        if (n && !write_run(u, *page, n, cells, &runs))
             break;
         nruns += n > 0;
         left -= len;
         *page += n ? n : 1;
     }
     um_bytes_varint(out, nruns);
-    um_bytes_put(out, runs.at, runs.len);
+    um_bytes_append(out, runs.at, runs.len);
     bool fine = cells && !runs.failed && !out->failed;
     free(cells);
     um_bytes_fini(&runs);
     return fine ? UMBEL_OK : um_no_memory(err, room);
 }
 
-umbel_status um_update_put_more(umbel_sync *s, um_update_writer *to,
-                                uint64_t *page, uint64_t pages,
-                                uint64_t *changed, bool *more, umbel_error *err)
+umbel_status um_update_append_more(umbel_sync *s, um_update_writer *to,
+                                   uint64_t *page, uint64_t pages,
+                                   uint64_t *changed, bool *more,
+                                   umbel_error *err)
 {
     update u = update_of(s, to);
     um_growth *g = s->growth;
@@ -177,7 +178,7 @@ umbel_status um_update_put_more(umbel_sync *s, um_update_writer *to,
                                  .old = old_page(&u),
                                  .now = new_page(&u),
                                  .n = p.n};
-        um_growth_put(g, &growth);
+        um_growth_append(g, &growth);
         *changed += growth.changed;
     }
     *more = false;
@@ -203,15 +204,15 @@ static umbel_status begin_changes(const update *u, um_update_writer *to,
     return UMBEL_OK;
 }
 
-umbel_status um_update_put(umbel_sync *s, um_update_writer *to, uint64_t *page,
-                           size_t room, uint64_t *changed, bool *more,
-                           umbel_error *err)
+umbel_status um_update_append(umbel_sync *s, um_update_writer *to,
+                              uint64_t *page, size_t room, uint64_t *changed,
+                              bool *more, umbel_error *err)
 {
     update u = update_of(s, to);
 
     *more = u.known;
     return *more ? begin_changes(&u, to, room, err)
-                 : put_whole(&u, page, room, &s->out, changed, err);
+                 : write_whole(&u, page, room, &s->out, changed, err);
 }
 
 /* --- using one ------------------------------------------------------------ */
@@ -342,5 +343,5 @@ void um_update_get(umbel_sync *s, um_staging *g, um_update_reader *u,
 {
     *u = (um_update_reader){.r = r, .cells = u->cells};
     u->runs = um_get_varint(&u->r);
-    g->most_bytes = g->bytes + (uint64_t)MOST_SHARE * s->limit.message_bytes;
+    g->most_bytes = g->bytes + (uint64_t)MAX_SHARE * s->limit.message_bytes;
 }

@@ -41,7 +41,7 @@ static bool plan_update(const umbel_sync *s, const um_copy *c, um_peer_copy *pc)
 }
 
 /* Begins the message: all that stands before the pages. */
-static bool put_update_of(umbel_sync *s, um_peer *p, size_t slot)
+static bool write_update_of(umbel_sync *s, um_peer *p, size_t slot)
 {
     const um_copy *c = s->copy[slot];
     um_peer_copy *pc = &p->copy[slot];
@@ -52,17 +52,17 @@ static bool put_update_of(umbel_sync *s, um_peer *p, size_t slot)
 
     um_message_begin(b, UM_MSG_UPDATE);
     um_bytes_u64(b, p->own_session);
-    um_put_id(b, s, &c->id);
+    um_write_id(b, s, &c->id);
     um_bytes_varint(b, pc->from);
-    um_bytes_put(b, base && pc->from ? base->root : none, UM_ROOT_WORD);
+    um_bytes_append(b, base && pc->from ? base->root : none, UM_ROOT_WORD);
     um_bytes_varint(b, st->version);
     um_bytes_varint(b, st->keys);
     um_bytes_varint(b, pc->part);
     size_t last_at = b->len;
-    um_bytes_put(b, &last, 1);
-    um_bytes_put(b, st->signature, UM_SIGNATURE_LEN);
-    return um_work_begin_make(s, (int)(p - s->peer), slot, last_at,
-                              s->limit.message_bytes - MARGIN);
+    um_bytes_append(b, &last, 1);
+    um_bytes_append(b, st->signature, UM_SIGNATURE_LEN);
+    return um_work_begin_create(s, (int)(p - s->peer), slot, last_at,
+                                s->limit.message_bytes - MARGIN);
 }
 
 bool um_send_update(umbel_sync *s, um_peer *p)
@@ -71,7 +71,7 @@ bool um_send_update(umbel_sync *s, um_peer *p)
         const um_copy *c = s->copy[i];
         if (c && !p->copy[i].disputed && um_peer_has_list(p, c) &&
             um_peer_wants(p, c->id.origin) && plan_update(s, c, &p->copy[i]) &&
-            put_update_of(s, p, i))
+            write_update_of(s, p, i))
             return true;
     }
     return false;
@@ -176,7 +176,7 @@ umbel_status um_end_part(umbel_sync *s, int peer, const um_update_head *h,
             um_sync_refuse(s, peer, reason, &h->id, status, why->text, err);
     g->next_part++;
     if (!status && h->last) {
-        status = um_copy_take(s, peer, g, err);
+        status = um_copy_apply(s, peer, g, err);
         if (!status)
             p->stats.changed_in += g->changed;
     }
@@ -202,7 +202,7 @@ void um_answer_update(umbel_sync *s, int peer, const um_update_head *h,
     size_t slot;
     const um_copy *c = um_copy_find(s, &h->id, &slot);
 
-    if (!c || !um_peer_keep_up(s, p))
+    if (!c || !um_peer_retain_up(s, p))
         return;
     p->copy[slot].tell |= !wanted || h->last || status;
     if (!status && h->last && c->now.version == h->version &&
@@ -222,7 +222,7 @@ static bool is_wanted(umbel_sync *s, um_peer *p, const um_update_head *h,
     if (!c || !h->base || um_all_zero(h->word, UM_ROOT_WORD) ||
         memcmp(c->now.root, h->word, UM_ROOT_WORD) == 0)
         return true;
-    if (um_peer_keep_up(s, p) && !c->own)
+    if (um_peer_retain_up(s, p) && !c->own)
         um_peer_prove(&p->copy[slot], have);
     return false;
 }
@@ -249,7 +249,7 @@ umbel_status um_get_update_message(umbel_sync *s, int peer, um_reader *r,
     if (wanted) {
         status = begin_part(s, peer, &h, have, &begun, err);
         if (!status && begun)
-            return um_work_begin_take(s, peer, &h, have, r, err);
+            return um_work_begin_apply(s, peer, &h, have, r, err);
     }
     um_answer_update(s, peer, &h, wanted, status);
     return status;

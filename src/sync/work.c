@@ -14,7 +14,7 @@
 #include "sync/inside.h"
 
 /* A message that is given up begins anew, some other time. */
-static void give_up_making(umbel_sync *s)
+static void abandon_making(umbel_sync *s)
 {
     um_sync_work *w = &s->work;
     um_peer *p = &s->peer[w->peer];
@@ -38,7 +38,7 @@ static bool has_changed(const umbel_sync *s, const um_sync_work *w)
            um_is_contradicted(s, id->origin, id->incarnation);
 }
 
-static umbel_status take_more(umbel_sync *s, uint64_t pages, umbel_error *err)
+static umbel_status apply_more(umbel_sync *s, uint64_t pages, umbel_error *err)
 {
     um_sync_work *w = &s->work;
     um_staging *g = &s->peer[w->peer].staging;
@@ -62,20 +62,20 @@ static umbel_status take_more(umbel_sync *s, uint64_t pages, umbel_error *err)
     return status;
 }
 
-umbel_status um_work_begin_take(umbel_sync *s, int peer,
-                                const um_update_head *h, uint64_t have,
-                                const um_reader *r, umbel_error *err)
+umbel_status um_work_begin_apply(umbel_sync *s, int peer,
+                                 const um_update_head *h, uint64_t have,
+                                 const um_reader *r, umbel_error *err)
 {
     um_sync_work *w = &s->work;
 
     if (w->kind == UM_WORK_MADE)
-        give_up_making(s);
+        abandon_making(s);
     w->kind = UM_WORK_TAKE;
     w->peer = peer;
     w->head = *h;
     w->have = have;
     um_update_get(s, &s->peer[peer].staging, &w->in, *r);
-    return take_more(s, um_slice_pages(s), err);
+    return apply_more(s, um_slice_pages(s), err);
 }
 
 /* --- making --------------------------------------------------------------- */
@@ -103,25 +103,25 @@ static void end_making(umbel_sync *s)
     w->kind = UM_WORK_MADE;
 }
 
-static bool make_more(umbel_sync *s, uint64_t pages)
+static bool create_more(umbel_sync *s, uint64_t pages)
 {
     um_sync_work *w = &s->work;
     um_peer *p = &s->peer[w->peer];
     bool more, fine = !is_gone(s, w);
 
     if (fine)
-        fine =
-            um_update_put_more(s, &w->out, &p->copy[w->slot].page, pages,
-                               &p->stats.changed_out, &more, NULL) == UMBEL_OK;
+        fine = um_update_append_more(s, &w->out, &p->copy[w->slot].page, pages,
+                                     &p->stats.changed_out, &more,
+                                     NULL) == UMBEL_OK;
     if (!fine)
-        give_up_making(s);
+        abandon_making(s);
     else if (!more)
         end_making(s);
     return fine;
 }
 
-bool um_work_begin_make(umbel_sync *s, int peer, size_t slot, size_t last_at,
-                        size_t room)
+bool um_work_begin_create(umbel_sync *s, int peer, size_t slot, size_t last_at,
+                          size_t room)
 {
     um_sync_work *w = &s->work;
     um_peer *p = &s->peer[peer];
@@ -134,13 +134,13 @@ bool um_work_begin_make(umbel_sync *s, int peer, size_t slot, size_t last_at,
     w->last_at = last_at;
     w->out = (um_update_writer){
         .id = s->copy[slot]->id, .base = pc->from, .version = pc->sent};
-    if (um_update_put(s, &w->out, &pc->page, room, &p->stats.changed_out, &more,
-                      NULL)) {
-        give_up_making(s);
+    if (um_update_append(s, &w->out, &pc->page, room, &p->stats.changed_out,
+                         &more, NULL)) {
+        abandon_making(s);
         return false;
     }
     if (more)
-        return make_more(s, um_slice_pages(s));
+        return create_more(s, um_slice_pages(s));
     end_making(s);
     return true;
 }
@@ -155,9 +155,9 @@ bool umbel_sync_busy(const umbel_sync *s)
 static void work_on(umbel_sync *s, uint64_t pages)
 {
     if (s->work.kind == UM_WORK_TAKE)
-        take_more(s, pages, NULL);
+        apply_more(s, pages, NULL);
     else if (s->work.kind == UM_WORK_MAKE)
-        make_more(s, pages);
+        create_more(s, pages);
 }
 
 bool umbel_sync_work(umbel_sync *s)
@@ -175,7 +175,7 @@ void um_work_yield(umbel_sync *s, int peer)
 {
     um_work_finish(s);
     if (s->work.kind == UM_WORK_MADE && s->work.peer != peer)
-        give_up_making(s);
+        abandon_making(s);
 }
 
 void um_work_cancel(umbel_sync *s, int peer)

@@ -129,8 +129,8 @@ static void bind_key(const um_link *l, uint8_t key[crypto_kx_SESSIONKEYBYTES])
 }
 
 /* Writes a frame to out, which has the room, and returns the place behind. */
-static uint8_t *put_frame(um_link *l, uint8_t *out, const uint8_t *piece,
-                          size_t len, unsigned char tag)
+static uint8_t *write_frame(um_link *l, uint8_t *out, const uint8_t *piece,
+                            size_t len, unsigned char tag)
 {
     size_t size = len + EXTRA;
 
@@ -142,8 +142,8 @@ static uint8_t *put_frame(um_link *l, uint8_t *out, const uint8_t *piece,
 }
 
 /* A message, all of it or nothing. */
-static umbel_status put_message(um_link *l, const uint8_t *at, size_t len,
-                                umbel_error *err)
+static umbel_status write_message(um_link *l, const uint8_t *at, size_t len,
+                                  umbel_error *err)
 {
     size_t frames = len ? (len + UM_LINK_FRAME - 1) / UM_LINK_FRAME : 1;
     uint8_t *out =
@@ -152,8 +152,8 @@ static umbel_status put_message(um_link *l, const uint8_t *at, size_t len,
     if (!out)
         return UMBEL_E_NOMEM;
     for (; len > UM_LINK_FRAME; at += UM_LINK_FRAME, len -= UM_LINK_FRAME)
-        out = put_frame(l, out, at, UM_LINK_FRAME, MORE);
-    put_frame(l, out, at, len, LAST);
+        out = write_frame(l, out, at, UM_LINK_FRAME, MORE);
+    write_frame(l, out, at, len, LAST);
     return UMBEL_OK;
 }
 
@@ -163,10 +163,10 @@ static umbel_status prove_ourselves(um_link *l, umbel_error *err)
 
     signed_text(l, l->config.caller, text);
     crypto_sign_detached(proof, NULL, text, sizeof text, l->config.sign_key);
-    return put_message(l, proof, sizeof proof, err);
+    return write_message(l, proof, sizeof proof, err);
 }
 
-static umbel_status make_keys(um_link *l, umbel_error *err)
+static umbel_status create_keys(um_link *l, umbel_error *err)
 {
     const uint8_t *ours = own_hello(l) + HELLO_LEN - crypto_kx_PUBLICKEYBYTES;
     const uint8_t *theirs =
@@ -189,7 +189,7 @@ static umbel_status make_keys(um_link *l, umbel_error *err)
     return head ? UMBEL_OK : UMBEL_E_NOMEM;
 }
 
-static umbel_status take_hello(um_link *l, const uint8_t *at, umbel_error *err)
+static umbel_status apply_hello(um_link *l, const uint8_t *at, umbel_error *err)
 {
     const uint8_t *key = at + MAGIC_LEN;
 
@@ -204,13 +204,13 @@ static umbel_status take_hello(um_link *l, const uint8_t *at, umbel_error *err)
         return um_fail(err, UMBEL_E_REFUSED, "the peer's key is not known");
     memcpy(their_hello(l), at, HELLO_LEN);
     l->heard = true;
-    UM_TRY(make_keys(l, err));
+    UM_TRY(create_keys(l, err));
     UM_TRY(prove_ourselves(l, err));
     l->stage = HEAD;
     return UMBEL_OK;
 }
 
-static umbel_status take_head(um_link *l, const uint8_t *at, umbel_error *err)
+static umbel_status apply_head(um_link *l, const uint8_t *at, umbel_error *err)
 {
     int bad = crypto_secretstream_xchacha20poly1305_init_pull(&l->from, at,
                                                               l->from_key);
@@ -222,7 +222,7 @@ static umbel_status take_head(um_link *l, const uint8_t *at, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status take_proof(um_link *l, umbel_slice proof, umbel_error *err)
+static umbel_status apply_proof(um_link *l, umbel_slice proof, umbel_error *err)
 {
     uint8_t text[1 + 2 * HELLO_LEN];
 
@@ -244,18 +244,18 @@ static size_t message_max(const um_link *l)
 }
 
 /* A whole message, or the proof, which is the first. */
-static umbel_status take_whole(um_link *l, umbel_error *err)
+static umbel_status apply_whole(um_link *l, umbel_error *err)
 {
     umbel_slice whole = {l->message.data, l->message.len};
 
     l->message.len = 0;
     if (l->stage == PROOF)
-        return take_proof(l, whole, err);
+        return apply_proof(l, whole, err);
     return l->config.take(l->config.ctx, whole, err);
 }
 
-static umbel_status take_frame(um_link *l, const uint8_t *at, size_t size,
-                               umbel_error *err)
+static umbel_status apply_frame(um_link *l, const uint8_t *at, size_t size,
+                                umbel_error *err)
 {
     size_t len = size - EXTRA;
     size_t max = l->stage == PROOF ? PROOF_LEN : message_max(l);
@@ -272,7 +272,7 @@ static umbel_status take_frame(um_link *l, const uint8_t *at, size_t size,
         (tag != MORE && tag != LAST))
         return um_fail(err, UMBEL_E_CHECKSUM,
                        "a message was changed on the way");
-    return tag == LAST ? take_whole(l, err) : UMBEL_OK;
+    return tag == LAST ? apply_whole(l, err) : UMBEL_OK;
 }
 
 /* The bytes that the next part of the other side's stream needs: of a frame
@@ -293,14 +293,14 @@ static umbel_status part_len(const um_link *l, const uint8_t *at, size_t have,
     return UMBEL_OK;
 }
 
-static umbel_status take_part(um_link *l, const uint8_t *at, size_t len,
-                              umbel_error *err)
+static umbel_status apply_part(um_link *l, const uint8_t *at, size_t len,
+                               umbel_error *err)
 {
     if (l->stage == HELLO)
-        return take_hello(l, at, err);
+        return apply_hello(l, at, err);
     if (l->stage == HEAD)
-        return take_head(l, at, err);
-    return take_frame(l, at + SIZE_LEN, len - SIZE_LEN, err);
+        return apply_head(l, at, err);
+    return apply_frame(l, at + SIZE_LEN, len - SIZE_LEN, err);
 }
 
 static bool is_busy(const um_link *l)
@@ -314,7 +314,7 @@ bool um_link_holds(const um_link *l)
     return l->in.at < l->in.len && is_busy(l);
 }
 
-static umbel_status take_parts(um_link *l, umbel_error *err)
+static umbel_status apply_parts(um_link *l, umbel_error *err)
 {
     for (;;) {
         if (is_busy(l))
@@ -325,7 +325,7 @@ static umbel_status take_parts(um_link *l, umbel_error *err)
         UM_TRY(part_len(l, at, have, &need, err));
         if (have < need)
             return UMBEL_OK;
-        UM_TRY(take_part(l, at, need, err));
+        UM_TRY(apply_part(l, at, need, err));
         l->in.at += need;
     }
 }
@@ -338,7 +338,7 @@ umbel_status um_link_receive(um_link *l, umbel_slice bytes, umbel_error *err)
     if (bytes.len)
         status = buffer_add(&l->in, bytes.data, bytes.len, err);
     if (status == UMBEL_OK)
-        status = take_parts(l, err);
+        status = apply_parts(l, err);
     if (status != UMBEL_OK) {
         l->stage = FAILED;
         l->in.len = l->in.at = l->out.len = l->out.at = 0;
@@ -354,7 +354,7 @@ umbel_status um_link_send(um_link *l, umbel_slice message, umbel_error *err)
         return um_fail(err, UMBEL_E_LIMIT,
                        "a message of %zu bytes; at most %zu", message.len,
                        message_max(l));
-    return put_message(l, message.data, message.len, err);
+    return write_message(l, message.data, message.len, err);
 }
 
 /* --- life ----------------------------------------------------------------- */

@@ -85,7 +85,7 @@ static void say_that_it_has(const char *name, uint64_t keys, uint64_t claimed)
     umbel_close(f);
 }
 
-static void take(const char *hex)
+static void consume(const char *hex)
 {
     size_t len = strlen(hex) / 2;
     uint8_t *bytes = malloc(len + 1);
@@ -104,7 +104,7 @@ static void obey(char *line)
 
     line[strcspn(line, "\n")] = 0;
     if (strncmp(line, "message ", 8) == 0)
-        take(line + 8);
+        consume(line + 8);
     else if (sscanf(line, "fill %63s %" SCNu64, name, &keys) == 2)
         say_that_it_has(name, EVERY_KEY, keys);
     else if (sscanf(line, "add %63s %" SCNu64, name, &keys) == 2)

@@ -186,6 +186,6 @@ static const test_promise promises[] = {
 
 int main(void)
 {
-    return test_keep_promises("contract: bytes", promises,
-                              TEST_COUNT(promises));
+    return test_retain_promises("contract: bytes", promises,
+                                TEST_COUNT(promises));
 }

@@ -122,5 +122,6 @@ static const test_promise promises[] = {
 
 int main(void)
 {
-    return test_keep_promises("contract: sets", promises, TEST_COUNT(promises));
+    return test_retain_promises("contract: sets", promises,
+                                TEST_COUNT(promises));
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Takes over both. */
-static int make(char *path, umbel_filter *f)
+static int create(char *path, umbel_filter *f)
 {
     bool missing = access(path, F_OK) != 0;
 
@@ -32,9 +32,9 @@ int main(void)
     int made = 0;
 
     for (size_t i = 0; test_combo_at(i, &c); i++)
-        made += make(golden_path(&c), golden_build(&c));
+        made += create(golden_path(&c), golden_build(&c));
     for (size_t i = 0; golden_row_at(i, &path, &f); i++)
-        made += make(path, f);
+        made += create(path, f);
     printf("%d golden files were missing\n", made);
     return 0;
 }

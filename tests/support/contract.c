@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SUBJECTS = 512, NAME_LEN = 128 };
+enum { MAX_SUBJECTS = 512, NAME_LEN = 128 };
 
 umbel_filter *subject_open(const subject *s)
 {
@@ -77,8 +77,8 @@ static uint64_t unit_of(const test_combo *c, uint32_t hashes)
  * Plan once, a little up to where folding has a divisor: planning for each of
  * some hundred tests would take most of their time.
  */
-static bool make_subject(const test_combo *c, const umbel_setting *setting,
-                         subject *out)
+static bool create_subject(const test_combo *c, const umbel_setting *setting,
+                           subject *out)
 {
     umbel_params p = test_combo_params(c);
     umbel_plan plan = {0};
@@ -128,35 +128,35 @@ static void add_test(plan *p, subject *s, const test_promise *promise)
 }
 
 /* The combination as it is, and once for each of its settings. */
-static size_t make_subjects(const test_combo *c, subject *out)
+static size_t create_subjects(const test_combo *c, subject *out)
 {
     umbel_setting_info info;
     size_t n = 0;
 
-    make_subject(c, &(umbel_setting){NULL, 0}, &out[n++]);
+    create_subject(c, &(umbel_setting){NULL, 0}, &out[n++]);
     if (um_kind_find(c->kind)->built)
         return n; /* so do its settings */
     for (size_t i = 0; umbel_kind_setting(c->kind, i, &info); i++)
-        n += make_subject(c, &(umbel_setting){info.name, info.max}, &out[n]);
+        n += create_subject(c, &(umbel_setting){info.name, info.max}, &out[n]);
     return n;
 }
 
-static size_t make_all(subject *out)
+static size_t create_all(subject *out)
 {
     size_t n = 0;
     test_combo c;
 
     for (size_t i = 0;
-         n + UM_MAX_SETTINGS < MOST_SUBJECTS && test_combo_at(i, &c); i++)
-        n += make_subjects(&c, out + n);
+         n + UM_MAX_SETTINGS < MAX_SUBJECTS && test_combo_at(i, &c); i++)
+        n += create_subjects(&c, out + n);
     return n;
 }
 
-int test_keep_promises(const char *group, const test_promise *promises,
-                       size_t n)
+int test_retain_promises(const char *group, const test_promise *promises,
+                         size_t n)
 {
-    static subject subjects[MOST_SUBJECTS];
-    size_t nsubjects = make_all(subjects);
+    static subject subjects[MAX_SUBJECTS];
+    size_t nsubjects = create_all(subjects);
     plan p = {calloc(nsubjects * n, sizeof *p.tests),
               calloc(nsubjects * n, sizeof *p.names), 0};
 

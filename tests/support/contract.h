@@ -54,7 +54,7 @@ const umbel_field *test_field(const umbel_info *info, const char *name,
                               umbel_field_type type);
 
 /* Runs each promise with each subject that it concerns; main's result. */
-int test_keep_promises(const char *group, const test_promise *promises,
-                       size_t n);
+int test_retain_promises(const char *group, const test_promise *promises,
+                         size_t n);
 
 #endif

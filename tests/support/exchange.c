@@ -303,8 +303,8 @@ static umbel_status send_chunks(test_server *s, const umbel_request *r,
     return status;
 }
 
-static void make_tag(const test_server *s, const test_file *f,
-                     char out[UMBEL_MAX_TAG])
+static void create_tag(const test_server *s, const test_file *f,
+                       char out[UMBEL_MAX_TAG])
 {
     if (s->tag)
         snprintf(out, UMBEL_MAX_TAG, "%s", s->tag);
@@ -329,7 +329,7 @@ static umbel_status serve(void *ctx, const umbel_request *r,
     out->missing = !f;
     if (!f)
         return um_fail(err, UMBEL_E_IO, "%s is not there", name);
-    make_tag(s, f, out->tag);
+    create_tag(s, f, out->tag);
     out->unchanged =
         s->unchanged || (r->tag && *r->tag && strcmp(r->tag, out->tag) == 0);
     if (out->unchanged)
@@ -354,7 +354,7 @@ uint8_t test_sign_key[UMBEL_SIGN_KEY_LEN], test_trust_key[UMBEL_TRUST_KEY_LEN];
 uint8_t test_other_sign[UMBEL_SIGN_KEY_LEN],
     test_other_key[UMBEL_TRUST_KEY_LEN];
 
-int test_make_keys(void **state)
+int test_create_keys(void **state)
 {
     (void)state;
     assert_ok(umbel_sign_keygen(test_sign_key, test_trust_key, &test_refusal));

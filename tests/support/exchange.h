@@ -66,12 +66,13 @@ typedef struct test_server {
 
 umbel_fetcher test_server_fetcher(test_server *s);
 
-/* Keys of two publishers, which test_make_keys makes: the setup of a group. */
+/* Keys of two publishers, which test_create_keys makes: the setup of a group.
+ */
 extern uint8_t test_sign_key[UMBEL_SIGN_KEY_LEN],
     test_trust_key[UMBEL_TRUST_KEY_LEN];
 extern uint8_t test_other_sign[UMBEL_SIGN_KEY_LEN],
     test_other_key[UMBEL_TRUST_KEY_LEN];
-int test_make_keys(void **state);
+int test_create_keys(void **state);
 
 enum { TEST_NOW = 1000000 };
 

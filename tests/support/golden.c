@@ -44,7 +44,7 @@ umbel_filter *golden_build(const test_combo *c)
 /* --- files beyond one a combination ----------------------------------------
  */
 
-enum { MOST_SETTINGS = 4 };
+enum { MAX_SETTINGS = 4 };
 
 typedef struct row row;
 struct row {
@@ -54,7 +54,7 @@ struct row {
     uint64_t cells;
     uint32_t hashes;
     double fpr;
-    umbel_setting set[MOST_SETTINGS]; /* those that have a name */
+    umbel_setting set[MAX_SETTINGS]; /* those that have a name */
 };
 
 static umbel_filter *open_row(const row *r)
@@ -64,7 +64,7 @@ static umbel_filter *open_row(const row *r)
 
     p.addressing = r->addressing;
     p.settings = r->set;
-    while (p.nsettings < MOST_SETTINGS && r->set[p.nsettings].name)
+    while (p.nsettings < MAX_SETTINGS && r->set[p.nsettings].name)
         p.nsettings++;
     p.seed = 7;
     p.cells = r->cells;

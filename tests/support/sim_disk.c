@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NAMES = 256, MOST_INODES = 4096, SECTOR = 512 };
+enum { MAX_NAMES = 256, MAX_INODES = 4096, SECTOR = 512 };
 
 /* Bytes of a file, as programs see them or as the platter has them. */
 typedef struct content {
@@ -37,7 +37,7 @@ typedef struct entry {
 } entry;
 
 typedef struct names {
-    entry entry[MOST_NAMES];
+    entry entry[MAX_NAMES];
     size_t n;
 } names;
 
@@ -68,7 +68,7 @@ typedef struct steps {
 struct sim_disk {
     um_disk base;
     um_rng rng;
-    inode inode[MOST_INODES];
+    inode inode[MAX_INODES];
     names seen, durable;
     steps pending;  /* of names */
     steps child;    /* what the child has still to do */
@@ -89,7 +89,8 @@ static void need(bool fine)
     }
 }
 
-static void put_bytes(content *c, uint64_t at, const uint8_t *bytes, size_t len)
+static void write_bytes(content *c, uint64_t at, const uint8_t *bytes,
+                        size_t len)
 {
     size_t end = (size_t)at + len;
 
@@ -109,7 +110,7 @@ static void copy_content(content *to, const content *from)
 {
     to->len = 0;
     if (from->len)
-        put_bytes(to, 0, from->bytes, from->len);
+        write_bytes(to, 0, from->bytes, from->len);
 }
 
 static void forget_writes(inode *f)
@@ -139,13 +140,13 @@ static void write_inode(inode *f, uint64_t at, const uint8_t *bytes, size_t len)
     memcpy(w->bytes, bytes, len);
     *f->last = w;
     f->last = &w->next;
-    put_bytes(&f->seen, at, bytes, len);
+    write_bytes(&f->seen, at, bytes, len);
 }
 
 static void sync_inode(inode *f)
 {
     for (const pending_write *w = f->first; w; w = w->next)
-        put_bytes(&f->durable, w->at, w->bytes, w->len);
+        write_bytes(&f->durable, w->at, w->bytes, w->len);
     forget_writes(f);
 }
 
@@ -170,7 +171,7 @@ static void drop_name(names *t, const char *name)
 static void set_name(names *t, const char *name, int file)
 {
     drop_name(t, name);
-    need(t->n < MOST_NAMES);
+    need(t->n < MAX_NAMES);
     entry *e = &t->entry[t->n++];
     snprintf(e->name, sizeof e->name, "%s", name);
     e->inode = file;
@@ -297,7 +298,7 @@ static int meet(sim_disk *d, int error)
     return 0;
 }
 
-static void take_step(sim_disk *d, const step *s)
+static void consume_step(sim_disk *d, const step *s)
 {
     if (d->recording) {
         push(&d->child, s);
@@ -350,7 +351,7 @@ static bool is_named(const names *t, int file)
 /* An inode that is in use by nothing; the first ones come round again. */
 static int new_inode(sim_disk *d)
 {
-    for (int i = 0; i < MOST_INODES; i++)
+    for (int i = 0; i < MAX_INODES; i++)
         if (!d->inode[i].used) {
             d->inode[i].used = true;
             d->inode[i].last = &d->inode[i].first;
@@ -370,7 +371,7 @@ static int sim_open_file(um_disk *base, const char *name, um_disk_mode mode,
     if (mode == UM_DISK_CREATE) {
         step s = {.kind = STEP_CREATE, .inode = new_inode(d)};
         snprintf(s.to, sizeof s.to, "%s", name);
-        take_step(d, &s);
+        consume_step(d, &s);
         *file = s.inode;
         return 0;
     }
@@ -435,7 +436,7 @@ static int sim_write(um_disk *base, int file, uint64_t at, const void *bytes,
         s.bytes = malloc(s.len);
         need(s.bytes != NULL);
         memcpy(s.bytes, bytes, s.len);
-        take_step(d, &s);
+        consume_step(d, &s);
     }
     return error;
 }
@@ -446,7 +447,7 @@ static int sim_sync(um_disk *base, int file)
     int error = meet(d, EIO);
 
     if (error == 0)
-        take_step(d, &(step){.kind = STEP_SYNC, .inode = file});
+        consume_step(d, &(step){.kind = STEP_SYNC, .inode = file});
     else if (!d->off && !d->recording)
         forget_writes(&d->inode[file]);
     return error;
@@ -468,7 +469,7 @@ static int sim_rename(um_disk *base, const char *from, const char *to)
         return error;
     snprintf(s.from, sizeof s.from, "%s", from);
     snprintf(s.to, sizeof s.to, "%s", to);
-    take_step(d, &s);
+    consume_step(d, &s);
     return 0;
 }
 
@@ -481,7 +482,7 @@ static int sim_remove(um_disk *base, const char *name)
     if (error)
         return error;
     snprintf(s.from, sizeof s.from, "%s", name);
-    take_step(d, &s);
+    consume_step(d, &s);
     return 0;
 }
 
@@ -491,7 +492,7 @@ static int sim_sync_names(um_disk *base)
     int error = meet(d, EIO);
 
     if (error == 0)
-        take_step(d, &(step){.kind = STEP_SYNC_NAMES});
+        consume_step(d, &(step){.kind = STEP_SYNC_NAMES});
     return error;
 }
 
@@ -573,9 +574,9 @@ static void tear(sim_disk *d, inode *f, const pending_write *w)
             next = w->at + w->len;
         size_t len = (size_t)(next - at);
         if (sim_below(d, 2))
-            put_bytes(&f->durable, at, w->bytes + (at - w->at), len);
+            write_bytes(&f->durable, at, w->bytes + (at - w->at), len);
         else if (garbage) /* the length was written, and not the data */
-            put_bytes(&f->durable, at, zeroes, len);
+            write_bytes(&f->durable, at, zeroes, len);
     }
 }
 
@@ -585,7 +586,7 @@ static void lose_writes(sim_disk *d, inode *f, uint64_t fate)
     for (const pending_write *w = f->first; w; w = w->next) {
         uint64_t dice = fate < 2 ? fate : sim_below(d, 3);
         if (dice == 1) {
-            put_bytes(&f->durable, w->at, w->bytes, w->len);
+            write_bytes(&f->durable, w->at, w->bytes, w->len);
             d->stats.kept++;
         } else if (dice == 2) {
             tear(d, f, w);
@@ -615,12 +616,12 @@ void sim_power_on(sim_disk *d)
 {
     if (d->power_failed) {
         uint64_t fate = sim_below(d, 6);
-        for (int i = 0; i < MOST_INODES; i++)
+        for (int i = 0; i < MAX_INODES; i++)
             if (d->inode[i].used)
                 lose_writes(d, &d->inode[i], fate);
         lose_names(d, sim_below(d, 4));
     }
-    for (int i = 0; i < MOST_INODES && d->power_failed; i++)
+    for (int i = 0; i < MAX_INODES && d->power_failed; i++)
         if (d->inode[i].used && !is_named(&d->seen, i))
             free_inode(&d->inode[i]);
     d->off = d->power_failed = d->locked = false;
@@ -662,7 +663,7 @@ sim_disk *sim_open(uint64_t seed)
 
 void sim_close(sim_disk *d)
 {
-    for (int i = 0; i < MOST_INODES; i++)
+    for (int i = 0; i < MAX_INODES; i++)
         if (d->inode[i].used)
             free_inode(&d->inode[i]);
     forget_steps(&d->pending);

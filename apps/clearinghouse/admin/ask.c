@@ -19,8 +19,8 @@ umbel_status um_load_config(um_config *out, const char *path, umbel_error *err)
 }
 
 /* Passes an answer on, or makes an error of it. */
-static umbel_status take_answer(const char *text, size_t len, FILE *out,
-                                umbel_error *err)
+static umbel_status parse_answer(const char *text, size_t len, FILE *out,
+                                 umbel_error *err)
 {
     static const char error[] = UM_REPLY_ERROR;
     size_t skip = sizeof error - 1;
@@ -47,7 +47,7 @@ umbel_status um_ask_server(const um_config *c, const char *line,
     if (answer)
         fclose(answer);
     if (status == UMBEL_OK)
-        status = take_answer(text, len, out, err);
+        status = parse_answer(text, len, out, err);
     else
         um_set_error(err, status, "no server answers: %s", why.text);
     free(path);

@@ -55,8 +55,8 @@ static umbel_status read_secret(const um_config *c,
                            "set secret = \"FILE\"");
 }
 
-static umbel_status make_shape(const um_config *c, size_t list,
-                               umbel_filter **out, umbel_error *err)
+static umbel_status create_shape(const um_config *c, size_t list,
+                                 umbel_filter **out, umbel_error *err)
 {
     um_list_config l = um_house_list_config(c, list);
     uint8_t secret[UMBEL_SECRET_LEN];
@@ -84,7 +84,7 @@ static umbel_status write_shape(const shape_args *a, umbel_error *err)
 
     UM_TRY(find_list(a->list, &list, err));
     UM_TRY(um_load_config(&c, a->config, err));
-    umbel_status status = make_shape(&c, list, &f, err);
+    umbel_status status = create_shape(&c, list, &f, err);
     umbel_set_coded(f, true);
     if (status == UMBEL_OK)
         status = umbel_save(f, a->output, err);

@@ -61,7 +61,7 @@ void um_doctor_describe(FILE *out, const um_status *s)
                 p.item[i].what, p.item[i].advice);
 }
 
-static void take_place(um_doctor *d, const char *text)
+static void parse_place(um_doctor *d, const char *text)
 {
     size_t len = strcspn(text, " ");
 
@@ -72,7 +72,7 @@ static void take_place(um_doctor *d, const char *text)
     snprintf(p->address, sizeof p->address, "%s", text + len + 1);
 }
 
-static void take_problem(um_doctor *d, const char *control, const char *text)
+static void parse_problem(um_doctor *d, const char *control, const char *text)
 {
     um_finding *f = um_doctor_add(d, "server", control);
     size_t level = strcspn(text, " ");
@@ -85,7 +85,7 @@ static void take_problem(um_doctor *d, const char *control, const char *text)
     UM_SAY(f->advice, "%s", what[len] ? what + len + 1 : "");
 }
 
-static void take_lines(um_doctor *d, const char *control, char *text)
+static void parse_lines(um_doctor *d, const char *control, char *text)
 {
     static const char listens[] = "listens ", accounts[] = "razor-accounts ",
                       problem[] = "problem ";
@@ -96,11 +96,11 @@ static void take_lines(um_doctor *d, const char *control, char *text)
          line = strtok_r(NULL, "\n", &rest)) {
         um_disarm(line + strcspn(line, "\t") + (strchr(line, '\t') != NULL));
         if (strncmp(line, listens, sizeof listens - 1) == 0)
-            take_place(d, line + sizeof listens - 1);
+            parse_place(d, line + sizeof listens - 1);
         else if (strncmp(line, accounts, sizeof accounts - 1) == 0)
             d->razor_accounts = strtoull(line + sizeof accounts - 1, NULL, 10);
         else if (strncmp(line, problem, sizeof problem - 1) == 0) {
-            take_problem(d, control, line + sizeof problem - 1);
+            parse_problem(d, control, line + sizeof problem - 1);
             well = false;
         }
     }
@@ -161,7 +161,7 @@ static void ask_server(um_doctor *d)
     if (answer)
         fclose(answer);
     if (status == UMBEL_OK)
-        take_lines(d, control, text);
+        parse_lines(d, control, text);
     else
         find_out_why_away(d, control ? control : "", err.text);
     free(control);

@@ -50,7 +50,7 @@ void um_doctor_print_text(FILE *out, const um_doctor *d)
             count_of(d, UM_BROKEN));
 }
 
-static void put_field(FILE *out, const char *name, const char *text)
+static void write_field(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "\"%s\": ", name);
     um_print_json_string(out, text, strlen(text));
@@ -64,14 +64,14 @@ void um_doctor_print_json(FILE *out, const um_doctor *d)
         const um_finding *f = &d->finding[i];
         fprintf(out, "%s\n  {\"state\": \"%s\", ", i ? "," : "",
                 words[f->health]);
-        put_field(out, "front", f->name);
+        write_field(out, "front", f->name);
         fputs(", ", out);
-        put_field(out, "address", f->address);
+        write_field(out, "address", f->address);
         fputs(", ", out);
-        put_field(out, "text", f->text);
+        write_field(out, "text", f->text);
         fputs(", ", out);
         if (f->advice[0])
-            put_field(out, "advice", f->advice);
+            write_field(out, "advice", f->advice);
         else
             fputs("\"advice\": null", out);
         putc('}', out);

@@ -166,13 +166,13 @@ static unsigned op_of(const char *line)
     return REQUEST;
 }
 
-static void take(void *ctx, um_control_request *r, const char *line,
-                 uint8_t *bytes, size_t len)
+static void consume(void *ctx, um_control_request *r, const char *line,
+                    uint8_t *bytes, size_t len)
 {
     um_house *h = ctx;
 
     um_front_count(&h->control, op_of(line), ANSWERED);
-    um_requests_take(h->requests, r, line, bytes, len);
+    um_requests_parse(h->requests, r, line, bytes, len);
 }
 
 char *um_house_control_path(const um_config *c)
@@ -209,7 +209,7 @@ umbel_status um_house_control_open(um_house *h, um_house_control **out,
                                                 .fd = -1,
                                                 .answer = answer,
                                                 .follow = follow,
-                                                .take = take,
+                                                .take = consume,
                                                 .ended = count_ended,
                                                 .ctx = h},
                            &c->control, err);

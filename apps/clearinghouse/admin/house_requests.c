@@ -362,7 +362,7 @@ static void run_why_digest(job *j)
                &(um_why_question){.digest = word, .n = n, .config = j->config});
 }
 
-static void take_why(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void parse_why(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     job *j = arg;
 
@@ -388,7 +388,7 @@ static void read_mail(job *j, um_mail_done *done)
 
 static void run_why(job *j)
 {
-    read_mail(j, take_why);
+    read_mail(j, parse_why);
 }
 
 /* --- report, revoke ------------------------------------------------------- */
@@ -418,24 +418,26 @@ static void change_lists(job *j, const um_mail_facts *facts, um_mail_fail why,
     wait_until_safe(j);
 }
 
-static void take_report(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void parse_report(void *arg, const um_mail_facts *facts,
+                         um_mail_fail why)
 {
     change_lists(arg, facts, why, um_mail_report, "reported");
 }
 
-static void take_revoke(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void parse_revoke(void *arg, const um_mail_facts *facts,
+                         um_mail_fail why)
 {
     change_lists(arg, facts, why, um_mail_revoke, "revoked");
 }
 
 static void run_report(job *j)
 {
-    read_mail(j, take_report);
+    read_mail(j, parse_report);
 }
 
 static void run_revoke(job *j)
 {
-    read_mail(j, take_revoke);
+    read_mail(j, parse_revoke);
 }
 
 /* --- import --------------------------------------------------------------- */
@@ -519,7 +521,7 @@ size_t um_requests_follow(const char *line)
 }
 
 /* Takes the value of an option off the line; without it *value stays. */
-static void take_option(char **rest, const char *name, const char **value)
+static void parse_option(char **rest, const char *name, const char **value)
 {
     size_t len = strlen(name);
 
@@ -542,11 +544,11 @@ static bool read_options(job *j, const char *line)
     if (!j->options)
         return false;
     char *rest = j->options + (*j->options == ' ');
-    take_option(&rest, "--json", &json);
-    take_option(&rest, "--notice", &notice);
-    take_option(&rest, "--sender=", &j->sender);
-    take_option(&rest, "--client=", &j->client);
-    take_option(&rest, "--piece=", &j->piece);
+    parse_option(&rest, "--json", &json);
+    parse_option(&rest, "--notice", &notice);
+    parse_option(&rest, "--sender=", &j->sender);
+    parse_option(&rest, "--client=", &j->client);
+    parse_option(&rest, "--piece=", &j->piece);
     j->json = json;
     j->notice = notice;
     if (strncmp(rest, config, sizeof config - 1) == 0)
@@ -554,8 +556,8 @@ static bool read_options(job *j, const char *line)
     return j->config || !*rest;
 }
 
-void um_requests_take(um_requests *q, um_control_request *r, const char *line,
-                      uint8_t *bytes, size_t len)
+void um_requests_parse(um_requests *q, um_control_request *r, const char *line,
+                       uint8_t *bytes, size_t len)
 {
     static const char sorry[] = UM_REPLY_ERROR "no memory\n";
     job *j = calloc(1, sizeof *j);

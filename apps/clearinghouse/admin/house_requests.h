@@ -30,8 +30,8 @@ void um_requests_close(um_requests *q);
 
 /* As um_control_config.follow and .take. */
 size_t um_requests_follow(const char *line);
-void um_requests_take(um_requests *q, um_control_request *r, const char *line,
-                      uint8_t *bytes, size_t len);
+void um_requests_parse(um_requests *q, um_control_request *r, const char *line,
+                       uint8_t *bytes, size_t len);
 
 /* Answers what the store has committed, or cannot. */
 void um_requests_committed(um_requests *q);

@@ -83,8 +83,8 @@ static bool is_left_out(const um_house *h, const import_line *l, unsigned list,
 }
 
 /* Makes entries of what counts; returns how many. */
-static size_t make_entries(um_house *h, const import_line *lines, size_t n,
-                           um_entry *entry, um_import_result *out)
+static size_t create_entries(um_house *h, const import_line *lines, size_t n,
+                             um_entry *entry, um_import_result *out)
 {
     unsigned first = um_house_first_list(&um_front_pyzor);
     size_t made = 0;
@@ -129,7 +129,7 @@ umbel_status um_import_pyzor(um_house *h, const char *name, umbel_slice text,
         out->again = true;
         return UMBEL_OK;
     }
-    n = make_entries(h, lines, n, entry, out);
+    n = create_entries(h, lines, n, entry, out);
     if (n)
         UM_TRY(um_store_append(h->store, entry, n, h->now, &out->ticket, err));
     return um_store_put(h->store, label, (umbel_slice){"", 0}, h->now,

@@ -13,17 +13,17 @@
 #include <sys/stat.h>
 
 enum {
-    MOST_BYTES = 1 << 20, /* of a row */
-    STEPS = 1000,         /* of SQLite's machine, in one call of too_long */
-    MOST_CALLS = 100000,  /* of it, for one row */
-    LEAST_ROW = 4         /* bytes that a row takes in a file at least */
+    MAX_BYTES = 1 << 20, /* of a row */
+    STEPS = 1000,        /* of SQLite's machine, in one call of too_long */
+    MAX_CALLS = 100000,  /* of it, for one row */
+    LEAST_ROW = 4        /* bytes that a row takes in a file at least */
 };
 
 struct um_rspamd_db {
     sqlite3 *db;
     sqlite3_stmt *mails, *shingles;
     unsigned calls;
-    uint64_t row, most_rows; /* a page may be there many times over */
+    uint64_t row, max_rows; /* a page may be there many times over */
 };
 
 /* A row takes far fewer; a file may be made so that one never comes. */
@@ -31,7 +31,7 @@ static int too_long(void *arg)
 {
     um_rspamd_db *d = arg;
 
-    return ++d->calls > MOST_CALLS;
+    return ++d->calls > MAX_CALLS;
 }
 
 static umbel_status broken(const um_rspamd_db *d, umbel_error *err)
@@ -73,7 +73,7 @@ static umbel_status check_tables(um_rspamd_db *d, umbel_error *err)
 
 static umbel_status prepare_all(um_rspamd_db *d, umbel_error *err)
 {
-    sqlite3_limit(d->db, SQLITE_LIMIT_LENGTH, MOST_BYTES);
+    sqlite3_limit(d->db, SQLITE_LIMIT_LENGTH, MAX_BYTES);
     sqlite3_db_config(d->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(d->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(d->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
@@ -100,7 +100,7 @@ umbel_status um_rspamd_open(const char *path, um_rspamd_db **out,
     if (!d)
         return um_no_memory(err, sizeof *d);
     if (stat(path, &st) == 0)
-        d->most_rows = (uint64_t)st.st_size / LEAST_ROW + 1;
+        d->max_rows = (uint64_t)st.st_size / LEAST_ROW + 1;
     umbel_status status =
         sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK
             ? prepare_all(d, err)
@@ -167,7 +167,7 @@ um_rspamd_next um_rspamd_read(um_rspamd_db *d, um_rspamd_record *out,
                               umbel_error *err)
 {
     d->calls = 0;
-    if (++d->row > d->most_rows) {
+    if (++d->row > d->max_rows) {
         um_set_error(err, UMBEL_E_FORMAT,
                      "more rows than the file has room for: it is damaged");
         return UM_RSPAMD_BROKEN;

@@ -65,7 +65,7 @@ static uint64_t count_limit(const um_why *w, unsigned list)
 }
 
 /* The first word of the summary of its front, as in "Pyzor clients". */
-static void put_clients(FILE *out, const um_why *w)
+static void write_clients(FILE *out, const um_why *w)
 {
     const char *summary = um_front_of_list(w->list)->summary;
 
@@ -73,11 +73,11 @@ static void put_clients(FILE *out, const um_why *w)
             (int)strcspn(summary, " "), summary);
 }
 
-static void put_hit(FILE *out, const um_why *w)
+static void write_hit(FILE *out, const um_why *w)
 {
     fputs("a hit", out);
     if (w->welcome)
-        put_clients(out, w);
+        write_clients(out, w);
     fprintf(out, ": list %s counts it %s time%s%s, and %s is enough",
             um_front_list(w->list), um_words_count(w->count).text,
             w->count == 1 ? "" : "s",
@@ -91,7 +91,7 @@ static bool print_reason(FILE *out, const um_why *w)
     uint64_t revoked;
 
     if (w->hit)
-        put_hit(out, w);
+        write_hit(out, w);
     else if (w->welcome)
         fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
                 um_welcome_type_name(w->rule.type), w->rule.value);
@@ -107,7 +107,7 @@ static bool print_reason(FILE *out, const um_why *w)
     return true;
 }
 
-static void put_command(FILE *out, const um_why *w, const char *words)
+static void write_command(FILE *out, const um_why *w, const char *words)
 {
     fprintf(out, "umbel-clearinghouse %s", words);
     if (w->config) {
@@ -126,15 +126,15 @@ static bool is_repeated(const um_why *w, size_t i)
 }
 
 /* Prints a command with the digests of some signatures; false: of none. */
-static bool put_digests(FILE *out, const um_why *w, const char *words,
-                        bool (*is_taken)(const um_why_signature *s))
+static bool write_digests(FILE *out, const um_why *w, const char *words,
+                          bool (*is_taken)(const um_why_signature *s))
 {
     size_t n = 0;
 
     for (size_t i = 0; i < w->n; i++)
         if (is_taken(&w->signature[i]) && !is_repeated(w, i)) {
             if (n++ == 0)
-                put_command(out, w, words);
+                write_command(out, w, words);
             fprintf(out, " %s", w->signature[i].digest);
         }
     return n;
@@ -142,12 +142,13 @@ static bool put_digests(FILE *out, const um_why *w, const char *words,
 
 static bool print_forget(FILE *out, const um_why *w)
 {
-    return (w->hit || !w->welcome) && put_digests(out, w, "forget", is_counted);
+    return (w->hit || !w->welcome) &&
+           write_digests(out, w, "forget", is_counted);
 }
 
 static bool print_undo(FILE *out, const um_why *w)
 {
-    return put_digests(out, w, "forget --undo", is_forgotten);
+    return write_digests(out, w, "forget --undo", is_forgotten);
 }
 
 /* The rule to welcome it by; "": none. */
@@ -178,7 +179,7 @@ static bool print_welcome(FILE *out, const um_why *w)
     umbel_slice text = {line, strlen(line)};
     if (um_welcome_rule_read(text, &r, &given, NULL) != UMBEL_OK || !given)
         return false;
-    put_command(out, w, "welcome add");
+    write_command(out, w, "welcome add");
     fprintf(out, " %s ", um_welcome_type_name(r.type));
     um_print_quoted(out, r.value);
     return true;
@@ -316,15 +317,15 @@ void um_why_print_text(FILE *out, const um_why *w)
 
 /* --- JSON ----------------------------------------------------------------- */
 
-static void put_text(FILE *out, const char *name, const char *text)
+static void write_text(FILE *out, const char *name, const char *text)
 {
     fprintf(out, ", \"%s\": ", name);
     um_print_json_string(out, text, strlen(text));
 }
 
-static void put_count(FILE *out, const char *comma, unsigned list,
-                      uint64_t epoch, uint64_t count, bool forgotten,
-                      const char *server)
+static void write_count(FILE *out, const char *comma, unsigned list,
+                        uint64_t epoch, uint64_t count, bool forgotten,
+                        const char *server)
 {
     fprintf(out,
             "%s{\"list\": \"%s\", \"epoch\": %" PRIu64 ", \"count\": %" PRIu64
@@ -333,7 +334,7 @@ static void put_count(FILE *out, const char *comma, unsigned list,
             forgotten ? "true" : "false", server);
 }
 
-static void put_counts(FILE *out, const um_why *w, const um_why_signature *s)
+static void write_counts(FILE *out, const um_why *w, const um_why_signature *s)
 {
     char name[UM_ORIGIN_NAME];
     umbel_sync_copy copy;
@@ -347,33 +348,33 @@ static void put_counts(FILE *out, const um_why *w, const um_why_signature *s)
         for (unsigned e = 0; e < c->epochs; e++) {
             if (!c->count[e])
                 continue;
-            put_count(out, comma, i, stats.epoch[e].begin, c->count[e],
-                      c->forgotten, "this server");
+            write_count(out, comma, i, stats.epoch[e].begin, c->count[e],
+                        c->forgotten, "this server");
             comma = ", ";
         }
         for (size_t at = 0; next_other(w, s, i, &at, &copy, &count);
              comma = ", ") {
             um_house_origin_name(w->house, copy.origin, name);
-            put_count(out, comma, i, copy.begin, count, c->forgotten, name);
+            write_count(out, comma, i, copy.begin, count, c->forgotten, name);
         }
     }
 }
 
-static void put_signatures(FILE *out, const um_why *w)
+static void write_signatures(FILE *out, const um_why *w)
 {
     fputs("{\"signatures\": [", out);
     for (size_t i = 0; i < w->n; i++) {
         const um_why_signature *s = &w->signature[i];
         fprintf(out, "%s{\"name\": \"%s\", \"digest\": \"%s\", \"counts\": [",
                 i ? ", " : "", s->name, s->digest);
-        put_counts(out, w, s);
+        write_counts(out, w, s);
         fputs("]}", out);
     }
     putc(']', out);
 }
 
-static void put_printed(FILE *out, const char *name, const um_why *w,
-                        printer *print)
+static void write_printed(FILE *out, const char *name, const um_why *w,
+                          printer *print)
 {
     char *text = printed(w, print);
 
@@ -395,15 +396,15 @@ static bool print_rule(FILE *out, const um_why *w)
 
 void um_why_print_json(FILE *out, const um_why *w)
 {
-    put_signatures(out, w);
-    put_printed(out, "welcome", w, print_rule);
+    write_signatures(out, w);
+    write_printed(out, "welcome", w, print_rule);
     if (w->facts)
-        put_text(out, "text", w->facts->sample);
+        write_text(out, "text", w->facts->sample);
     else
         fputs(", \"text\": null", out);
     fprintf(out, ", \"hit\": %s", w->hit ? "true" : "false");
-    put_printed(out, "reason", w, print_reason);
-    put_printed(out, "forget_command", w, print_forget);
-    put_printed(out, "welcome_command", w, print_welcome);
+    write_printed(out, "reason", w, print_reason);
+    write_printed(out, "forget_command", w, print_forget);
+    write_printed(out, "welcome_command", w, print_welcome);
     fputs("}\n", out);
 }

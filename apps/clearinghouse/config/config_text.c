@@ -81,7 +81,7 @@ static umbel_status blank_comment(scanner *s, umbel_error *err)
 
 /* A word, quoted or not: a value, the title of a section, or else what may turn
  * out to be a name. */
-static void take_token(scanner *s, name token)
+static void parse_token(scanner *s, name token)
 {
     bool is_title = s->word.len > 0;
 
@@ -91,7 +91,7 @@ static void take_token(scanner *s, name token)
     s->value = false;
 }
 
-static umbel_status take_string(scanner *s, umbel_error *err)
+static umbel_status parse_string(scanner *s, umbel_error *err)
 {
     name token = {.at = s->at + 1, .line = s->line, .depth = s->depth};
     char quote = *s->at;
@@ -104,7 +104,7 @@ static umbel_status take_string(scanner *s, umbel_error *err)
                          err);
     token.len = (size_t)(s->at - token.at);
     step(s);
-    take_token(s, token);
+    parse_token(s, token);
     return UMBEL_OK;
 }
 
@@ -113,18 +113,18 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
-static void take_word(scanner *s)
+static void parse_word(scanner *s)
 {
     name token = {.at = s->at, .line = s->line, .depth = s->depth};
 
     while (s->at < s->end && is_word_char(*s->at))
         step(s);
     token.len = (size_t)(s->at - token.at);
-    take_token(s, token);
+    parse_token(s, token);
 }
 
 /* The last word is a name: refuses one that stands there already. */
-static umbel_status take_name(scanner *s, umbel_error *err)
+static umbel_status parse_name(scanner *s, umbel_error *err)
 {
     char what[NAME_SHOWN + 64];
     name n = s->word;
@@ -152,7 +152,7 @@ static umbel_status scan_equals(scanner *s, umbel_error *err)
     step(s);
     s->value = true;
     if (!adds)
-        return take_name(s, err);
+        return parse_name(s, err);
     s->word.len = 0;
     return UMBEL_OK;
 }
@@ -167,7 +167,7 @@ static void end_section(scanner *s)
 static umbel_status scan_brace(scanner *s, umbel_error *err)
 {
     if (*s->at == '{' && !s->value)
-        UM_TRY(take_name(s, err));
+        UM_TRY(parse_name(s, err));
     s->value = false;
     s->word.len = 0;
     if (*s->at == '{') {
@@ -194,13 +194,13 @@ static umbel_status scan_next(scanner *s, umbel_error *err)
     else if (looking_at(s, "/*"))
         return blank_comment(s, err);
     else if (*s->at == '"' || *s->at == '\'')
-        return take_string(s, err);
+        return parse_string(s, err);
     else if (*s->at == '{' || *s->at == '}')
         return scan_brace(s, err);
     else if (*s->at == '=')
         return scan_equals(s, err);
     else if (is_word_char(*s->at))
-        take_word(s);
+        parse_word(s);
     else
         step(s);
     return UMBEL_OK;

@@ -13,7 +13,7 @@
 
 enum {
     FIXED_LEN = 33,
-    MOST_LEN = FIXED_LEN + UM_LIST_MAX_NAME + UM_DIGEST_TEXT
+    MAX_LEN = FIXED_LEN + UM_LIST_MAX_NAME + UM_DIGEST_TEXT
 };
 
 struct um_exceptions {
@@ -25,19 +25,19 @@ struct um_exceptions {
 
 /* --- entries -------------------------------------------------------------- */
 
-static umbel_slice write_body(const um_exception *e, uint8_t out[MOST_LEN])
+static umbel_slice write_body(const um_exception *e, uint8_t out[MAX_LEN])
 {
     const char *list = um_front_list(e->list);
-    um_writer w = {out, out + MOST_LEN, false};
+    um_writer w = {out, out + MAX_LEN, false};
     uint8_t len = (uint8_t)strlen(list);
 
-    um_put_u64(&w, e->made);
-    um_put_u64(&w, e->begin);
-    um_put_u64(&w, e->digest.lo);
-    um_put_u64(&w, e->digest.hi);
-    um_put_bytes(&w, &len, 1);
-    um_put_bytes(&w, list, len);
-    um_put_bytes(&w, e->text.data, e->text.len);
+    um_write_u64(&w, e->made);
+    um_write_u64(&w, e->begin);
+    um_write_u64(&w, e->digest.lo);
+    um_write_u64(&w, e->digest.hi);
+    um_write_bytes(&w, &len, 1);
+    um_write_bytes(&w, list, len);
+    um_write_bytes(&w, e->text.data, e->text.len);
     return (umbel_slice){out, (size_t)(w.at - out)};
 }
 
@@ -71,7 +71,7 @@ static bool read_entry(const umbel_sync_entry *from, um_exception *out)
 umbel_status um_exceptions_append(um_house *h, const um_exception *e,
                                   uint64_t *ticket, umbel_error *err)
 {
-    uint8_t body[MOST_LEN];
+    uint8_t body[MAX_LEN];
 
     return um_peers_append(h->peers, UM_LOG_FORGET, write_body(e, body), ticket,
                            err);
@@ -210,7 +210,7 @@ void um_exceptions_free(struct um_exceptions *x)
     free(x);
 }
 
-struct um_exceptions *um_exceptions_make(void)
+struct um_exceptions *um_exceptions_create(void)
 {
     return calloc(1, sizeof(struct um_exceptions));
 }

@@ -31,7 +31,7 @@ bool um_exceptions_next(const um_house *h, unsigned list, const umbel_digest *d,
 /* Returns true if nothing is forgotten. */
 bool um_exceptions_none(const um_house *h);
 /* An empty set; NULL: no memory. */
-struct um_exceptions *um_exceptions_make(void);
+struct um_exceptions *um_exceptions_create(void);
 void um_exceptions_free(struct um_exceptions *x);
 
 #endif

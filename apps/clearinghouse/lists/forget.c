@@ -46,11 +46,11 @@ static note_name name_of(unsigned list, const umbel_digest *d)
     um_writer w = {n.bytes, n.bytes + sizeof n.bytes, false};
     const char *name = um_front_list(list);
 
-    um_put_bytes(&w, PREFIX, PREFIX_LEN);
-    um_put_bytes(&w, name, strlen(name));
-    um_put_bytes(&w, "/", 1);
-    um_put_u64(&w, d->lo);
-    um_put_u64(&w, d->hi);
+    um_write_bytes(&w, PREFIX, PREFIX_LEN);
+    um_write_bytes(&w, name, strlen(name));
+    um_write_bytes(&w, "/", 1);
+    um_write_u64(&w, d->lo);
+    um_write_u64(&w, d->hi);
     n.len = (size_t)(w.at - n.bytes);
     return n;
 }
@@ -94,9 +94,9 @@ static umbel_status write_note(um_house *h, const um_exception *e,
     um_writer w = {bytes, bytes + sizeof bytes, false};
     note_name name = name_of(e->list, &e->digest);
 
-    um_put_u64(&w, e->made);
-    um_put_u64(&w, e->begin);
-    um_put_bytes(&w, e->text.data, e->text.len);
+    um_write_u64(&w, e->made);
+    um_write_u64(&w, e->begin);
+    um_write_bytes(&w, e->text.data, e->text.len);
     return um_store_put(h->store, name_slice(&name),
                         (umbel_slice){bytes, (size_t)(w.at - bytes)}, h->now,
                         ticket, err);
@@ -356,7 +356,7 @@ void um_forget_open(um_house *h)
 {
     um_exception e;
 
-    h->others_exceptions = um_exceptions_make();
+    h->others_exceptions = um_exceptions_create();
     h->exceptions = 0;
     for (size_t at = 0; next_exception(h, &at, &e);)
         h->exceptions++;

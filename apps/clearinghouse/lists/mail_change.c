@@ -20,7 +20,7 @@ static const struct {
             {&um_front_dccifd, 1, UM_KEY_PYZOR},
             {&um_front_dccifd, 2, UM_KEY_SHINGLE}};
 
-enum { MOST_ENTRIES = UM_COUNT(rows) * UM_MAIL_KEYS };
+enum { MAX_ENTRIES = UM_COUNT(rows) * UM_MAIL_KEYS };
 
 static umbel_status read_keys(um_mail_keys *keys, const um_mail_facts *facts,
                               um_mail_change *out, umbel_error *err)
@@ -56,7 +56,7 @@ umbel_status um_mail_report(um_house *h, const um_mail_facts *facts,
 {
     um_mail_keys keys;
     umbel_digest digest[UM_MAIL_KEYS];
-    um_entry entry[MOST_ENTRIES];
+    um_entry entry[MAX_ENTRIES];
 
     UM_TRY(read_keys(&keys, facts, out, err));
     UM_TRY(check_welcome(h, facts, &keys, err));

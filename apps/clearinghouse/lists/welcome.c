@@ -145,20 +145,20 @@ static umbel_status grow_arena(um_welcome *w, umbel_error *err)
     return UMBEL_OK;
 }
 
-static void put_network(char *out, um_network n)
+static void write_network(char *out, um_network n)
 {
     memcpy(out, &n.hi, sizeof n.hi);
     memcpy(out + sizeof n.hi, &n.lo, sizeof n.lo);
 }
 
 /* Copies a rule behind the last one; there is room. */
-static entry make_entry(um_welcome *w, const um_welcome_rule *r)
+static entry create_entry(um_welcome *w, const um_welcome_rule *r)
 {
     size_t len = strlen(r->value);
     bool of_domain = r->type == UM_WELCOME_SENDER && r->value[0] == '@';
 
     if (r->type == UM_WELCOME_CLIENT) {
-        put_network(w->arena + w->used, r->network);
+        write_network(w->arena + w->used, r->network);
         w->used += NETWORK_LEN;
     }
     entry e = {.text = (uint32_t)w->used,
@@ -179,7 +179,7 @@ static umbel_status add_rule(um_welcome *w, const um_welcome_rule *r,
     UM_TRY(grow_entries(w, err));
     UM_TRY(grow_slots(w, err));
     size_t used = w->used;
-    entry e = make_entry(w, r);
+    entry e = create_entry(w, r);
     key k = key_of(w, &e);
     size_t place = find_slot(w, &k);
     *earlier = w->slot[place] ? w->entry[w->slot[place] - 1].line : 0;
@@ -222,8 +222,8 @@ static void warn_left_out(parsing *p)
     p->warn(p->ctx, p->path, 0, what);
 }
 
-static umbel_status take_line(parsing *p, umbel_slice line, size_t number,
-                              umbel_error *err)
+static umbel_status consume_line(parsing *p, umbel_slice line, size_t number,
+                                 umbel_error *err)
 {
     um_welcome_rule r;
     size_t earlier;
@@ -247,13 +247,14 @@ static umbel_status take_line(parsing *p, umbel_slice line, size_t number,
     return UMBEL_OK;
 }
 
-static umbel_status take_lines(parsing *p, umbel_slice text, umbel_error *err)
+static umbel_status consume_lines(parsing *p, umbel_slice text,
+                                  umbel_error *err)
 {
     umbel_slice line;
     umbel_error why;
 
     for (size_t number = 1; um_next_line(&text, &line); number++) {
-        umbel_status status = take_line(p, line, number, &why);
+        umbel_status status = consume_line(p, line, number, &why);
         if (status != UMBEL_OK)
             return um_fail(err, status, "%s%s:%zu: %s", um_path_dots(p->path),
                            um_path_tail(p->path), number, why.text);
@@ -270,7 +271,7 @@ umbel_status um_welcome_parse(umbel_slice text, const char *path,
 
     if (!p.w)
         return um_no_memory(err, sizeof *p.w);
-    umbel_status status = take_lines(&p, text, err);
+    umbel_status status = consume_lines(&p, text, err);
     if (status == UMBEL_OK)
         *out = p.w;
     else
@@ -404,7 +405,7 @@ static const entry *match_client(const um_welcome *w, const um_welcome_mail *m)
     for (unsigned len = bits + 1; len-- > 0;) {
         if (!w->has_length[len])
             continue;
-        put_network(bytes, um_network_mask(n, len));
+        write_network(bytes, um_network_mask(n, len));
         const entry *e =
             find_entry(w, &(key){bytes, sizeof bytes, UM_WELCOME_CLIENT, len});
         if (e)

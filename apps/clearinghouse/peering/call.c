@@ -13,7 +13,7 @@
 
 enum { PAUSE_MIN = 200, PAUSE_MAX = 60000, CALLS_MOST = 128 };
 
-void um_calls_put_off(um_peers *p, um_remote *r, bool worked)
+void um_calls_append_off(um_peers *p, um_remote *r, bool worked)
 {
     r->pause = worked || !r->pause         ? PAUSE_MIN
                : r->pause >= PAUSE_MAX / 2 ? PAUSE_MAX
@@ -30,12 +30,12 @@ static void call_remote(um_peers *p, um_remote *r)
     um_conn *c = um_conn_open(p, r);
 
     if (!c) /* no memory */
-        um_calls_put_off(p, r, false);
+        um_calls_append_off(p, r, false);
     else if (um_listener_call(p->listener[0], &r->to, c, &c->stream, &err))
         um_conn_discard(c, err.text);
 }
 
-void um_calls_make(um_peers *p)
+void um_calls_create(um_peers *p)
 {
     uint64_t now = um_house_ms(p->house);
     size_t calling = 0;

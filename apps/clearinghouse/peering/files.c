@@ -42,15 +42,15 @@ int um_copy_name_order(const void *a, const void *b)
                   ((const um_copy_name *)b)->text);
 }
 
-void um_copy_name_make(const umbel_sync_copy *c, const char *list,
-                       um_copy_name *out)
+void um_copy_name_create(const umbel_sync_copy *c, const char *list,
+                         um_copy_name *out)
 {
     uint8_t numbers[16], hash[crypto_generichash_BYTES_MIN];
     um_writer w = {numbers, numbers + sizeof numbers, false};
     crypto_generichash_state state;
 
-    um_put_u64(&w, c->incarnation);
-    um_put_u64(&w, c->epoch);
+    um_write_u64(&w, c->incarnation);
+    um_write_u64(&w, c->epoch);
     crypto_generichash_init(&state, NULL, 0, sizeof hash);
     crypto_generichash_update(&state, c->origin, UMBEL_ORIGIN_LEN);
     crypto_generichash_update(&state, numbers, sizeof numbers);
@@ -145,11 +145,11 @@ int um_state_file_write(um_disk *d, umbel_slice bytes)
     uint8_t head[STATE_HEAD];
     um_writer w = {head, head + sizeof head, false};
 
-    um_put_bytes(&w, magic, sizeof magic);
-    um_put_u32(&w, STATE_VERSION);
-    um_put_u32(&w, 0);
-    um_put_u64(&w, bytes.len);
-    um_put_u64(&w, um_checksum(bytes.data, bytes.len));
+    um_write_bytes(&w, magic, sizeof magic);
+    um_write_u32(&w, STATE_VERSION);
+    um_write_u32(&w, 0);
+    um_write_u64(&w, bytes.len);
+    um_write_u64(&w, um_checksum(bytes.data, bytes.len));
     return write_file(d, UM_PEERS_STATE,
                       (umbel_slice[]){{head, sizeof head}, bytes}, 2);
 }

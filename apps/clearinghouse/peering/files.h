@@ -19,8 +19,8 @@ int um_copy_name_order(const void *a, const void *b);
 
 /* Makes the name of a copy: the same at each start, whatever the order of
  * lists. */
-void um_copy_name_make(const umbel_sync_copy *c, const char *list,
-                       um_copy_name *out);
+void um_copy_name_create(const umbel_sync_copy *c, const char *list,
+                         um_copy_name *out);
 /* Returns true if a file has the name of a copy. */
 bool um_copy_name_is(const char *name);
 /* Returns true for "NAME.new", which a crash left. */

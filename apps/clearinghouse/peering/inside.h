@@ -142,8 +142,8 @@ void um_peers_want_all(um_peers *p);
 /* Ends the machine's part of a link. */
 void um_remote_down(um_peers *p, um_remote *r);
 /* Release *out with um_free_remotes. */
-umbel_status um_make_remotes(const um_config *c, const um_peers_keys *k,
-                             um_remote ***out, umbel_error *err);
+umbel_status um_create_remotes(const um_config *c, const um_peers_keys *k,
+                               um_remote ***out, umbel_error *err);
 void um_free_remotes(um_remote **all, size_t n);
 /* Takes the peers that stay over from the old table, and ends the others. */
 void um_replace_remotes(um_peers *p, um_remote **fresh, size_t n);
@@ -169,9 +169,9 @@ void um_conns_tick(um_peers *p);
 void um_conns_work(um_peers *p);
 
 /* --- peers_call.c --- */
-void um_calls_make(um_peers *p);
+void um_calls_create(um_peers *p);
 /* After a link or a call ended: the next call waits. */
-void um_calls_put_off(um_peers *p, um_remote *r, bool worked);
+void um_calls_append_off(um_peers *p, um_remote *r, bool worked);
 
 /* --- peers_publish.c --- */
 /* Publishes for a millisecond, if it is time. Returns true if there is more. */

@@ -96,8 +96,8 @@ static void note_end(um_conn *c, const char *text)
                      "%s: %s", was_link ? "link ended" : "no link", why);
     snprintf(r->error, sizeof r->error, "%s", why);
     if (was_link || c->caller)
-        um_calls_put_off(c->peers, r,
-                         was_link && now_ms(c) - c->begun >= WORKED_MS);
+        um_calls_append_off(c->peers, r,
+                            was_link && now_ms(c) - c->begun >= WORKED_MS);
 }
 
 static void free_conn(um_conn *c)
@@ -204,8 +204,8 @@ static umbel_status adopt(um_conn *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status take_message(void *ctx, umbel_slice message,
-                                 umbel_error *err)
+static umbel_status apply_message(void *ctx, umbel_slice message,
+                                  umbel_error *err)
 {
     um_conn *c = ctx;
 
@@ -281,7 +281,7 @@ static void receive(um_conn *c, umbel_slice bytes)
         wait_for_turn(c);
 }
 
-static size_t take_bytes(um_stream *s, const uint8_t *bytes, size_t len)
+static size_t apply_bytes(um_stream *s, const uint8_t *bytes, size_t len)
 {
     um_conn *c = um_stream_data(s);
 
@@ -309,7 +309,7 @@ um_conn *um_conn_open(um_peers *p, um_remote *call)
     um_link_config config = {.sign_key = p->keys.sign_key,
                              .caller = call,
                              .is_known = is_known,
-                             .take = take_message,
+                             .take = apply_message,
                              .is_busy = has_no_turn,
                              .ctx = c,
                              .message_max = UM_PEERS_MESSAGE};
@@ -374,7 +374,7 @@ static void conn_opened(um_stream *s)
 }
 
 const um_stream_protocol um_peers_protocol = {
-    .opened = conn_opened, .take = take_bytes, .closed = conn_closed};
+    .opened = conn_opened, .take = apply_bytes, .closed = conn_closed};
 
 /* --- time ----------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@ umbel_status um_mails_open(um_peers *p, umbel_error *err)
 }
 
 /* Once it has failed, later mails take the places of earlier ones. */
-static bool make_room(um_latest_mails *l)
+static bool reserve(um_latest_mails *l)
 {
     size_t cap = l->cap < UM_MAILS_LEAST ? UM_MAILS_LEAST : 2 * l->cap;
     um_latest_mail *all = realloc(l->item, cap * sizeof *all);
@@ -37,7 +37,7 @@ void um_peers_written(void *ctx, unsigned list, const um_near_write *w)
     um_peers *p = ctx;
     um_latest_mails *l = &p->mails;
 
-    if (l->n == l->cap && l->cap < UM_MAILS_MOST && !make_room(l))
+    if (l->n == l->cap && l->cap < UM_MAILS_MOST && !reserve(l))
         um_log_event(&p->house->log,
                      "peers: out of memory: of mails that no peer has yet only "
                      "the last %zu are remembered, in case this server has to "

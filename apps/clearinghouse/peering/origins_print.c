@@ -130,7 +130,8 @@ static void measure(const um_origins_view *v, uint64_t now,
     }
 }
 
-static void put_column(FILE *out, size_t c, const int *width, const char *text)
+static void write_column(FILE *out, size_t c, const int *width,
+                         const char *text)
 {
     bool last = c + 1 == UM_COUNT(columns);
 
@@ -139,7 +140,7 @@ static void put_column(FILE *out, size_t c, const int *width, const char *text)
 }
 
 /* What is wrong with one, below its row. */
-static void put_troubles(FILE *out, const um_origin *o)
+static void write_troubles(FILE *out, const um_origin *o)
 {
     if (o->error[0])
         fprintf(out, "    no link: %s\n", o->error);
@@ -160,11 +161,11 @@ void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now)
 
     measure(v, now, width);
     for (size_t c = 0; c < UM_COUNT(columns); c++)
-        put_column(out, c, width, columns[c].head);
+        write_column(out, c, width, columns[c].head);
     for (size_t i = 0; i < v->n; i++) {
         for (size_t c = 0; c < UM_COUNT(columns); c++)
-            put_column(out, c, width, columns[c].cell(&v->item[i], now).text);
-        put_troubles(out, &v->item[i]);
+            write_column(out, c, width, columns[c].cell(&v->item[i], now).text);
+        write_troubles(out, &v->item[i]);
     }
     fprintf(out, "\n%-16s agreement\n", "list");
     for (size_t i = 0; um_front_list(i); i++)
@@ -174,7 +175,7 @@ void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now)
 
 /* --- JSON ----------------------------------------------------------------- */
 
-static void put_text(FILE *out, const char *name, const char *text)
+static void write_text(FILE *out, const char *name, const char *text)
 {
     fprintf(out, ", \"%s\": ", name);
     if (text)
@@ -183,37 +184,37 @@ static void put_text(FILE *out, const char *name, const char *text)
         fputs("null", out);
 }
 
-static void put_number(FILE *out, const char *name, uint64_t n)
+static void write_number(FILE *out, const char *name, uint64_t n)
 {
     fprintf(out, ", \"%s\": %" PRIu64, name, n);
 }
 
-static void put_origin(FILE *out, const um_origin *o, uint64_t now)
+static void write_origin(FILE *out, const um_origin *o, uint64_t now)
 {
     const char *between = "";
 
     fprintf(out, "{\"origin\": \"%s\"", o->key);
-    put_text(out, "name", o->name);
-    put_text(out, "address", o->address);
-    put_text(out, "state", o->state);
+    write_text(out, "name", o->name);
+    write_text(out, "address", o->address);
+    write_text(out, "state", o->state);
     fprintf(out, ", \"own\": %s, \"up\": %s, \"held\": %s",
             o->own ? "true" : "false", o->up ? "true" : "false",
             o->held ? "true" : "false");
-    put_number(out, "version", o->version);
-    put_number(out, "digests", o->digests);
+    write_number(out, "version", o->version);
+    write_number(out, "digests", o->digests);
     fprintf(out, ", \"fill\": %.6g", o->fill);
-    put_number(out, "memory", o->memory);
+    write_number(out, "memory", o->memory);
     if (o->seen)
-        put_number(out, "last_seen_seconds", seconds_since(o->seen, now));
+        write_number(out, "last_seen_seconds", seconds_since(o->seen, now));
     else
-        put_text(out, "last_seen_seconds", NULL);
+        write_text(out, "last_seen_seconds", NULL);
     if (isnan(o->lag))
-        put_text(out, "lag_seconds", NULL);
+        write_text(out, "lag_seconds", NULL);
     else
-        put_number(out, "lag_seconds", (uint64_t)o->lag);
-    put_number(out, "bytes_in", o->bytes_in);
-    put_number(out, "bytes_out", o->bytes_out);
-    put_number(out, "refused", um_origin_refusals(o));
+        write_number(out, "lag_seconds", (uint64_t)o->lag);
+    write_number(out, "bytes_in", o->bytes_in);
+    write_number(out, "bytes_out", o->bytes_out);
+    write_number(out, "refused", um_origin_refusals(o));
     fputs(", \"reasons\": {", out);
     for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
         if (o->refused[i]) {
@@ -223,7 +224,7 @@ static void put_origin(FILE *out, const um_origin *o, uint64_t now)
             between = ", ";
         }
     putc('}', out);
-    put_text(out, "error", o->error[0] ? o->error : NULL);
+    write_text(out, "error", o->error[0] ? o->error : NULL);
     putc('}', out);
 }
 
@@ -232,7 +233,7 @@ void um_origins_print_json(FILE *out, const um_origins_view *v, uint64_t now)
     putc('[', out);
     for (size_t i = 0; i < v->n; i++) {
         fputs(i ? ",\n    " : "\n    ", out);
-        put_origin(out, &v->item[i], now);
+        write_origin(out, &v->item[i], now);
     }
     putc(']', out);
 }

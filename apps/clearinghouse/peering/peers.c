@@ -74,7 +74,7 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
         return UMBEL_OK;
     UM_TRY(um_peers_keys_read(&p->house->config, &keys, err));
     umbel_status status =
-        um_make_remotes(&p->house->config, &keys, &fresh, err);
+        um_create_remotes(&p->house->config, &keys, &fresh, err);
     um_peers_keys_fini(&keys);
     UM_TRY(status);
     um_replace_remotes(p, fresh, p->house->config.npeers);
@@ -113,10 +113,10 @@ um_sync_terms um_peers_terms(const um_config *c, size_t list,
     return t;
 }
 
-static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
-                                umbel_sync_list *list, umbel_filter **shape,
-                                char agree[][UMBEL_SYNC_MAX_AGREE],
-                                umbel_error *err)
+static umbel_status create_shapes(const um_config *c, const uint8_t *secret,
+                                  umbel_sync_list *list, umbel_filter **shape,
+                                  char agree[][UMBEL_SYNC_MAX_AGREE],
+                                  umbel_error *err)
 {
     for (size_t i = 0; um_front_list(i); i++) {
         um_list_config l = um_house_list_config(c, i);
@@ -167,7 +167,7 @@ umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
     umbel_sync_close(p->machine);
     p->machine = p->house->machine = NULL;
     umbel_status status =
-        make_shapes(&p->house->config, secret, list, shape, agree, err);
+        create_shapes(&p->house->config, secret, list, shape, agree, err);
     if (status == UMBEL_OK)
         status = open_machine(p, incarnation, list, err);
     for (size_t i = 0; um_front_list(i); i++)
@@ -260,7 +260,7 @@ umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err)
     UM_TRY(um_latest_open(p, err));
     UM_TRY(um_mails_open(p, err));
     UM_TRY(um_peers_keys_read(&h->config, &p->keys, err));
-    UM_TRY(um_make_remotes(&h->config, &p->keys, &p->remote, err));
+    UM_TRY(um_create_remotes(&h->config, &p->keys, &p->remote, err));
     p->nremotes = h->config.npeers;
     return UMBEL_OK;
 }
@@ -291,7 +291,7 @@ static void beat(void *ctx)
     if (p->news)
         um_peers_want_all(p);
     p->news = false;
-    um_calls_make(p);
+    um_calls_create(p);
     if (um_publish_beat(p))
         um_timer_set(p->beat, SHORT_BEAT_MS, BEAT_MS);
     else if (p->indexing && (p->indexing = go_on_indexing(p)))

@@ -75,15 +75,15 @@ static bool read_mark(umbel_slice value, umbel_sync_slice *out)
     return !r.bad;
 }
 
-static umbel_status put_mark(um_peers *p, um_store *store, umbel_slice name,
-                             const umbel_sync_slice *m, umbel_error *err)
+static umbel_status write_mark(um_peers *p, um_store *store, umbel_slice name,
+                               const umbel_sync_slice *m, umbel_error *err)
 {
     uint8_t value[MARK_LEN];
     um_writer w = {value, value + sizeof value, false};
 
-    um_put_u64(&w, m->version);
-    um_put_u64(&w, m->first);
-    um_put_u64(&w, m->end);
+    um_write_u64(&w, m->version);
+    um_write_u64(&w, m->first);
+    um_write_u64(&w, m->end);
     return um_store_put(store, name, (umbel_slice){value, sizeof value},
                         p->house->now, &p->publishing.ticket, err);
 }
@@ -124,7 +124,7 @@ static void publish_slice(um_peers *p, um_store *store, size_t list, unsigned i,
         read_mark(value, &old);
     if (new.version == old.version)
         return;
-    if (put_mark(p, store, name, &new, &err) != UMBEL_OK)
+    if (write_mark(p, store, name, &new, &err) != UMBEL_OK)
         p->publishing.unmarked = true;
     um_peers_want_all(p);
 }
@@ -399,9 +399,9 @@ void um_publish_forget(um_peers *p, size_t list)
 
 /* --- starts --------------------------------------------------------------- */
 
-static umbel_status take_incarnation(um_peers *p, const um_list *const *lists,
-                                     size_t nlists, umbel_slice value,
-                                     umbel_error *err)
+static umbel_status apply_incarnation(um_peers *p, const um_list *const *lists,
+                                      size_t nlists, umbel_slice value,
+                                      umbel_error *err)
 {
     um_reader r = {value.data, (const uint8_t *)value.data + value.len, false};
     uint64_t incarnation = um_get_u64(&r);
@@ -417,8 +417,8 @@ static umbel_status take_incarnation(um_peers *p, const um_list *const *lists,
 
 /* Makes the version of a mark again. What cannot be made is of an epoch that is
  * over, or has another shape by now. */
-static void take_mark(um_peers *p, const um_list *l, size_t list,
-                      uint64_t epoch, const umbel_sync_slice *m)
+static void apply_mark(um_peers *p, const um_list *l, size_t list,
+                       uint64_t epoch, const umbel_sync_slice *m)
 {
     umbel_sync_slice made;
     unsigned i = 0, n = um_list_epochs(l);
@@ -443,9 +443,9 @@ static void take_mark(um_peers *p, const um_list *l, size_t list,
                      m->version, um_front_list(list), epoch, made.version);
 }
 
-static umbel_status take_note(void *ctx, const um_list *const *lists,
-                              size_t nlists, umbel_slice name,
-                              umbel_slice value, umbel_error *err)
+static umbel_status apply_note(void *ctx, const um_list *const *lists,
+                               size_t nlists, umbel_slice name,
+                               umbel_slice value, umbel_error *err)
 {
     um_peers *p = ctx;
     size_t list;
@@ -455,10 +455,10 @@ static umbel_status take_note(void *ctx, const um_list *const *lists,
     if (!value.data)
         return UMBEL_OK;
     if (name.len == strlen(LEADER) && memcmp(name.data, LEADER, name.len) == 0)
-        return take_incarnation(p, lists, nlists, value, err);
+        return apply_incarnation(p, lists, nlists, value, err);
     if (p->machine && read_name(name, &list, &epoch) && list < nlists &&
         lists[list] && read_mark(value, &m))
-        take_mark(p, lists[list], list, epoch, &m);
+        apply_mark(p, lists[list], list, epoch, &m);
     return UMBEL_OK;
 }
 
@@ -466,7 +466,7 @@ um_store_watch um_peers_watch(um_peers *p)
 {
     return p ? (um_store_watch){.leader = LEADER,
                                 .prefix = PREFIX,
-                                .note = take_note,
+                                .note = apply_note,
                                 .before_snapshot = before_snapshot,
                                 .ready = is_ready_for_snapshot,
                                 .counted = um_peers_counted,

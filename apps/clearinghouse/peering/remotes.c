@@ -81,8 +81,8 @@ void um_free_remotes(um_remote **all, size_t n)
     free(all);
 }
 
-umbel_status um_make_remotes(const um_config *c, const um_peers_keys *k,
-                             um_remote ***out, umbel_error *err)
+umbel_status um_create_remotes(const um_config *c, const um_peers_keys *k,
+                               um_remote ***out, umbel_error *err)
 {
     um_remote **all = calloc(c->npeers + 1, sizeof(um_remote *));
     size_t i = 0;

@@ -30,7 +30,7 @@ umbel_status um_latest_open(um_peers *p, umbel_error *err)
 }
 
 /* Once it has failed, later counts take the places of earlier ones. */
-static bool make_room(um_latest *l)
+static bool reserve(um_latest *l)
 {
     um_entry *all = realloc(l->item, 2 * l->cap * sizeof *all);
 
@@ -59,7 +59,7 @@ void um_peers_counted(void *ctx, const um_entry *e)
     um_peers *p = ctx;
     um_latest *l = &p->latest;
 
-    if (l->n == l->cap && l->cap < UM_LATEST_MOST && !make_room(l))
+    if (l->n == l->cap && l->cap < UM_LATEST_MOST && !reserve(l))
         um_log_event(&p->house->log,
                      "peers: out of memory: of counts that no peer has yet "
                      "only the last %zu are remembered, in case this server "

@@ -68,7 +68,7 @@ bool um_saved_list(const um_peers_store *p, um_saved_copies *out)
         um_saved_copy *s = &out->item[out->n];
         if (c.own || !c.version)
             continue;
-        um_copy_name_make(&c, p->set.list(c.list), &s->name);
+        um_copy_name_create(&c, p->set.list(c.list), &s->name);
         const um_saved_copy *old = um_saved_find(&p->saved, s->name.text);
         s->version = c.version;
         s->changed = !old || old->version != c.version;

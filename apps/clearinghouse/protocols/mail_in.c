@@ -8,7 +8,7 @@
 
 enum { FIRST_ROOM = 16384 };
 
-uint8_t *um_mail_in_give(um_mail_in *m, size_t *len)
+uint8_t *um_mail_in_pass(um_mail_in *m, size_t *len)
 {
     uint8_t *bytes = m->bytes;
 
@@ -23,11 +23,11 @@ void um_mail_in_drop(um_mail_in *m)
 {
     size_t len;
 
-    free(um_mail_in_give(m, &len));
+    free(um_mail_in_pass(m, &len));
 }
 
 /* Makes room for len more bytes of a mail of which keep bytes are kept. */
-static um_mail_in_state make_room(um_mail_in *m, size_t len, size_t keep)
+static um_mail_in_state reserve(um_mail_in *m, size_t len, size_t keep)
 {
     size_t cap = m->cap ? m->cap : FIRST_ROOM;
 
@@ -47,8 +47,8 @@ static um_mail_in_state make_room(um_mail_in *m, size_t len, size_t keep)
     return UM_MAIL_IN_FINE;
 }
 
-um_mail_in_state um_mail_in_take(um_mail_in *m, const uint8_t *bytes,
-                                 size_t len, size_t keep, uint64_t largest)
+um_mail_in_state um_mail_in_parse(um_mail_in *m, const uint8_t *bytes,
+                                  size_t len, size_t keep, uint64_t largest)
 {
     size_t left = keep > m->len ? keep - m->len : 0;
 
@@ -58,7 +58,7 @@ um_mail_in_state um_mail_in_take(um_mail_in *m, const uint8_t *bytes,
     len = len < left ? len : left;
     if (len == 0)
         return UM_MAIL_IN_FINE;
-    um_mail_in_state state = make_room(m, len, keep);
+    um_mail_in_state state = reserve(m, len, keep);
     if (state == UM_MAIL_IN_FINE) {
         memcpy(m->bytes + m->len, bytes, len);
         m->len += len;

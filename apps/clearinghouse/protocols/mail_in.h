@@ -28,10 +28,10 @@ typedef enum um_mail_in_state {
 } um_mail_in_state;
 
 /* Takes the next bytes; of the mail the first `keep` bytes are kept. */
-um_mail_in_state um_mail_in_take(um_mail_in *m, const uint8_t *bytes,
-                                 size_t len, size_t keep, uint64_t largest);
+um_mail_in_state um_mail_in_parse(um_mail_in *m, const uint8_t *bytes,
+                                  size_t len, size_t keep, uint64_t largest);
 /* Gives the bytes to the caller, who frees them. */
-uint8_t *um_mail_in_give(um_mail_in *m, size_t *len);
+uint8_t *um_mail_in_pass(um_mail_in *m, size_t *len);
 void um_mail_in_drop(um_mail_in *m);
 
 #endif

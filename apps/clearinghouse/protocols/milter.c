@@ -51,7 +51,7 @@ static const um_verdict verdicts[] = {
     [ENDED] = {503, "umbel-milter ended", "ended"},
     {0}};
 
-enum { CHECK_MS = 1000, LONGEST_PAUSE = 60, MOST_ARGUMENTS = 160 };
+enum { CHECK_MS = 1000, LONGEST_PAUSE = 60, MAX_ARGUMENTS = 160 };
 
 typedef struct milter_front {
     um_house *house;
@@ -112,7 +112,7 @@ static int spawn(const char *const *argv, pid_t *pid)
 static int start_process(const milter_front *f, pid_t *pid)
 {
     const milter_settings *s = settings_of(&f->house->opened);
-    const char *argv[MOST_ARGUMENTS];
+    const char *argv[MAX_ARGUMENTS];
     char program[PATH_MAX], reject_at[24], timeout[24], self[24];
     size_t n = 0;
 
@@ -136,7 +136,7 @@ static int start_process(const milter_front *f, pid_t *pid)
         argv[n++] = "--contact";
         argv[n++] = s->contact;
     }
-    for (size_t i = 0; i < s->networks.n && n + 3 < MOST_ARGUMENTS; i++) {
+    for (size_t i = 0; i < s->networks.n && n + 3 < MAX_ARGUMENTS; i++) {
         argv[n++] = "--network";
         argv[n++] = s->networks.item[i];
     }

@@ -181,7 +181,7 @@ static void answer_razor(scan_job *job, um_mail_counts *c)
     finish(job, SERVED, spam ? "spam" : "ham");
 }
 
-static void take_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     scan_job *job = arg;
     const um_house *h = job->front->house;
@@ -210,11 +210,11 @@ static void ask_worker(scan_job *job)
 {
     scan_front *f = job->front;
     size_t len;
-    uint8_t *mail = um_mail_in_give(&job->mail, &len);
+    uint8_t *mail = um_mail_in_pass(&job->mail, &len);
 
     job->reading = true;
     f->reading++;
-    if (um_mail_pool_ask(f->house->pool, mail, len, take_facts, job) ==
+    if (um_mail_pool_ask(f->house->pool, mail, len, parse_facts, job) ==
         UMBEL_OK)
         return;
     job->reading = false;
@@ -251,15 +251,15 @@ static void opened_razor(um_stream *s)
     opened(s, SCAN_RAZOR);
 }
 
-static size_t take(um_stream *s, const uint8_t *bytes, size_t len)
+static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 {
     scan_job *job = um_stream_data(s);
     const scan_front *f = job->front;
 
     if (job->state == UM_MAIL_IN_FINE)
-        job->state = um_mail_in_take(&job->mail, bytes, len,
-                                     (size_t)f->house->opened.mail.bytes + 1,
-                                     settings_of(f)->largest);
+        job->state = um_mail_in_parse(&job->mail, bytes, len,
+                                      (size_t)f->house->opened.mail.bytes + 1,
+                                      settings_of(f)->largest);
     if (job->state != UM_MAIL_IN_FINE)
         um_mail_in_drop(&job->mail);
     return len;
@@ -272,8 +272,8 @@ static void last(um_stream *s, const uint8_t *bytes, size_t len)
 
     (void)bytes;
     (void)len;
-    if (!um_limits_take(h->limits, &job->client, UM_LIMIT_REQUESTS, 1,
-                        um_house_ms(h)))
+    if (!um_limits_consume(h->limits, &job->client, UM_LIMIT_REQUESTS, 1,
+                           um_house_ms(h)))
         finish(job, RATE_LIMIT, NULL);
     else if (job->state != UM_MAIL_IN_FINE)
         finish(job, job->state == UM_MAIL_IN_LARGE ? LARGE : BUSY, NULL);
@@ -294,9 +294,9 @@ static void closed(um_stream *s)
         free_job(job);
 }
 
-static const um_stream_protocol pyzor_protocol = {opened_pyzor, take, last,
+static const um_stream_protocol pyzor_protocol = {opened_pyzor, consume, last,
                                                   closed},
-                                razor_protocol = {opened_razor, take, last,
+                                razor_protocol = {opened_razor, consume, last,
                                                   closed};
 
 /* --- the front -------------------------------------------------------------

@@ -28,8 +28,8 @@ static um_busy_reporter *counter_of(um_busiest *b, const um_busy_key *key)
     return b->n < UM_BUSIEST_KEPT ? &b->kept[b->n++] : least;
 }
 
-static void take_over(um_busy_reporter *r, const um_busy_key *key,
-                      const char *account, const um_prefixes *prefixes)
+static void adopt(um_busy_reporter *r, const um_busy_key *key,
+                  const char *account, const um_prefixes *prefixes)
 {
     r->key = *key;
     r->surplus = r->reports;
@@ -52,7 +52,7 @@ void um_busiest_count(um_busiest *b, const um_front *f, const char *account,
         key.network = network;
     um_busy_reporter *r = counter_of(b, &key);
     if (!same_key(&r->key, &key))
-        take_over(r, &key, account, prefixes);
+        adopt(r, &key, account, prefixes);
     r->reports += reports;
     r->last = now;
 }

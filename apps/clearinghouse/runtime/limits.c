@@ -104,8 +104,8 @@ static uint64_t rate_of(const um_limits *l, um_limit which)
                                       : l->settings.reports;
 }
 
-bool um_limits_take(um_limits *l, const um_address *client, um_limit which,
-                    uint64_t n, uint64_t now)
+bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
+                       uint64_t n, uint64_t now)
 {
     uint64_t rate = rate_of(l, which), us = now * 1000;
 

@@ -26,8 +26,8 @@ void um_limits_set(um_limits *l, const um_limit_settings *s);
  * taken. More than a whole burst is granted to a client that has taken nothing
  * for that long. now is in milliseconds.
  */
-bool um_limits_take(um_limits *l, const um_address *client, um_limit which,
-                    uint64_t n, uint64_t now);
+bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
+                       uint64_t n, uint64_t now);
 
 /* The network of a client, as it is limited. */
 um_network um_limits_network(const um_limits *l, const um_address *client);

@@ -26,7 +26,7 @@ bool um_pending_full(const um_pending *p)
     return p->last - p->first == UM_PENDING;
 }
 
-void um_pending_put(um_pending *p, const um_answer *a, umbel_slice note)
+void um_pending_append(um_pending *p, const um_answer *a, umbel_slice note)
 {
     um_answer *to = &p->ring[p->last++ % UM_PENDING];
 

@@ -32,7 +32,7 @@ void um_pending_fini(um_pending *p);
 bool um_pending_full(const um_pending *p);
 /* A note that is too long is left out. The queue must not be full; tickets
  * never decrease. */
-void um_pending_put(um_pending *p, const um_answer *a, umbel_slice note);
+void um_pending_append(um_pending *p, const um_answer *a, umbel_slice note);
 /* The oldest; NULL: none. */
 const um_answer *um_pending_first(const um_pending *p);
 void um_pending_drop(um_pending *p);

@@ -148,7 +148,7 @@ static void tick(void *ctx)
 
 /* --- signals -------------------------------------------------------------- */
 
-static void give_up(void *ctx)
+static void abandon(void *ctx)
 {
     um_house *h = ctx;
 
@@ -159,7 +159,7 @@ static void give_up(void *ctx)
 static void begin_stop(um_house *h, int number)
 {
     if (h->stopping) /* a second signal does not wait */
-        give_up(h);
+        abandon(h);
     h->stopping = true;
     um_log_event(&h->log, "stopping: %s",
                  number == SIGINT ? "interrupted" : "terminated");
@@ -168,7 +168,7 @@ static void begin_stop(um_house *h, int number)
         if (h->front[i] && um_front_row(i)->stop)
             um_front_row(i)->stop(h->front[i]);
     if (!h->parts->drain)
-        um_timer_open(h->loop, DRAIN_MS, 0, give_up, h, &h->parts->drain, NULL);
+        um_timer_open(h->loop, DRAIN_MS, 0, abandon, h, &h->parts->drain, NULL);
 }
 
 static void on_signal(void *ctx, int number)

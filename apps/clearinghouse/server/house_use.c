@@ -97,7 +97,7 @@ umbel_status um_house_listen(um_house *h, const um_front *f, const char *text,
     um_address a;
 
     UM_TRY(um_address_parse(text, &a, err));
-    *fd = um_passed_take(&h->passed, &a, type);
+    *fd = um_passed_parse(&h->passed, &a, type);
     bool made = *fd < 0;
     if (made)
         UM_TRY(um_socket_listen(&a, type, 0, fd, err));

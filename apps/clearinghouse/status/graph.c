@@ -61,8 +61,8 @@ static double height_of(const um_totals *t, unsigned part, uint64_t top)
     return n > 0 && h < least ? least : h;
 }
 
-static void put_part(FILE *out, const um_totals *minute, size_t n,
-                     unsigned part, uint64_t top)
+static void write_part(FILE *out, const um_totals *minute, size_t n,
+                       unsigned part, uint64_t top)
 {
     fprintf(out, "<path class=\"%s\" d=\"", part_class[part]);
     for (size_t i = 0; i < n; i++) {
@@ -78,8 +78,8 @@ static void put_part(FILE *out, const um_totals *minute, size_t n,
 }
 
 /* "4 requests, 1 hit, 0 refused; at most 3 a minute" */
-static void put_summary(FILE *out, const um_front_stats *f,
-                        const um_totals *minute, size_t n)
+static void write_summary(FILE *out, const um_front_stats *f,
+                          const um_totals *minute, size_t n)
 {
     um_totals sum = um_front_last_minutes(f, UM_HOUR_MINUTES);
 
@@ -91,23 +91,23 @@ static void put_summary(FILE *out, const um_front_stats *f,
             n < UM_HOUR_MINUTES ? ", since the start" : "");
 }
 
-static void put_picture(FILE *out, const um_front_stats *f,
-                        const um_totals *minute, size_t n, uint64_t top)
+static void write_picture(FILE *out, const um_front_stats *f,
+                          const um_totals *minute, size_t n, uint64_t top)
 {
     fprintf(out,
             "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" "
             "role=\"img\" aria-label=\"",
             WIDTH, HEIGHT);
-    um_put_escaped(out, f->front->name);
+    um_write_escaped(out, f->front->name);
     fputs(", last hour: ", out);
-    put_summary(out, f, minute, n);
+    write_summary(out, f, minute, n);
     fprintf(out,
             "\">\n<rect class=\"before\" width=\"%zu\" height=\"%d\"/>\n"
             "<path class=\"grid\" d=\"M0 0H%dM0 %dH%dM0 %dH%d\"/>\n",
             (UM_HOUR_MINUTES - n) * SLOT, HEIGHT, WIDTH, HEIGHT / 2, WIDTH,
             HEIGHT, WIDTH);
     for (unsigned part = 0; part < PARTS; part++)
-        put_part(out, minute, n, part, top);
+        write_part(out, minute, n, part, top);
     fputs("</svg>\n", out);
 }
 
@@ -118,15 +118,15 @@ void um_status_print_graph(FILE *out, const um_front_stats *f)
     uint64_t top = round_up(highest(minute, n));
 
     fputs("<figure class=\"graph\">\n<figcaption><h3>", out);
-    um_put_escaped(out, f->front->name);
+    um_write_escaped(out, f->front->name);
     fputs("</h3><p>", out);
-    put_summary(out, f, minute, n);
+    write_summary(out, f, minute, n);
     fprintf(out,
             "</p></figcaption>\n<div class=\"plot\">\n<div class=\"y\" "
             "aria-hidden=\"true\"><span>%s</span><span>%s</span>"
             "<span>0</span></div>\n",
             um_words_count(top).text, um_words_count(top / 2).text);
-    put_picture(out, f, minute, n, top);
+    write_picture(out, f, minute, n, top);
     fputs("<div class=\"x\" aria-hidden=\"true\"><span>60 min ago</span>"
           "<span>30</span><span>now</span></div>\n</div>\n</figure>\n",
           out);

@@ -10,29 +10,29 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void put_string(FILE *out, const char *text)
+static void write_string(FILE *out, const char *text)
 {
     um_print_json_string(out, text, strlen(text));
 }
 
 /* A name that is not the first is behind a comma. */
-static void put_name(FILE *out, size_t i, const char *name)
+static void write_name(FILE *out, size_t i, const char *name)
 {
     fputs(i ? ", " : "", out);
-    put_string(out, name);
+    write_string(out, name);
     fputs(": ", out);
 }
 
 /* The same on a line of its own. */
-static void put_entry(FILE *out, size_t i, const char *name)
+static void write_entry(FILE *out, size_t i, const char *name)
 {
     fputs(i ? ",\n    " : "\n    ", out);
-    put_name(out, 0, name);
+    write_name(out, 0, name);
 }
 
 /* --- problems ------------------------------------------------------------- */
 
-static void put_problems(FILE *out, const um_status *s)
+static void write_problems(FILE *out, const um_status *s)
 {
     um_problems p;
 
@@ -41,10 +41,10 @@ static void put_problems(FILE *out, const um_status *s)
             um_level_name(um_problems_level(&p)));
     for (size_t i = 0; i < p.n; i++) {
         fputs(i ? ", {" : "{", out);
-        put_name(out, 0, "what");
-        put_string(out, p.item[i].what);
-        put_name(out, 1, "advice");
-        put_string(out, p.item[i].advice);
+        write_name(out, 0, "what");
+        write_string(out, p.item[i].what);
+        write_name(out, 1, "advice");
+        write_string(out, p.item[i].advice);
         putc('}', out);
     }
     fputs("],\n", out);
@@ -52,24 +52,24 @@ static void put_problems(FILE *out, const um_status *s)
 
 /* --- fronts --------------------------------------------------------------- */
 
-static void put_reasons(FILE *out, const um_front_stats *f)
+static void write_reasons(FILE *out, const um_front_stats *f)
 {
     size_t n = 0;
 
     fputs(", \"reasons\": {", out);
     for (unsigned v = 0; v < um_front_verdicts(f->front); v++)
         if (f->front->verdicts[v].reason && um_front_with_verdict(f, v)) {
-            put_name(out, n++, f->front->verdicts[v].reason);
+            write_name(out, n++, f->front->verdicts[v].reason);
             fprintf(out, "%" PRIu64, um_front_with_verdict(f, v));
         }
     putc('}', out);
 }
 
 /* The minutes of one of the totals. */
-static void put_series(FILE *out, const char *name, const um_totals *minute,
-                       size_t n, uint64_t (*of)(const um_totals *t))
+static void write_series(FILE *out, const char *name, const um_totals *minute,
+                         size_t n, uint64_t (*of)(const um_totals *t))
 {
-    put_name(out, 1, name);
+    write_name(out, 1, name);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s%" PRIu64, i ? "," : "[", of(&minute[i]));
     putc(']', out);
@@ -90,55 +90,55 @@ static uint64_t refused_of(const um_totals *t)
     return t->refused;
 }
 
-static void put_hour(FILE *out, const um_front_stats *f)
+static void write_hour(FILE *out, const um_front_stats *f)
 {
     um_totals minute[UM_HOUR_MINUTES];
     size_t n = um_front_minutes(f, minute);
 
     fputs(",\n      \"hour\": {\"seconds\": 60", out);
-    put_series(out, "requests", minute, n, requests_of);
-    put_series(out, "hits", minute, n, hits_of);
-    put_series(out, "refused", minute, n, refused_of);
+    write_series(out, "requests", minute, n, requests_of);
+    write_series(out, "hits", minute, n, hits_of);
+    write_series(out, "refused", minute, n, refused_of);
     putc('}', out);
 }
 
-static void put_front(FILE *out, const um_front_stats *f)
+static void write_front(FILE *out, const um_front_stats *f)
 {
     fprintf(out,
             "{\"requests\": %" PRIu64 ", \"hits\": %" PRIu64
             ", \"refused\": %" PRIu64,
             um_front_requests(f), f->hits, um_front_refused(f));
-    put_reasons(out, f);
-    put_hour(out, f);
+    write_reasons(out, f);
+    write_hour(out, f);
     putc('}', out);
 }
 
 /* --- figures -------------------------------------------------------------- */
 
-static void put_list(FILE *out, const um_status *s, size_t list)
+static void write_list(FILE *out, const um_status *s, size_t list)
 {
     putc('{', out);
     for (size_t i = 0; um_list_figures[i].row.name; i++) {
-        put_name(out, i, um_list_figures[i].row.name);
+        write_name(out, i, um_list_figures[i].row.name);
         um_figure_print_json(out, &um_list_figures[i].row,
                              um_list_figures[i].value(&s->list[list], s->now));
     }
-    put_name(out, 1, "agreement");
+    write_name(out, 1, "agreement");
     if (s->peers)
-        put_string(out, um_status_agreement(s, list).text);
+        write_string(out, um_status_agreement(s, list).text);
     else
         fputs("null", out);
     putc('}', out);
 }
 
-static void put_sections(FILE *out, const um_status *s)
+static void write_sections(FILE *out, const um_status *s)
 {
     for (size_t i = 0; um_server_figures[i].section; i++) {
         const um_server_figure *f = &um_server_figures[i];
         bool first = um_figure_begins_section(i);
         if (first)
             fprintf(out, "%s  \"%s\": {", i ? "},\n" : "", f->section);
-        put_name(out, !first, f->row.name);
+        write_name(out, !first, f->row.name);
         um_figure_print_json(out, &f->row, f->value(s));
     }
     fputs("},\n", out);
@@ -146,16 +146,16 @@ static void put_sections(FILE *out, const um_status *s)
 
 /* --- reporters ------------------------------------------------------------ */
 
-static void put_busiest(FILE *out, const um_status *s)
+static void write_busiest(FILE *out, const um_status *s)
 {
     fputs("  \"busiest\": [", out);
     for (size_t i = 0; i < s->nbusiest; i++) {
         const um_busy_reporter *r = &s->busiest[i];
         fputs(i ? ",\n    {" : "\n    {", out);
-        put_name(out, 0, r->key.account ? "account" : "network");
-        put_string(out, r->name);
-        put_name(out, 1, "front");
-        put_string(out, r->key.front->name);
+        write_name(out, 0, r->key.account ? "account" : "network");
+        write_string(out, r->name);
+        write_name(out, 1, "front");
+        write_string(out, r->key.front->name);
         fprintf(out,
                 ", \"reports\": %" PRIu64 ", \"surplus\": %" PRIu64
                 ", \"ago\": %" PRIu64 "}",
@@ -164,7 +164,7 @@ static void put_busiest(FILE *out, const um_status *s)
     fputs("],\n", out);
 }
 
-static void put_peers(FILE *out, const um_status *s)
+static void write_peers(FILE *out, const um_status *s)
 {
     fputs("  \"peers\": ", out);
     if (s->peers)
@@ -177,24 +177,24 @@ static void put_peers(FILE *out, const um_status *s)
 void um_status_print_json(FILE *out, const um_status *s)
 {
     fprintf(out, "{\n  \"uptime\": %" PRIu64 ",\n", s->uptime);
-    put_problems(out, s);
+    write_problems(out, s);
     fputs("  \"fronts\": {", out);
     for (size_t i = 0; i < s->nfronts; i++) {
-        put_entry(out, i, s->front[i]->front->name);
-        put_front(out, s->front[i]);
+        write_entry(out, i, s->front[i]->front->name);
+        write_front(out, s->front[i]);
     }
     fputs("\n  },\n  \"lists\": {", out);
     for (size_t i = 0; i < s->nlists; i++) {
-        put_entry(out, i, s->list[i].name);
-        put_list(out, s, i);
+        write_entry(out, i, s->list[i].name);
+        write_list(out, s, i);
     }
     fputs("\n  },\n", out);
-    put_sections(out, s);
-    put_busiest(out, s);
-    put_peers(out, s);
+    write_sections(out, s);
+    write_busiest(out, s);
+    write_peers(out, s);
     fputs("  ", out);
-    put_name(out, 0, "version");
-    put_string(out, umbel_version());
+    write_name(out, 0, "version");
+    write_string(out, umbel_version());
     fputs("\n}\n", out);
 }
 

@@ -9,15 +9,15 @@
 #include <inttypes.h>
 #include <math.h>
 
-static void put_head(FILE *out, const char *name, const char *type,
-                     const char *help)
+static void write_head(FILE *out, const char *name, const char *type,
+                       const char *help)
 {
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 /* A label's value: names are ours, but the format has three characters that
  * must not stand in it. */
-static void put_label(FILE *out, const char *name, const char *value)
+static void write_label(FILE *out, const char *name, const char *value)
 {
     fprintf(out, "%s=\"", name);
     for (; *value; value++)
@@ -34,10 +34,10 @@ static void begin_sample(FILE *out, const char *name, const char *label,
                          const char *value)
 {
     fprintf(out, "%s{", name);
-    put_label(out, label, value);
+    write_label(out, label, value);
 }
 
-static void put_value(FILE *out, double x)
+static void write_value(FILE *out, double x)
 {
     fprintf(out, "} %.16g\n", x);
 }
@@ -45,7 +45,7 @@ static void put_value(FILE *out, double x)
 /* --- fronts --------------------------------------------------------------- */
 
 /* Codes of one operation: 200 always, others once they happened. */
-static void put_requests(FILE *out, const um_front_stats *f, unsigned op)
+static void write_requests(FILE *out, const um_front_stats *f, unsigned op)
 {
     const um_verdict *rows = f->front->verdicts;
 
@@ -58,137 +58,138 @@ static void put_requests(FILE *out, const um_front_stats *f, unsigned op)
             continue;
         begin_sample(out, "umbel_requests_total", "front", f->front->name);
         putc(',', out);
-        put_label(out, "op", f->front->ops[op]);
+        write_label(out, "op", f->front->ops[op]);
         fprintf(out, ",code=\"%u\"", rows[i].code);
-        put_value(out, (double)n);
+        write_value(out, (double)n);
     }
 }
 
-static void put_refusals(FILE *out, const um_front_stats *f)
+static void write_refusals(FILE *out, const um_front_stats *f)
 {
     for (unsigned v = 0; v < um_front_verdicts(f->front); v++)
         if (f->front->verdicts[v].reason) {
             begin_sample(out, "umbel_refused_total", "front", f->front->name);
             putc(',', out);
-            put_label(out, "reason", f->front->verdicts[v].reason);
-            put_value(out, (double)um_front_with_verdict(f, v));
+            write_label(out, "reason", f->front->verdicts[v].reason);
+            write_value(out, (double)um_front_with_verdict(f, v));
         }
 }
 
-static void put_fronts(FILE *out, const um_status *s)
+static void write_fronts(FILE *out, const um_status *s)
 {
-    put_head(out, "umbel_requests_total", "counter",
-             "Requests by front, operation and code of the answer.");
+    write_head(out, "umbel_requests_total", "counter",
+               "Requests by front, operation and code of the answer.");
     for (size_t i = 0; i < s->nfronts; i++)
         for (unsigned op = 0; op < um_front_ops(s->front[i]->front); op++)
-            put_requests(out, s->front[i], op);
-    put_head(out, "umbel_hits_total", "counter",
-             "Look-ups that were a hit: a count other than 0 (pyzor), many "
-             "(dccifd).");
+            write_requests(out, s->front[i], op);
+    write_head(out, "umbel_hits_total", "counter",
+               "Look-ups that were a hit: a count other than 0 (pyzor), many "
+               "(dccifd).");
     for (size_t i = 0; i < s->nfronts; i++) {
         begin_sample(out, "umbel_hits_total", "front",
                      s->front[i]->front->name);
-        put_value(out, (double)s->front[i]->hits);
+        write_value(out, (double)s->front[i]->hits);
     }
-    put_head(out, "umbel_refused_total", "counter",
-             "Requests that were refused, by reason.");
+    write_head(out, "umbel_refused_total", "counter",
+               "Requests that were refused, by reason.");
     for (size_t i = 0; i < s->nfronts; i++)
-        put_refusals(out, s->front[i]);
+        write_refusals(out, s->front[i]);
 }
 
 /* --- figures -------------------------------------------------------------- */
 
-static void put_lists(FILE *out, const um_status *s)
+static void write_lists(FILE *out, const um_status *s)
 {
     for (const um_list_figure *f = um_list_figures; f->row.name; f++) {
         if (!f->row.metric)
             continue;
-        put_head(out, f->row.metric, f->row.type, f->row.help);
+        write_head(out, f->row.metric, f->row.type, f->row.help);
         for (size_t i = 0; i < s->nlists; i++) {
             double x = f->value(&s->list[i], s->now).number;
             if (isnan(x)) /* the list has none */
                 continue;
             begin_sample(out, f->row.metric, "list", s->list[i].name);
-            put_value(out, x);
+            write_value(out, x);
         }
     }
 }
 
 /* --- peers ---------------------------------------------------------------- */
 
-static void put_up(FILE *out, const char *name, const um_origin *o)
+static void write_up(FILE *out, const char *name, const um_origin *o)
 {
     begin_sample(out, name, "peer", o->name);
-    put_value(out, o->up);
+    write_value(out, o->up);
 }
 
-static void put_lag(FILE *out, const char *name, const um_origin *o)
+static void write_lag(FILE *out, const char *name, const um_origin *o)
 {
     if (isnan(o->lag))
         return;
     begin_sample(out, name, "peer", o->name);
-    put_value(out, o->lag);
+    write_value(out, o->lag);
 }
 
-static void put_count(FILE *out, const char *name, const um_origin *o,
-                      const char *label, const char *value, uint64_t n)
+static void write_count(FILE *out, const char *name, const um_origin *o,
+                        const char *label, const char *value, uint64_t n)
 {
     begin_sample(out, name, "peer", o->name);
     putc(',', out);
-    put_label(out, label, value);
-    put_value(out, (double)n);
+    write_label(out, label, value);
+    write_value(out, (double)n);
 }
 
-static void put_bytes(FILE *out, const char *name, const um_origin *o)
+static void write_bytes(FILE *out, const char *name, const um_origin *o)
 {
-    put_count(out, name, o, "direction", "in", o->bytes_in);
-    put_count(out, name, o, "direction", "out", o->bytes_out);
+    write_count(out, name, o, "direction", "in", o->bytes_in);
+    write_count(out, name, o, "direction", "out", o->bytes_out);
 }
 
 /* Reasons that happened: there are many, and there may be many peers. */
-static void put_peer_refusals(FILE *out, const char *name, const um_origin *o)
+static void write_peer_refusals(FILE *out, const char *name, const um_origin *o)
 {
     for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
         if (o->refused[i])
-            put_count(out, name, o, "reason",
-                      umbel_sync_reason_name((umbel_sync_reason)i),
-                      o->refused[i]);
+            write_count(out, name, o, "reason",
+                        umbel_sync_reason_name((umbel_sync_reason)i),
+                        o->refused[i]);
 }
 
 static const struct {
     const char *name, *type, *help;
     void (*put)(FILE *out, const char *name, const um_origin *o);
 } peer_metrics[] = {
-    {"umbel_peer_up", "gauge", "1 while there is a link to the peer.", put_up},
+    {"umbel_peer_up", "gauge", "1 while there is a link to the peer.",
+     write_up},
     {"umbel_peer_lag_seconds", "gauge",
-     "Age of the oldest version that the peer lacks.", put_lag},
+     "Age of the oldest version that the peer lacks.", write_lag},
     {"umbel_peer_bytes_total", "counter", "Bytes of links, by direction.",
-     put_bytes},
+     write_bytes},
     {"umbel_peer_refused_total", "counter",
      "Messages and versions of the peer that were refused, by reason.",
-     put_peer_refusals},
+     write_peer_refusals},
 };
 
 /* Only peers of the configuration: others come and go as they like. */
-static void put_peers(FILE *out, const um_status *s)
+static void write_peers(FILE *out, const um_status *s)
 {
     for (size_t m = 0; s->peers && m < UM_COUNT(peer_metrics); m++) {
-        put_head(out, peer_metrics[m].name, peer_metrics[m].type,
-                 peer_metrics[m].help);
+        write_head(out, peer_metrics[m].name, peer_metrics[m].type,
+                   peer_metrics[m].help);
         for (size_t i = 0; i < s->peers->n; i++)
             if (s->peers->item[i].name)
                 peer_metrics[m].put(out, peer_metrics[m].name,
                                     &s->peers->item[i]);
     }
     if (s->peers) /* of the last one */
-        put_count(out, "umbel_peer_refused_total",
-                  &(um_origin){.name = "other"}, "reason", "stranger",
-                  s->peers->strangers);
+        write_count(out, "umbel_peer_refused_total",
+                    &(um_origin){.name = "other"}, "reason", "stranger",
+                    s->peers->strangers);
 }
 
-static void put_number(FILE *out, const um_figure_row *r, double x)
+static void write_number(FILE *out, const um_figure_row *r, double x)
 {
-    put_head(out, r->metric, r->type, r->help);
+    write_head(out, r->metric, r->type, r->help);
     fprintf(out, "%s %.16g\n", r->metric, x);
 }
 
@@ -198,11 +199,11 @@ void um_status_print_metrics(FILE *out, const um_status *s)
                                          .type = "gauge",
                                          .help = "Time since the start."};
 
-    put_fronts(out, s);
-    put_lists(out, s);
-    put_peers(out, s);
+    write_fronts(out, s);
+    write_lists(out, s);
+    write_peers(out, s);
     for (const um_server_figure *f = um_server_figures; f->section; f++)
         if (f->row.metric)
-            put_number(out, &f->row, f->value(s).number);
-    put_number(out, &uptime, (double)s->uptime);
+            write_number(out, &f->row, f->value(s).number);
+    write_number(out, &uptime, (double)s->uptime);
 }

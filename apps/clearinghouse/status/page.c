@@ -26,7 +26,7 @@ static bool counts_mail(const um_front_stats *f)
 
 /* --- the state ------------------------------------------------------------ */
 
-static void put_title(FILE *out, const um_status *s)
+static void write_title(FILE *out, const um_status *s)
 {
     um_problems p;
 
@@ -58,7 +58,7 @@ static bool is_idle(const um_status *s)
 }
 
 /* Where mail software can ask: for a server that nobody has asked yet. */
-static void put_invitation(FILE *out, const um_status *s)
+static void write_invitation(FILE *out, const um_status *s)
 {
     fputs("<p class=\"problem\">Mail software has not asked yet. The server "
           "listens for it on",
@@ -66,20 +66,20 @@ static void put_invitation(FILE *out, const um_status *s)
     for (size_t i = 0, n = 0; i < s->naddresses; i++)
         if (s->address[i].front->lists[0]) {
             fputs(n++ ? ", " : " ", out);
-            um_put_escaped(out, s->address[i].text);
+            um_write_escaped(out, s->address[i].text);
             fputs(" (", out);
-            um_put_escaped(out, s->address[i].front->name);
+            um_write_escaped(out, s->address[i].front->name);
             putc(')', out);
         }
     fputs(".</p>\n", out);
 }
 
-static void put_problem(FILE *out, const um_problem *p, bool first)
+static void write_problem(FILE *out, const um_problem *p, bool first)
 {
     fprintf(out, "<p class=\"%s\">", first ? "verdict" : "problem");
-    um_put_escaped(out, p->what);
+    um_write_escaped(out, p->what);
     fputs("</p>\n<p class=\"advice\">", out);
-    um_put_escaped(out, p->advice);
+    um_write_escaped(out, p->advice);
     fputs("</p>\n", out);
 }
 
@@ -92,7 +92,7 @@ static const char *const signs[] = {
     [UM_FAILED] = "<path d=\"M10 2h12l8 8v12l-8 8H10l-8-8V10z\"/>"
                   "<path d=\"M11 11l10 10M21 11L11 21\"/>"};
 
-static void put_state(FILE *out, const um_status *s)
+static void write_state(FILE *out, const um_status *s)
 {
     um_problems p;
 
@@ -110,54 +110,54 @@ static void put_state(FILE *out, const um_status *s)
               "are answered.</p>\n",
               out);
     for (size_t i = 0; i < p.n; i++)
-        put_problem(out, &p.item[i], i == 0);
+        write_problem(out, &p.item[i], i == 0);
     if (is_idle(s))
-        put_invitation(out, s);
+        write_invitation(out, s);
     fputs("</div>\n</div>", out);
 }
 
-static void put_uptime(FILE *out, const um_status *s)
+static void write_uptime(FILE *out, const um_status *s)
 {
     fprintf(out, "Running for %s.", um_words_duration(s->uptime).text);
 }
 
 /* --- fronts --------------------------------------------------------------- */
 
-static void put_tile(FILE *out, const char *name, uint64_t n)
+static void write_tile(FILE *out, const char *name, uint64_t n)
 {
     fprintf(out, "<div><dt>%s</dt><dd>%s</dd></div>\n", name,
             um_words_count(n).text);
 }
 
-static void put_tiles(FILE *out, const um_status *s)
+static void write_tiles(FILE *out, const um_status *s)
 {
     um_totals sum = mail_of_hour(s);
 
     fputs("<dl class=\"tiles\">\n", out);
-    put_tile(out, "requests", sum.requests);
-    put_tile(out, "hits", sum.hits);
-    put_tile(out, "refused", sum.refused);
+    write_tile(out, "requests", sum.requests);
+    write_tile(out, "hits", sum.hits);
+    write_tile(out, "refused", sum.refused);
     fputs("</dl>", out);
 }
 
-static void put_graphs(FILE *out, const um_status *s)
+static void write_graphs(FILE *out, const um_status *s)
 {
     for (size_t i = 0; i < s->nfronts; i++)
         if (counts_mail(s->front[i]))
             um_status_print_graph(out, s->front[i]);
 }
 
-static void put_addresses(FILE *out, const um_status *s, const um_front *f)
+static void write_addresses(FILE *out, const um_status *s, const um_front *f)
 {
     for (size_t i = 0; i < s->naddresses; i++)
         if (s->address[i].front == f) {
             fputs("<small>", out);
-            um_put_escaped(out, s->address[i].text);
+            um_write_escaped(out, s->address[i].text);
             fputs("</small>", out);
         }
 }
 
-static void put_fronts(FILE *out, const um_status *s)
+static void write_fronts(FILE *out, const um_status *s)
 {
     static const char *const heads[] = {"front", "requests", "hits", "refused",
                                         NULL};
@@ -167,34 +167,34 @@ static void put_fronts(FILE *out, const um_status *s)
         const um_front_stats *f = s->front[i];
         um_page_begin_row(out);
         um_page_begin_cell(out);
-        um_put_escaped(out, f->front->name);
-        put_addresses(out, s, f->front);
+        um_write_escaped(out, f->front->name);
+        write_addresses(out, s, f->front);
         fputs("</td>", out);
-        um_page_put_cell(out, um_words_count(um_front_requests(f)).text);
-        um_page_put_cell(out,
-                         counts_mail(f) ? um_words_count(f->hits).text : "-");
-        um_page_put_cell(out, um_words_count(um_front_refused(f)).text);
+        um_page_append_cell(out, um_words_count(um_front_requests(f)).text);
+        um_page_append_cell(out, counts_mail(f) ? um_words_count(f->hits).text
+                                                : "-");
+        um_page_append_cell(out, um_words_count(um_front_refused(f)).text);
         um_page_end_row(out);
     }
     um_page_end_table(out);
 }
 
-static void put_refusal(FILE *out, const um_front *f, const um_verdict *v,
-                        uint64_t n)
+static void write_refusal(FILE *out, const um_front *f, const um_verdict *v,
+                          uint64_t n)
 {
     um_page_begin_row(out);
     um_page_begin_cell(out);
-    um_put_escaped(out, v->reason);
+    um_write_escaped(out, v->reason);
     fputs("<small>", out);
-    um_put_escaped(out, f->name);
+    um_write_escaped(out, f->name);
     fputs(": ", out);
-    um_put_escaped(out, v->diag);
+    um_write_escaped(out, v->diag);
     fputs("</small></td>", out);
-    um_page_put_cell(out, um_words_count(n).text);
+    um_page_append_cell(out, um_words_count(n).text);
     um_page_end_row(out);
 }
 
-static void put_refusals(FILE *out, const um_status *s)
+static void write_refusals(FILE *out, const um_status *s)
 {
     static const char *const heads[] = {"reason", "requests", NULL};
     uint64_t all = 0;
@@ -211,17 +211,17 @@ static void put_refusals(FILE *out, const um_status *s)
             const um_front *f = s->front[i]->front;
             uint64_t n = um_front_with_verdict(s->front[i], v);
             if (f->verdicts[v].reason && n)
-                put_refusal(out, f, &f->verdicts[v], n);
+                write_refusal(out, f, &f->verdicts[v], n);
         }
     um_page_end_table(out);
 }
 
 /* --- figures -------------------------------------------------------------- */
 
-static void put_figure(FILE *out, const um_figure_row *r, um_figure_value v)
+static void write_figure(FILE *out, const um_figure_row *r, um_figure_value v)
 {
     fputs("<dt title=\"", out);
-    um_put_escaped(out, r->help ? r->help : "");
+    um_write_escaped(out, r->help ? r->help : "");
     fprintf(out, "\">%s</dt><dd>", r->label);
     if (r->unit == UM_UNIT_SHARE)
         fprintf(out,
@@ -230,12 +230,12 @@ static void put_figure(FILE *out, const um_figure_row *r, um_figure_value v)
                 "class=\"track\" width=\"100\" height=\"6\"/><rect "
                 "class=\"level\" width=\"%.1f\" height=\"6\"/></svg>",
                 v.number > 1 ? 100 : 100 * v.number);
-    um_put_escaped(out, um_figure_words(r, v).text);
+    um_write_escaped(out, um_figure_words(r, v).text);
     fputs("</dd>\n", out);
 }
 
 /* Figures that a list does not have are left out. */
-static void put_list(FILE *out, const um_status *s, size_t i)
+static void write_list(FILE *out, const um_status *s, size_t i)
 {
     static const um_figure_row agreement = {
         .label = "agreement",
@@ -244,29 +244,29 @@ static void put_list(FILE *out, const um_status *s, size_t i)
     const um_list_stats *l = &s->list[i];
 
     fputs("<div class=\"list\">\n<h3>", out);
-    um_put_escaped(out, l->name);
+    um_write_escaped(out, l->name);
     fputs("</h3>\n<dl class=\"figures\">\n", out);
     for (const um_list_figure *f = um_list_figures; f->row.name; f++) {
         um_figure_value v = f->value(l, s->now);
         if (f->row.label && !isnan(v.number))
-            put_figure(out, &f->row, v);
+            write_figure(out, &f->row, v);
     }
     if (s->peers) {
         um_words word = um_status_agreement(s, i);
-        put_figure(out, &agreement, (um_figure_value){.text = word.text});
+        write_figure(out, &agreement, (um_figure_value){.text = word.text});
     }
     fputs("</dl>\n</div>\n", out);
 }
 
-static void put_lists(FILE *out, const um_status *s)
+static void write_lists(FILE *out, const um_status *s)
 {
     fputs("<div class=\"lists\">\n", out);
     for (size_t i = 0; i < s->nlists; i++)
-        put_list(out, s, i);
+        write_list(out, s, i);
     fputs("</div>", out);
 }
 
-static void put_sections(FILE *out, const um_status *s)
+static void write_sections(FILE *out, const um_status *s)
 {
     for (size_t i = 0; um_server_figures[i].section; i++) {
         const um_server_figure *f = &um_server_figures[i];
@@ -276,20 +276,20 @@ static void put_sections(FILE *out, const um_status *s)
                     "<dl class=\"figures\">\n",
                     i ? "</dl>\n</section>\n" : "", f->section);
         if (f->row.label)
-            put_figure(out, &f->row, f->value(s));
+            write_figure(out, &f->row, f->value(s));
     }
     fputs("</dl>\n</section>", out);
 }
 
 /* --- reporters ------------------------------------------------------------ */
 
-static void put_busy_reporter(FILE *out, const um_busy_reporter *r)
+static void write_busy_reporter(FILE *out, const um_busy_reporter *r)
 {
     um_page_begin_row(out);
     um_page_begin_cell(out);
-    um_put_escaped(out, r->name);
+    um_write_escaped(out, r->name);
     fputs("<small>", out);
-    um_put_escaped(out, r->key.front->name);
+    um_write_escaped(out, r->key.front->name);
     fprintf(out, ", %s</small></td>", r->key.account ? "account" : "network");
     um_page_begin_cell(out);
     fprintf(out, "%s%s</td>", r->surplus ? "&le; " : "",
@@ -299,7 +299,7 @@ static void put_busy_reporter(FILE *out, const um_busy_reporter *r)
     um_page_end_row(out);
 }
 
-static void put_busiest(FILE *out, const um_status *s)
+static void write_busiest(FILE *out, const um_status *s)
 {
     static const char *const heads[] = {"reporter", "digests", "last report",
                                         NULL};
@@ -311,7 +311,7 @@ static void put_busiest(FILE *out, const um_status *s)
     }
     um_page_begin_table(out, "split busiest", heads);
     for (size_t i = 0; i < s->nbusiest; i++) {
-        put_busy_reporter(out, &s->busiest[i]);
+        write_busy_reporter(out, &s->busiest[i]);
         inexact |= s->busiest[i].surplus > 0;
     }
     um_page_end_table(out);
@@ -324,7 +324,7 @@ static void put_busiest(FILE *out, const um_status *s)
 
 /* --- the template --------------------------------------------------------- */
 
-static void put_version(FILE *out, const um_status *s)
+static void write_version(FILE *out, const um_status *s)
 {
     (void)s;
     fputs(umbel_version(), out);
@@ -334,17 +334,17 @@ static const struct {
     const char *name;
     void (*put)(FILE *out, const um_status *s);
 } parts[] = {
-    {"{{version}}", put_version},   {"{{title}}", put_title},
-    {"{{state}}", put_state},       {"{{uptime}}", put_uptime},
-    {"{{tiles}}", put_tiles},       {"{{graphs}}", put_graphs},
-    {"{{fronts}}", put_fronts},     {"{{refusals}}", put_refusals},
-    {"{{lists}}", put_lists},       {"{{busiest}}", put_busiest},
-    {"{{sections}}", put_sections}, {"{{peers}}", um_page_put_peers},
+    {"{{version}}", write_version},   {"{{title}}", write_title},
+    {"{{state}}", write_state},       {"{{uptime}}", write_uptime},
+    {"{{tiles}}", write_tiles},       {"{{graphs}}", write_graphs},
+    {"{{fronts}}", write_fronts},     {"{{refusals}}", write_refusals},
+    {"{{lists}}", write_lists},       {"{{busiest}}", write_busiest},
+    {"{{sections}}", write_sections}, {"{{peers}}", um_page_append_peers},
 };
 
 /* Writes the part that text begins with, and returns the length of its name; 0
  * if it is none. */
-static size_t put_part(FILE *out, const char *text, const um_status *s)
+static size_t write_part(FILE *out, const char *text, const um_status *s)
 {
     for (size_t i = 0; i < UM_COUNT(parts); i++) {
         size_t len = strlen(parts[i].name);
@@ -359,7 +359,7 @@ static size_t put_part(FILE *out, const char *text, const um_status *s)
 void um_status_print_page(FILE *out, const um_status *s)
 {
     for (const char *at = um_page_html; *at;) {
-        size_t len = *at == '{' ? put_part(out, at, s) : 0;
+        size_t len = *at == '{' ? write_part(out, at, s) : 0;
         if (!len)
             putc(*at, out);
         at += len ? len : 1;

@@ -10,10 +10,10 @@ void um_page_begin_cell(FILE *out)
     fputs("<td role=\"cell\">", out);
 }
 
-void um_page_put_cell(FILE *out, const char *text)
+void um_page_append_cell(FILE *out, const char *text)
 {
     um_page_begin_cell(out);
-    um_put_escaped(out, text);
+    um_write_escaped(out, text);
     fputs("</td>", out);
 }
 
@@ -26,7 +26,7 @@ void um_page_begin_table(FILE *out, const char *class, const char *const *heads)
             class);
     for (; *heads; heads++) {
         fputs("<th role=\"columnheader\" scope=\"col\">", out);
-        um_put_escaped(out, *heads);
+        um_write_escaped(out, *heads);
         fputs("</th>", out);
     }
     fputs("</tr></thead>\n<tbody role=\"rowgroup\">\n", out);

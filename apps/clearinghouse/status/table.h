@@ -16,9 +16,9 @@ void um_page_end_row(FILE *out);
 /* A cell is closed by </td>. */
 void um_page_begin_cell(FILE *out);
 /* A whole cell; text is escaped. */
-void um_page_put_cell(FILE *out, const char *text);
+void um_page_append_cell(FILE *out, const char *text);
 
 /* The section of peers; nothing without them. */
-void um_page_put_peers(FILE *out, const um_status *s);
+void um_page_append_peers(FILE *out, const um_status *s);
 
 #endif

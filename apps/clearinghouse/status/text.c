@@ -8,56 +8,58 @@
 
 #include <math.h>
 
-static void put_line(FILE *out, const char *name, const char *what,
-                     const char *value)
+static void write_line(FILE *out, const char *name, const char *what,
+                       const char *value)
 {
     fprintf(out, "%-16s %-22s %s\n", name, what, value);
 }
 
-static void put_problems(FILE *out, const um_status *s)
+static void write_problems(FILE *out, const um_status *s)
 {
     um_problems p;
 
     um_status_problems(s, &p);
-    put_line(out, "server", "state", um_level_name(um_problems_level(&p)));
+    write_line(out, "server", "state", um_level_name(um_problems_level(&p)));
     for (size_t i = 0; i < p.n; i++) {
-        put_line(out, "server", um_level_name(p.item[i].level), p.item[i].what);
-        put_line(out, "server", "", p.item[i].advice);
+        write_line(out, "server", um_level_name(p.item[i].level),
+                   p.item[i].what);
+        write_line(out, "server", "", p.item[i].advice);
     }
 }
 
-static void put_front(FILE *out, const um_front_stats *f)
+static void write_front(FILE *out, const um_front_stats *f)
 {
     const char *name = f->front->name;
     char reason[32];
 
-    put_line(out, name, "requests", um_words_count(um_front_requests(f)).text);
-    put_line(out, name, "hits", um_words_count(f->hits).text);
-    put_line(out, name, "refused", um_words_count(um_front_refused(f)).text);
+    write_line(out, name, "requests",
+               um_words_count(um_front_requests(f)).text);
+    write_line(out, name, "hits", um_words_count(f->hits).text);
+    write_line(out, name, "refused", um_words_count(um_front_refused(f)).text);
     for (unsigned v = 0; v < um_front_verdicts(f->front); v++)
         if (f->front->verdicts[v].reason && um_front_with_verdict(f, v)) {
             snprintf(reason, sizeof reason, "  %s",
                      f->front->verdicts[v].reason);
-            put_line(out, name, reason,
-                     um_words_count(um_front_with_verdict(f, v)).text);
+            write_line(out, name, reason,
+                       um_words_count(um_front_with_verdict(f, v)).text);
         }
 }
 
-static void put_list(FILE *out, const um_status *s, size_t i)
+static void write_list(FILE *out, const um_status *s, size_t i)
 {
     const um_list_stats *l = &s->list[i];
     uint64_t now = s->now;
 
     for (const um_list_figure *f = um_list_figures; f->row.name; f++)
         if (f->row.label && !isnan(f->value(l, now).number))
-            put_line(out, l->name, f->row.label,
-                     um_figure_words(&f->row, f->value(l, now)).text);
+            write_line(out, l->name, f->row.label,
+                       um_figure_words(&f->row, f->value(l, now)).text);
     if (s->peers)
-        put_line(out, l->name, "agreement", um_status_agreement(s, i).text);
+        write_line(out, l->name, "agreement", um_status_agreement(s, i).text);
 }
 
 /* umbel clearinghouse peers has more. */
-static void put_peer(FILE *out, const um_origin *o)
+static void write_peer(FILE *out, const um_origin *o)
 {
     char value[320];
 
@@ -66,25 +68,25 @@ static void put_peer(FILE *out, const um_origin *o)
              um_words_bytes(o->bytes_in).text,
              um_words_bytes(o->bytes_out).text,
              um_words_count(um_origin_refusals(o)).text);
-    put_line(out, "peer", o->name, value);
+    write_line(out, "peer", o->name, value);
 }
 
 void um_status_print_text(FILE *out, const um_status *s)
 {
-    put_problems(out, s);
-    put_line(out, "server", "uptime", um_words_duration(s->uptime).text);
+    write_problems(out, s);
+    write_line(out, "server", "uptime", um_words_duration(s->uptime).text);
     for (size_t i = 0; i < s->nfronts; i++)
-        put_front(out, s->front[i]);
+        write_front(out, s->front[i]);
     for (size_t i = 0; i < s->nlists; i++)
-        put_list(out, s, i);
+        write_list(out, s, i);
     for (size_t i = 0; s->peers && i < s->peers->n; i++)
         if (s->peers->item[i].name)
-            put_peer(out, &s->peers->item[i]);
+            write_peer(out, &s->peers->item[i]);
     for (const um_server_figure *f = um_server_figures; f->section; f++)
         if (f->row.label)
-            put_line(out, f->section, f->row.label,
-                     um_figure_words(&f->row, f->value(s)).text);
+            write_line(out, f->section, f->row.label,
+                       um_figure_words(&f->row, f->value(s)).text);
     for (size_t i = 0; i < s->nbusiest; i++)
-        put_line(out, "busiest", s->busiest[i].name,
-                 um_words_count(s->busiest[i].reports).text);
+        write_line(out, "busiest", s->busiest[i].name,
+                   um_words_count(s->busiest[i].reports).text);
 }

@@ -14,8 +14,8 @@
 
 /* RedisBloom's defaults and limits. */
 static const um_bf_params standard = {100, 0.01, 2, false};
-enum { MOST_ITEMS = 1 << 30, MOST_EXPANSION = 32768 };
-static const double most_error = 0.25; /* more is taken for this */
+enum { MAX_ITEMS = 1 << 30, MAX_EXPANSION = 32768 };
+static const double max_error = 0.25; /* more is taken for this */
 
 /* --- making a filter --------------------------------------------------------
  */
@@ -36,7 +36,7 @@ static const struct number_texts {
 };
 
 /* Returns the text of an error, or NULL. */
-static const char *take_error(um_bf_params *p, const um_str *text, bool insert)
+static const char *parse_error(um_bf_params *p, const um_str *text, bool insert)
 {
     double x;
 
@@ -44,15 +44,15 @@ static const char *take_error(um_bf_params *p, const um_str *text, bool insert)
         return insert ? texts[ERROR].bad_insert : texts[ERROR].bad;
     if (!(x > 0 && x < 1))
         return texts[ERROR].range;
-    p->error = x < most_error ? x : most_error;
+    p->error = x < max_error ? x : max_error;
     return NULL;
 }
 
-static const char *take_whole(um_bf_params *p, number_kind kind,
-                              const um_str *text, bool insert)
+static const char *parse_whole(um_bf_params *p, number_kind kind,
+                               const um_str *text, bool insert)
 {
     long long low = kind == CAPACITY ? 1 : 0;
-    long long high = kind == CAPACITY ? MOST_ITEMS : MOST_EXPANSION;
+    long long high = kind == CAPACITY ? MAX_ITEMS : MAX_EXPANSION;
     long long x;
 
     if (um_api.StringToLongLong(text, &x) != UM_DONE)
@@ -68,13 +68,13 @@ static const char *take_whole(um_bf_params *p, number_kind kind,
 
 /* Makes the value of a key that is open and empty; NULL after an error reply.
  */
-static um_bf *make_filter(um_ctx *ctx, um_key *key, const um_bf_params *p)
+static um_bf *create_filter(um_ctx *ctx, um_key *key, const um_bf_params *p)
 {
     um_bf_link plan;
     um_bf *b = NULL;
 
     if (!um_bf_plan(&plan, p->capacity, p->fixed ? p->error : p->error / 2) ||
-        !um_may_take(ctx, plan.bytes) ||
+        !um_may_parse(ctx, plan.bytes) ||
         um_bf_open(p, (uint64_t)um_settings.max_filter_bytes, &um_module_alloc,
                    &b, NULL) != UMBEL_OK) {
         um_api.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
@@ -86,7 +86,7 @@ static um_bf *make_filter(um_ctx *ctx, um_key *key, const um_bf_params *p)
 
 /* Reads EXPANSION n and NONSCALING; other words are passed over, as there.
  * Returns the text of an error, or NULL. */
-static const char *take_growth(um_bf_params *p, um_str **argv, int argc)
+static const char *parse_growth(um_bf_params *p, um_str **argv, int argc)
 {
     bool expands = false;
 
@@ -98,7 +98,7 @@ static const char *take_growth(um_bf_params *p, um_str **argv, int argc)
             continue;
         if (++i == argc)
             return "ERR no expansion";
-        wrong = take_whole(p, EXPANSION, argv[i], false);
+        wrong = parse_whole(p, EXPANSION, argv[i], false);
         if (wrong)
             return wrong;
         expands = p->expansion > 0;
@@ -118,18 +118,18 @@ int um_bf_reserve_run(um_ctx *ctx, um_str **argv, int argc)
 
     if (argc < 4 || argc > 7)
         return um_api.WrongArity(ctx);
-    wrong = take_error(&p, argv[2], false);
+    wrong = parse_error(&p, argv[2], false);
     if (!wrong)
-        wrong = take_whole(&p, CAPACITY, argv[3], false);
+        wrong = parse_whole(&p, CAPACITY, argv[3], false);
     if (!wrong)
-        wrong = take_growth(&p, argv + 4, argc - 4);
+        wrong = parse_growth(&p, argv + 4, argc - 4);
     if (wrong)
         return um_api.ReplyWithError(ctx, wrong);
     if (!um_open_write(ctx, argv[1], um_bf_type, &key, &value))
         return UM_DONE;
     if (value) {
         um_api.ReplyWithError(ctx, "ERR item exists");
-    } else if (make_filter(ctx, key, &p)) {
+    } else if (create_filter(ctx, key, &p)) {
         um_changed(ctx, argv[1], "bf.reserve");
         um_api.ReplyWithSimpleString(ctx, "OK");
     }
@@ -194,7 +194,7 @@ static int open_and_add(um_ctx *ctx, const um_bf_params *p, um_str **argv,
     if (!um_open_write(ctx, argv[1], um_bf_type, &key, &value))
         return UM_DONE;
     if (!value)
-        value = make_filter(ctx, key, p);
+        value = create_filter(ctx, key, p);
     if (value)
         add_items(ctx, value, argv, first, argc, array);
     um_api.CloseKey(key);
@@ -223,7 +223,7 @@ typedef struct insert_args {
 
 /* Takes the option at *i, and leaves *i at its last word. Returns the text of
  * an error, "" for wrong arity, or NULL. */
-static const char *take_option(insert_args *a, um_str **argv, int argc, int *i)
+static const char *parse_option(insert_args *a, um_str **argv, int argc, int *i)
 {
     static const struct {
         const char *word;
@@ -237,8 +237,8 @@ static const char *take_option(insert_args *a, um_str **argv, int argc, int *i)
         if (++*i == argc)
             return "";
         return numbers[j].kind == ERROR
-                   ? take_error(&a->params, argv[*i], true)
-                   : take_whole(&a->params, numbers[j].kind, argv[*i], true);
+                   ? parse_error(&a->params, argv[*i], true)
+                   : parse_whole(&a->params, numbers[j].kind, argv[*i], true);
     }
     if (um_is_word(argv[*i], "nocreate"))
         a->nocreate = true;
@@ -259,7 +259,7 @@ int um_bf_insert_run(um_ctx *ctx, um_str **argv, int argc)
         if (um_is_word(argv[i], "items"))
             a.items = i + 1;
         else
-            wrong = take_option(&a, argv, argc, &i);
+            wrong = parse_option(&a, argv, argc, &i);
     }
     if (wrong && *wrong)
         return um_api.ReplyWithError(ctx, wrong);
@@ -303,13 +303,13 @@ static void fetch_cells(const um_hint *h, umbel_slice item)
         uint64_t cell = um_redisbloom_cell(d, i, h->places);
         __builtin_prefetch((const uint8_t *)h->cells + cell / 8);
     }
-    um_keep_item(&last_item, item);
+    um_retain_item(&last_item, item);
     last_digest = d;
 }
 
 um_look_up um_look_up_exists = {.name = "bf.exists", .fetch = fetch_cells};
 
-static void take_hint(um_ctx *ctx, const um_str *name, const um_bf *b)
+static void parse_hint(um_ctx *ctx, const um_str *name, const um_bf *b)
 {
     const um_bf_link *l = &b->links[b->nlinks - 1];
     const um_hint *h = um_hint_now(&um_look_up_exists, name);
@@ -337,7 +337,7 @@ int um_bf_exists_run(um_ctx *ctx, um_str **argv, int argc)
     if (b) {
         item.data = um_api.StringPtrLen(argv[2], &item.len);
         hit = um_bf_has(b, digest_of(item));
-        take_hint(ctx, argv[1], b);
+        parse_hint(ctx, argv[1], b);
     }
     um_stats.queries++;
     return um_api.ReplyWithBool(ctx, hit);

@@ -129,7 +129,7 @@ static int reply_header(um_ctx *ctx, const um_bf *b)
 
     if (!header)
         return um_reply_text(ctx, "no memory for the header");
-    um_bf_put_header(b, header);
+    um_bf_append_header(b, header);
     um_api.ReplyWithArray(ctx, 2);
     um_api.ReplyWithLongLong(ctx, 1);
     um_api.ReplyWithStringBuffer(ctx, (const char *)header, len);
@@ -171,7 +171,7 @@ static const char *load_header(um_ctx *ctx, um_key *key, const um_str *data)
         return "ERR received bad data";
     uint64_t all = um_bf_bytes(b);
     um_bf_close(b);
-    if (!um_may_take(ctx, all) ||
+    if (!um_may_parse(ctx, all) ||
         um_bf_from_header(bytes, len, limit, true, &um_module_alloc, &b,
                           NULL) != UMBEL_OK)
         return "ERR Insufficient memory to create filter";

@@ -36,7 +36,7 @@ static int init_sketch(um_ctx *ctx, um_str *name, uint64_t width,
         um_api.ReplyWithError(ctx, "CMS: key already exists");
     else if (depth > INT64_MAX / sizeof *c->cells / width)
         um_api.ReplyWithError(ctx, "CMS: invalid init arguments");
-    else if (!um_may_take(ctx, width * depth * sizeof *c->cells) ||
+    else if (!um_may_parse(ctx, width * depth * sizeof *c->cells) ||
              um_cms_open(width, depth, &c, NULL) != UMBEL_OK)
         um_api.ReplyWithError(ctx, "CMS: Insufficient memory to create the "
                                    "key");
@@ -62,7 +62,7 @@ int um_cms_initbydim(um_ctx *ctx, um_str **argv, int argc)
     return init_sketch(ctx, argv[1], (uint64_t)width, (uint64_t)depth);
 }
 
-static bool take_share(const um_str *text, double *out)
+static bool parse_share(const um_str *text, double *out)
 {
     return um_api.StringToDouble(text, out) == UM_DONE && *out > 0 && *out < 1;
 }
@@ -74,9 +74,9 @@ int um_cms_initbyprob(um_ctx *ctx, um_str **argv, int argc)
 
     if (argc != 4)
         return um_api.WrongArity(ctx);
-    if (!take_share(argv[2], &error))
+    if (!parse_share(argv[2], &error))
         return um_api.ReplyWithError(ctx, "CMS: invalid overestimation value");
-    if (!take_share(argv[3], &chance) || (float)chance >= 1 ||
+    if (!parse_share(argv[3], &chance) || (float)chance >= 1 ||
         (float)chance <= 0)
         return um_api.ReplyWithError(ctx, "CMS: invalid prob value");
     double width = ceil(2 / error);
@@ -169,13 +169,13 @@ static void fetch_counters(const um_hint *h, umbel_slice item)
     um_cms guess = {.width = h->places, .depth = h->more, .cells = h->cells};
 
     last.n = find_cells(&guess, 0, item, last.cell);
-    um_keep_item(&last.item, item);
+    um_retain_item(&last.item, item);
     last.hint = *h;
 }
 
 um_look_up um_look_up_query = {.name = "cms.query", .fetch = fetch_counters};
 
-static void take_hint(um_ctx *ctx, const um_str *name, const um_cms *c)
+static void parse_hint(um_ctx *ctx, const um_str *name, const um_cms *c)
 {
     uint64_t len = um_cms_bytes(c);
     bool far = len >= UM_HINT_FROM && c->depth <= ROWS;
@@ -263,7 +263,7 @@ int um_cms_query(um_ctx *ctx, um_str **argv, int argc)
     for (int i = 3; i < argc; i++)
         um_api.ReplyWithLongLong(ctx, count_item(c, slice_of(argv[i])));
     if (argc == 3)
-        take_hint(ctx, argv[1], c);
+        parse_hint(ctx, argv[1], c);
     um_stats.queries += (uint64_t)(argc - 2);
     return UM_DONE;
 }

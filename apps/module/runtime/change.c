@@ -67,7 +67,7 @@ static int reply(um_job *job, um_ctx *ctx, um_str **argv, int argc)
     c->made = NULL;
     if (um_body_open(f, &b, &job->err) != UMBEL_OK)
         return um_reply_error(ctx, &job->err);
-    um_put_body(ctx, argv[1], b);
+    um_write_body(ctx, argv[1], b);
     um_end_change(ctx, argv[1], c->event);
     return c->answer(ctx, c);
 }

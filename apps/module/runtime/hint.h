@@ -90,7 +90,7 @@ typedef struct um_last_item {
     char text[64];
 } um_last_item;
 
-static inline void um_keep_item(um_last_item *last, umbel_slice item)
+static inline void um_retain_item(um_last_item *last, umbel_slice item)
 {
     last->len = item.len <= sizeof last->text ? item.len : 0;
     memcpy(last->text, item.data, last->len);

@@ -31,7 +31,7 @@ bool um_peek_body(um_ctx *ctx, um_str *name, um_body **out)
     return ours;
 }
 
-void um_put_body(um_ctx *ctx, um_str *name, um_body *b)
+void um_write_body(um_ctx *ctx, um_str *name, um_body *b)
 {
     um_key *key = um_api.OpenKey(ctx, name, UM_READ | UM_WRITE);
     void *old = NULL;
@@ -68,7 +68,7 @@ static int reply_copy(um_job *job, um_ctx *ctx, um_str **argv, int argc)
     if (job->status)
         return um_reply_error(ctx, &job->err);
     if (um_peek_body(ctx, argv[1], &now) && now == c->from) {
-        um_put_body(ctx, argv[1], c->copy);
+        um_write_body(ctx, argv[1], c->copy);
         c->copy = NULL;
     }
     return c->again(ctx, argv, argc);
@@ -103,7 +103,7 @@ static um_body *copy_at_once(um_ctx *ctx, um_str *name, const um_body *b)
         um_reply_error(ctx, &err);
         return NULL;
     }
-    um_put_body(ctx, name, copy);
+    um_write_body(ctx, name, copy);
     return copy;
 }
 

@@ -23,7 +23,7 @@ void um_end_change(um_ctx *ctx, um_str *name, const char *event);
  * Puts a body into a key, in place of what is there; the key holds it then. The
  * caller has seen that the key has no other type.
  */
-void um_put_body(um_ctx *ctx, um_str *name, um_body *b);
+void um_write_body(um_ctx *ctx, um_str *name, um_body *b);
 
 /* Gives the body in a key, NULL: no key. False if the key has another type. */
 bool um_peek_body(um_ctx *ctx, um_str *name, um_body **out);

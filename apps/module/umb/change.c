@@ -27,7 +27,7 @@ static int answer_ok(um_ctx *ctx, const um_change *c)
  */
 
 /* Into a new key: the first source with the others. */
-static umbel_status make_merged(um_change *c, umbel_error *err)
+static umbel_status create_merged(um_change *c, umbel_error *err)
 {
     size_t first = c->from[0] ? 0 : 1;
 
@@ -114,7 +114,7 @@ int um_umb_merge(um_ctx *ctx, um_str **argv, int argc)
     c = um_change_open(into, (size_t)n + 1);
     c->event = "umb.merge";
     c->again = um_umb_merge;
-    c->make = make_merged;
+    c->make = create_merged;
     c->answer = answer_error;
     if (parse_merge(ctx, c, argv, argc) && find_sources(ctx, c, argv) &&
         may_merge(ctx, c))
@@ -126,7 +126,7 @@ int um_umb_merge(um_ctx *ctx, um_str **argv, int argc)
 /* --- fold --------------------------------------------------------------------
  */
 
-static umbel_status make_folded(um_change *c, umbel_error *err)
+static umbel_status create_folded(um_change *c, umbel_error *err)
 {
     return umbel_fold(c->from[0]->filter, c->by, &c->made, err);
 }
@@ -165,7 +165,7 @@ int um_umb_fold(um_ctx *ctx, um_str **argv, int argc)
     c = um_change_open(b, 1);
     c->event = "umb.fold";
     c->again = um_umb_fold;
-    c->make = make_folded;
+    c->make = create_folded;
     c->answer = answer_error;
     c->by = by;
     return um_change_run(c, ctx, argv, argc);
@@ -174,13 +174,13 @@ int um_umb_fold(um_ctx *ctx, um_str **argv, int argc)
 /* --- clear, turn -------------------------------------------------------------
  */
 
-static umbel_status make_cleared(um_change *c, umbel_error *err)
+static umbel_status create_cleared(um_change *c, umbel_error *err)
 {
     UM_TRY(umbel_copy(c->from[0]->filter, &c->made, err));
     return umbel_clear(c->made, err);
 }
 
-static umbel_status make_turned(um_change *c, umbel_error *err)
+static umbel_status create_turned(um_change *c, umbel_error *err)
 {
     UM_TRY(umbel_copy(c->from[0]->filter, &c->made, err));
     return umbel_turn(c->made, err);
@@ -207,10 +207,11 @@ static int change_one(um_ctx *ctx, um_str **argv, int argc, const char *event,
 
 int um_umb_clear(um_ctx *ctx, um_str **argv, int argc)
 {
-    return change_one(ctx, argv, argc, "umb.clear", um_umb_clear, make_cleared);
+    return change_one(ctx, argv, argc, "umb.clear", um_umb_clear,
+                      create_cleared);
 }
 
 int um_umb_turn(um_ctx *ctx, um_str **argv, int argc)
 {
-    return change_one(ctx, argv, argc, "umb.turn", um_umb_turn, make_turned);
+    return change_one(ctx, argv, argc, "umb.turn", um_umb_turn, create_turned);
 }

@@ -305,8 +305,8 @@ static int refuse(um_ctx *ctx, const umbel_error *err)
     return um_reply_error(ctx, err);
 }
 
-static umbel_status take_filter(piece_job *j, um_ctx *ctx, um_str **argv,
-                                const import *i, umbel_error *err)
+static umbel_status parse_filter(piece_job *j, um_ctx *ctx, um_str **argv,
+                                 const import *i, umbel_error *err)
 {
     umbel_filter *f = j->made;
     um_body *b;
@@ -326,7 +326,7 @@ static umbel_status take_filter(piece_job *j, um_ctx *ctx, um_str **argv,
     j->made = NULL;
     um_try_unlock(f);
     UM_TRY(um_body_open(f, &b, err));
-    um_put_body(ctx, argv[1], b);
+    um_write_body(ctx, argv[1], b);
     return UMBEL_OK;
 }
 
@@ -341,7 +341,7 @@ static int reply(um_job *job, um_ctx *ctx, um_str **argv, int argc)
     i->busy = false;
     um_api.StringPtrLen(j->piece, &len);
     if (!job->status && j->last)
-        job->status = take_filter(j, ctx, argv, i, &job->err);
+        job->status = parse_filter(j, ctx, argv, i, &job->err);
     if (job->status) {
         abort_import(ctx, i);
         return refuse(ctx, &job->err);
@@ -373,8 +373,8 @@ static void free_job(um_job *job)
     um_api.Free(j);
 }
 
-static int take_piece(um_ctx *ctx, um_str **argv, int argc, import *i,
-                      const import_args *a)
+static int parse_piece(um_ctx *ctx, um_str **argv, int argc, import *i,
+                       const import_args *a)
 {
     piece_job *j = um_api.Alloc(sizeof *j);
     bool first = a->offset == 0;
@@ -419,7 +419,7 @@ static int begin(um_ctx *ctx, um_str **argv, int argc, const import_args *a)
         abort_import(ctx, i);
     if (open_import(ctx, argv[1], a, value, &i, &err) != UMBEL_OK)
         return refuse(ctx, &err);
-    return take_piece(ctx, argv, argc, i, a);
+    return parse_piece(ctx, argv, argc, i, a);
 }
 
 int um_umb_import(um_ctx *ctx, um_str **argv, int argc)
@@ -447,5 +447,5 @@ int um_umb_import(um_ctx *ctx, um_str **argv, int argc)
                                   "paused meanwhile: begin again with offset "
                                   "0");
     }
-    return take_piece(ctx, argv, argc, i, &a);
+    return parse_piece(ctx, argv, argc, i, &a);
 }

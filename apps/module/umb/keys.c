@@ -27,7 +27,7 @@ static void fetch_block(const um_hint *h, umbel_slice item)
 
 um_look_up um_look_up_check = {.name = "umb.check", .fetch = fetch_block};
 
-static void take_hint(um_ctx *ctx, const um_str *name, const umbel_filter *f)
+static void parse_hint(um_ctx *ctx, const um_str *name, const umbel_filter *f)
 {
     const um_hint *h = um_hint_now(&um_look_up_check, name);
 
@@ -62,7 +62,7 @@ int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
     while (status && um_unlocked_now(b, status));
     if (status)
         return um_reply_error(ctx, &err);
-    take_hint(ctx, argv[1], b->filter);
+    parse_hint(ctx, argv[1], b->filter);
     um_stats.queries++;
     return um_api.ReplyWithBool(ctx, hit);
 }

@@ -299,7 +299,7 @@ static bool is_template(um_str **argv, int argc)
            memcmp(words, template.words, len) == 0;
 }
 
-static void keep_template(um_str **argv, int argc, const umbel_filter *f)
+static void retain_template(um_str **argv, int argc, const umbel_filter *f)
 {
     umbel_close(template.empty);
     template.empty = NULL;
@@ -367,10 +367,10 @@ static int reply(um_job *job, um_ctx *ctx, um_str **argv, int argc)
         return UM_DONE;
     r->made = NULL;
     if (!r->random_seed && !r->keyed && !r->copied)
-        keep_template(argv, argc, f);
+        retain_template(argv, argc, f);
     if (um_body_open(f, &b, &job->err) != UMBEL_OK)
         return um_reply_error(ctx, &job->err);
-    um_put_body(ctx, argv[1], b);
+    um_write_body(ctx, argv[1], b);
     replicate(r, ctx, argv, argc);
     um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, "umb.reserve", argv[1]);
     return um_api.ReplyWithSimpleString(ctx, "OK");

@@ -20,7 +20,7 @@ typedef struct gathering {
     umbel_error err;
 } gathering;
 
-static void take_member(um_key *key, um_str *member, um_str *value, void *ctx)
+static void parse_member(um_key *key, um_str *member, um_str *value, void *ctx)
 {
     gathering *g = ctx;
     umbel_slice item;
@@ -57,7 +57,7 @@ static bool gather(um_ctx *ctx, um_str *name, const char *what, gathering *g)
         return false;
     }
     cursor = um_api.ScanCursorCreate();
-    while (um_api.ScanKey(key, cursor, take_member, g))
+    while (um_api.ScanKey(key, cursor, parse_member, g))
         ;
     um_api.ScanCursorDestroy(cursor);
     um_api.CloseKey(key);
@@ -76,7 +76,7 @@ static int by_digest(const void *a, const void *b)
 
 /* The server's sets have an order of their own on each replica, and which bits
  * are cleared depends on the order. */
-static umbel_status make_retouched(um_change *c, umbel_error *err)
+static umbel_status create_retouched(um_change *c, umbel_error *err)
 {
     umbel_key_list members = UMBEL_KEY_LIST(c->members, c->nmembers);
     umbel_key_list never = UMBEL_KEY_LIST(c->never, c->nnever);
@@ -181,7 +181,7 @@ int um_umb_retouch(um_ctx *ctx, um_str **argv, int argc)
     c = um_change_open(b, 1);
     c->event = "umb.retouch";
     c->again = um_umb_retouch;
-    c->make = make_retouched;
+    c->make = create_retouched;
     c->answer = answer_bill;
     c->unchanged = sets_unchanged;
     c->max_fn = max_fn;

@@ -143,7 +143,7 @@ static umbel_status build_one(const um_args *args, const ss_task *t,
 
     if (a->success.given)
         UM_TRY(
-            ss_make_for(t, form, a->success.x, &p, &bytes, &len, &made, err));
+            ss_create_for(t, form, a->success.x, &p, &bytes, &len, &made, err));
     else
         UM_TRY(ss_make(t, form, &p, &bytes, &len, &made, err));
     umbel_status status = um_save_bytes(bytes, len, a->output, err);

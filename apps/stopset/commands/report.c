@@ -47,8 +47,8 @@ static umbel_status info_from_args(const report_args *a, ss_set_info *out,
     return UMBEL_OK;
 }
 
-static void make_report(const report_args *a, const ss_tradeoff *x,
-                        um_report *r)
+static void create_report(const report_args *a, const ss_tradeoff *x,
+                          um_report *r)
 {
     const ss_attempt *list = &x->attempt[0];
 
@@ -71,9 +71,9 @@ static void choose_policy(ss_trials *t, const ss_set_info *info,
     }
 }
 
-static umbel_status make_tradeoff(const report_args *a, ss_trials *trials,
-                                  ss_table *table, ss_task *task,
-                                  ss_tradeoff *x, umbel_error *err)
+static umbel_status create_tradeoff(const report_args *a, ss_trials *trials,
+                                    ss_table *table, ss_task *task,
+                                    ss_tradeoff *x, umbel_error *err)
 {
     ss_input_counts counts = {0};
     ss_set_info info;
@@ -99,10 +99,10 @@ static int run(const um_args *args)
     ss_tradeoff x;
     um_report report = {0};
     umbel_error err;
-    umbel_status status = make_tradeoff(a, &trials, &table, &task, &x, &err);
+    umbel_status status = create_tradeoff(a, &trials, &table, &task, &x, &err);
 
     if (status == UMBEL_OK) {
-        make_report(a, &x, &report);
+        create_report(a, &x, &report);
         um_report_print(args, &report);
     }
     um_report_fini(&report);

@@ -79,7 +79,7 @@ static umbel_status count_item(ss_feed *f, ss_took took, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status take_items(ss_feed *f, umbel_error *err)
+static umbel_status parse_items(ss_feed *f, umbel_error *err)
 {
     ss_took took = SS_TOOK_NONE;
 
@@ -110,7 +110,7 @@ static umbel_status take_items(ss_feed *f, umbel_error *err)
 }
 
 /* Lines of a table, of which the last may lack its end. */
-static umbel_status take_lines(ss_feed *f, bool last, umbel_error *err)
+static umbel_status parse_lines(ss_feed *f, bool last, umbel_error *err)
 {
     enum { MAX_LINE = 4096 };
 
@@ -173,7 +173,7 @@ static umbel_status recognise(ss_feed *f, bool last, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status take_what_came(ss_feed *f, bool last, umbel_error *err)
+static umbel_status parse_what_came(ss_feed *f, bool last, umbel_error *err)
 {
     size_t len;
 
@@ -181,14 +181,14 @@ static umbel_status take_what_came(ss_feed *f, bool last, umbel_error *err)
     if (!f->format && !f->is_table && len)
         UM_TRY(recognise(f, last, err));
     if (f->is_table)
-        return take_lines(f, last, err);
+        return parse_lines(f, last, err);
     if (f->format && (last || len >= f->enough))
-        return take_items(f, err);
+        return parse_items(f, err);
     return UMBEL_OK;
 }
 
 /* Returns a place for len bytes behind those that wait. NULL: no memory. */
-static uint8_t *make_room(ss_feed *f, size_t len)
+static uint8_t *reserve(ss_feed *f, size_t len)
 {
     size_t left = f->to - f->from;
 
@@ -208,7 +208,7 @@ static uint8_t *make_room(ss_feed *f, size_t len)
 umbel_status ss_feed_push(ss_feed *f, const void *bytes, size_t len,
                           umbel_error *err)
 {
-    uint8_t *room = len ? make_room(f, len) : NULL;
+    uint8_t *room = len ? reserve(f, len) : NULL;
 
     if (!len)
         return UMBEL_OK;
@@ -216,14 +216,14 @@ umbel_status ss_feed_push(ss_feed *f, const void *bytes, size_t len,
         return um_no_memory(err, len);
     memcpy(room, bytes, len);
     f->to += len;
-    return take_what_came(f, false, err);
+    return parse_what_came(f, false, err);
 }
 
 umbel_status ss_feed_end(ss_feed *f, umbel_error *err)
 {
     size_t len;
 
-    UM_TRY(take_what_came(f, true, err));
+    UM_TRY(parse_what_came(f, true, err));
     waiting(f, &len);
     if (len || f->state.skip || f->state.in_array)
         return um_fail(err, UMBEL_E_FORMAT,
@@ -237,7 +237,7 @@ umbel_status ss_feed_end(ss_feed *f, umbel_error *err)
 static umbel_status read_some(um_input *s, ss_feed *f, bool *more,
                               umbel_error *err)
 {
-    uint8_t *room = make_room(f, UM_READ_LEN);
+    uint8_t *room = reserve(f, UM_READ_LEN);
     size_t got;
 
     if (!room)
@@ -245,7 +245,7 @@ static umbel_status read_some(um_input *s, ss_feed *f, bool *more,
     UM_TRY(um_input_read(s, room, UM_READ_LEN, &got, err));
     f->to += got;
     *more = got > 0;
-    return um_name_file(*more ? take_what_came(f, false, err)
+    return um_name_file(*more ? parse_what_came(f, false, err)
                               : ss_feed_end(f, err),
                         um_input_name(s), err);
 }

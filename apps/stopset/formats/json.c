@@ -65,7 +65,7 @@ static const uint8_t *find_quote(const uint8_t *at, const uint8_t *end)
 }
 
 /* Takes the bytes between quotes; j is at the first quote. */
-static inline ss_json_text take_string(ss_json *j)
+static inline ss_json_text parse_string(ss_json *j)
 {
     ss_json_text text = {(const char *)j->at + 1, 0, false};
     const uint8_t *at = find_quote(j->at + 1, j->end);
@@ -138,7 +138,7 @@ bool ss_json_member(ss_json *j, bool *first, ss_json_text *key)
 {
     if (!next_member(j, first))
         return false;
-    *key = take_string(j);
+    *key = parse_string(j);
     if (ss_json_peek(j) != ':') {
         go_wrong(j, "a colon should stand here");
         return false;
@@ -204,7 +204,7 @@ static bool begins_word(uint8_t c)
 }
 
 /* Takes a number, true, false or null. */
-static ss_json_text take_word(ss_json *j)
+static ss_json_text parse_word(ss_json *j)
 {
     const uint8_t *start = j->at, *at = start, *end = j->end;
 
@@ -224,17 +224,17 @@ void ss_json_skip(ss_json *j)
     uint8_t c = ss_json_peek(j);
 
     if (c == '"')
-        take_string(j);
+        parse_string(j);
     else if (c == '{' || c == '[')
         skip_nested(j);
     else if (!ss_json_bad(j))
-        take_word(j);
+        parse_word(j);
 }
 
 ss_json_text ss_json_string(ss_json *j)
 {
     if (ss_json_peek(j) == '"')
-        return take_string(j);
+        return parse_string(j);
     ss_json_skip(j);
     return (ss_json_text){"", 0, false};
 }
@@ -254,7 +254,7 @@ uint64_t ss_json_whole(ss_json *j)
         ss_json_skip(j);
         return 0;
     }
-    ss_json_text word = take_word(j);
+    ss_json_text word = parse_word(j);
     for (size_t i = 0; i < word.len; i++) {
         unsigned digit = (unsigned)(word.at[i] - '0');
         if (digit > 9)

@@ -34,13 +34,13 @@ typedef struct bytes {
     uint8_t *at;
 } bytes;
 
-static void put(bytes *b, uint64_t value, unsigned len)
+static void append(bytes *b, uint64_t value, unsigned len)
 {
     while (len--)
         *b->at++ = (uint8_t)(value >> 8 * len);
 }
 
-static void put_text(bytes *b, const char *text)
+static void write_text(bytes *b, const char *text)
 {
     size_t len = strlen(text) + 1;
 
@@ -53,9 +53,9 @@ static void write_object(FILE *out, unsigned type, uint8_t *object, bytes end)
 {
     bytes head = {object};
 
-    put(&head, WARTS_MAGIC, 2);
-    put(&head, type, 2);
-    put(&head, (uint64_t)(end.at - object) - HEAD, 4);
+    append(&head, WARTS_MAGIC, 2);
+    append(&head, type, 2);
+    append(&head, (uint64_t)(end.at - object) - HEAD, 4);
     fwrite(object, 1, (size_t)(end.at - object), out);
 }
 
@@ -64,18 +64,18 @@ static void begin_warts(FILE *out, const ss_run_facts *run)
     uint8_t object[64];
     bytes b = {object + HEAD};
 
-    put(&b, 1, 4); /* its number in this file */
-    put(&b, 0, 4); /* its number among all lists */
-    put_text(&b, "default");
-    put(&b, 0, 1); /* no flags */
+    append(&b, 1, 4); /* its number in this file */
+    append(&b, 0, 4); /* its number among all lists */
+    write_text(&b, "default");
+    append(&b, 0, 1); /* no flags */
     write_object(out, WARTS_LIST, object, b);
 
     b.at = object + HEAD;
-    put(&b, 1, 4); /* its number in this file */
-    put(&b, 1, 4); /* of that list */
-    put(&b, 0, 4); /* its number among all cycles */
-    put(&b, run->start, 4);
-    put(&b, 0, 1); /* no flags */
+    append(&b, 1, 4); /* its number in this file */
+    append(&b, 1, 4); /* of that list */
+    append(&b, 0, 4); /* its number among all cycles */
+    append(&b, run->start, 4);
+    append(&b, 0, 1); /* no flags */
     write_object(out, WARTS_CYCLE_START, object, b);
 }
 
@@ -85,9 +85,9 @@ static void end_warts(FILE *out, const ss_run_facts *run, uint64_t now)
     bytes b = {object + HEAD};
 
     (void)run;
-    put(&b, 1, 4); /* the cycle's number in this file */
-    put(&b, now, 4);
-    put(&b, 0, 1); /* no flags */
+    append(&b, 1, 4); /* the cycle's number in this file */
+    append(&b, now, 4);
+    append(&b, 0, 1); /* no flags */
     write_object(out, WARTS_CYCLE_STOP, object, b);
 }
 
@@ -100,22 +100,22 @@ typedef struct fields {
     uint8_t room[96];
 } fields;
 
-static void put_field(fields *f, unsigned field, uint64_t value, unsigned len)
+static void write_field(fields *f, unsigned field, uint64_t value, unsigned len)
 {
     f->present |= UINT32_C(1) << (field - 1);
-    put(&f->at, value, len);
+    append(&f->at, value, len);
 }
 
-static void put_fields(bytes *b, const fields *f)
+static void write_fields(bytes *b, const fields *f)
 {
     size_t len = (size_t)(f->at.at - f->room);
 
     for (uint32_t left = f->present;; left >>= 7) {
-        put(b, (left & 0x7F) | (left >> 7 ? 0x80u : 0), 1);
+        append(b, (left & 0x7F) | (left >> 7 ? 0x80u : 0), 1);
         if (!(left >> 7))
             break;
     }
-    put(b, len, 2);
+    append(b, len, 2);
     memcpy(b->at, f->room, len);
     b->at += len;
 }
@@ -128,21 +128,21 @@ typedef struct addresses {
     uint32_t n;
 } addresses;
 
-static void put_address(bytes *b, addresses *a, ss_addr address)
+static void write_address(bytes *b, addresses *a, ss_addr address)
 {
     uint8_t text[16];
     bool v4 = ss_addr_is_v4(address);
 
     for (uint32_t i = 0; i < a->n; i++)
         if (ss_addr_equal(a->known[i], address)) {
-            put(b, 0, 1);
-            put(b, i, 4);
+            append(b, 0, 1);
+            append(b, i, 4);
             return;
         }
     a->known[a->n++] = address;
     ss_addr_to_bytes(address, text);
-    put(b, v4 ? 4 : 16, 1);
-    put(b, v4 ? 1 : 2, 1);
+    append(b, v4 ? 4 : 16, 1);
+    append(b, v4 ? 1 : 2, 1);
     memcpy(b->at, v4 ? text + 12 : text, v4 ? 4 : 16);
     b->at += v4 ? 4 : 16;
 }
@@ -158,45 +158,45 @@ static unsigned stop_number(ss_stop stop)
     return numbers[stop];
 }
 
-static void put_trace(bytes *b, addresses *a, const ss_run_facts *run,
-                      const ss_trace *t, unsigned probes)
+static void write_trace(bytes *b, addresses *a, const ss_run_facts *run,
+                        const ss_trace *t, unsigned probes)
 {
     fields f = {.at = {f.room}};
 
-    put_field(&f, 1, 1, 4);              /* list */
-    put_field(&f, 2, 1, 4);              /* cycle */
-    put_field(&f, 5, t->start << 32, 8); /* and microseconds */
-    put_field(&f, 6, stop_number(t->stop), 1);
-    put_field(&f, 7, t->stop == SS_STOP_RED, 1);
-    put_field(&f, 9, run->attempts, 1);
-    put_field(&f, 10, run->policy.max_ttl, 1);
-    put_field(&f, 11, run->udp ? METHOD_UDP_PARIS : METHOD_ICMP_PARIS, 1);
-    put_field(&f, 12, run->probe_size, 2);
-    put_field(&f, 15, run->policy.first, 1);
-    put_field(&f, 17, run->wait, 1);
-    put_field(&f, 19, t->last, 2);
-    put_field(&f, 20, run->policy.gap_limit, 1);
-    put_field(&f, 23, probes, 2);
-    put_field(&f, 26, 0, 0);
-    put_address(&f.at, a, t->src);
-    put_field(&f, 27, 0, 0);
-    put_address(&f.at, a, t->dst);
-    put_fields(b, &f);
+    write_field(&f, 1, 1, 4);              /* list */
+    write_field(&f, 2, 1, 4);              /* cycle */
+    write_field(&f, 5, t->start << 32, 8); /* and microseconds */
+    write_field(&f, 6, stop_number(t->stop), 1);
+    write_field(&f, 7, t->stop == SS_STOP_RED, 1);
+    write_field(&f, 9, run->attempts, 1);
+    write_field(&f, 10, run->policy.max_ttl, 1);
+    write_field(&f, 11, run->udp ? METHOD_UDP_PARIS : METHOD_ICMP_PARIS, 1);
+    write_field(&f, 12, run->probe_size, 2);
+    write_field(&f, 15, run->policy.first, 1);
+    write_field(&f, 17, run->wait, 1);
+    write_field(&f, 19, t->last, 2);
+    write_field(&f, 20, run->policy.gap_limit, 1);
+    write_field(&f, 23, probes, 2);
+    write_field(&f, 26, 0, 0);
+    write_address(&f.at, a, t->src);
+    write_field(&f, 27, 0, 0);
+    write_address(&f.at, a, t->dst);
+    write_fields(b, &f);
 }
 
-static void put_hop(bytes *b, addresses *a, const ss_run_facts *run,
-                    const ss_hop *hop)
+static void write_hop(bytes *b, addresses *a, const ss_run_facts *run,
+                      const ss_hop *hop)
 {
     fields f = {.at = {f.room}};
 
-    put_field(&f, 2, hop->ttl, 1);
-    put_field(&f, 5, hop->attempt, 1);
-    put_field(&f, 6, hop->rtt, 4);
-    put_field(&f, 7, (unsigned)hop->icmp_type << 8 | hop->icmp_code, 2);
-    put_field(&f, 8, run->probe_size, 2);
-    put_field(&f, 18, 0, 0);
-    put_address(&f.at, a, hop->addr);
-    put_fields(b, &f);
+    write_field(&f, 2, hop->ttl, 1);
+    write_field(&f, 5, hop->attempt, 1);
+    write_field(&f, 6, hop->rtt, 4);
+    write_field(&f, 7, (unsigned)hop->icmp_type << 8 | hop->icmp_code, 2);
+    write_field(&f, 8, run->probe_size, 2);
+    write_field(&f, 18, 0, 0);
+    write_address(&f.at, a, hop->addr);
+    write_fields(b, &f);
 }
 
 static void write_warts(FILE *out, const ss_run_facts *run, const ss_trace *t,
@@ -206,11 +206,11 @@ static void write_warts(FILE *out, const ss_run_facts *run, const ss_trace *t,
     bytes b = {object + HEAD};
     addresses a = {.n = 0};
 
-    put_trace(&b, &a, run, t, probes);
-    put(&b, t->nhops, 2);
+    write_trace(&b, &a, run, t, probes);
+    append(&b, t->nhops, 2);
     for (size_t i = 0; i < t->nhops; i++)
-        put_hop(&b, &a, run, &t->hop[i]);
-    put(&b, 0, 2); /* no attributes */
+        write_hop(&b, &a, run, &t->hop[i]);
+    append(&b, 0, 2); /* no attributes */
     write_object(out, WARTS_TRACE, object, b);
 }
 

@@ -124,7 +124,7 @@ static uint32_t read_rtt(ss_json *j)
     return us <= UINT32_MAX ? (uint32_t)us : 0;
 }
 
-static void keep_hop(draft *d)
+static void retain_hop(draft *d)
 {
     if (d->hop.ttl && !ss_addr_none(d->hop.addr) && !d->late)
         d->too_long |= !ss_trace_add(d->trace, &d->hop);
@@ -182,7 +182,7 @@ static void read_hops(ss_json *j, draft *d)
         d->late = false;
         read_object(j, fields, d);
         if (!ss_json_bad(j))
-            keep_hop(d);
+            retain_hop(d);
     }
 }
 
@@ -320,7 +320,7 @@ static void read_replies(ss_json *j, draft *d)
         d->late = false;
         read_reply(j, fields, d);
         if (!ss_json_bad(j))
-            keep_hop(d);
+            retain_hop(d);
     }
     d->hop.ttl = ttl;
 }
@@ -422,9 +422,9 @@ static ss_took conclude(draft *d)
     return ss_addr_none(t->dst) ? SS_TOOK_BAD : SS_TOOK_TRACE;
 }
 
-static umbel_status take_object(const uint8_t *bytes, size_t len, size_t *used,
-                                ss_trace_room *room, ss_took *took,
-                                umbel_error *err)
+static umbel_status parse_object(const uint8_t *bytes, size_t len, size_t *used,
+                                 ss_trace_room *room, ss_took *took,
+                                 umbel_error *err)
 {
     draft d = {.trace = ss_trace_begin(room),
                .type = {"", 0, false},
@@ -451,7 +451,7 @@ static bool is_blank(uint8_t c)
 
 /* What may stand between objects: blanks, and of an array its brackets and
  * commas. Returns true if it took a byte. */
-static bool take_between(ss_format_state *s, uint8_t c)
+static bool parse_between(ss_format_state *s, uint8_t c)
 {
     if (is_blank(c))
         return true;
@@ -471,12 +471,12 @@ static bool take_between(ss_format_state *s, uint8_t c)
     return false;
 }
 
-static umbel_status take_json(ss_format_state *s, const uint8_t *bytes,
-                              size_t len, size_t *used, ss_trace_room *room,
-                              ss_took *took, umbel_error *err)
+static umbel_status parse_json(ss_format_state *s, const uint8_t *bytes,
+                               size_t len, size_t *used, ss_trace_room *room,
+                               ss_took *took, umbel_error *err)
 {
     *used = 0;
-    while (*used < len && take_between(s, bytes[*used]))
+    while (*used < len && parse_between(s, bytes[*used]))
         ++*used;
     if (*used || !len) {
         *took = len ? SS_TOOK_NONE : SS_NEED_MORE;
@@ -486,7 +486,7 @@ static umbel_status take_json(ss_format_state *s, const uint8_t *bytes,
         return um_fail(err, UMBEL_E_FORMAT,
                        "a JSON object should begin here, after a comma in an "
                        "array");
-    UM_TRY(take_object(bytes, len, used, room, took, err));
+    UM_TRY(parse_object(bytes, len, used, room, took, err));
     s->need_comma |= *took != SS_NEED_MORE;
     return UMBEL_OK;
 }
@@ -497,4 +497,4 @@ static bool begins_json(const uint8_t *bytes, size_t len)
 }
 
 const ss_format ss_format_json = {
-    .name = "JSON", .begins = begins_json, .take = take_json};
+    .name = "JSON", .begins = begins_json, .take = parse_json};

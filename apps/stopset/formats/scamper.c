@@ -172,8 +172,8 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
     return send_queued(s, err);
 }
 
-static umbel_status take_messages(scamper *s, ss_deliver *deliver, void *ctx,
-                                  umbel_error *err)
+static umbel_status parse_messages(scamper *s, ss_deliver *deliver, void *ctx,
+                                   umbel_error *err)
 {
     size_t at = 0, used, data_len;
     const uint8_t *data;
@@ -217,7 +217,7 @@ static umbel_status wait_for_answers(void *self, uint64_t timeout,
     if (n == 0)
         return um_fail(err, UMBEL_E_IO, "scamper has closed its socket");
     s->len += (size_t)n;
-    return take_messages(s, deliver, ctx, err);
+    return parse_messages(s, deliver, ctx, err);
 }
 
 static void close_scamper(void *self)

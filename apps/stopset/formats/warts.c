@@ -229,9 +229,9 @@ static uint32_t load(const uint8_t *bytes, size_t len)
     return x;
 }
 
-static umbel_status take_trace(const uint8_t *bytes, size_t len, size_t *used,
-                               ss_trace_room *room, ss_took *took,
-                               umbel_error *err)
+static umbel_status parse_trace(const uint8_t *bytes, size_t len, size_t *used,
+                                ss_trace_room *room, ss_took *took,
+                                umbel_error *err)
 {
     cursor c = {.start = bytes,
                 .at = bytes,
@@ -247,9 +247,9 @@ static umbel_status take_trace(const uint8_t *bytes, size_t len, size_t *used,
 }
 
 /* Objects that are no traces are passed over, and need not fit into memory. */
-static umbel_status take_warts(ss_format_state *state, const uint8_t *bytes,
-                               size_t len, size_t *used, ss_trace_room *room,
-                               ss_took *took, umbel_error *err)
+static umbel_status parse_warts(ss_format_state *state, const uint8_t *bytes,
+                                size_t len, size_t *used, ss_trace_room *room,
+                                ss_took *took, umbel_error *err)
 {
     *used = 0;
     *took = SS_NEED_MORE;
@@ -276,7 +276,7 @@ static umbel_status take_warts(ss_format_state *state, const uint8_t *bytes,
                        (unsigned)MAX_OBJECT);
     if (len - HEAD < length)
         return UMBEL_OK;
-    return take_trace(bytes + HEAD, length, used, room, took, err);
+    return parse_trace(bytes + HEAD, length, used, room, took, err);
 }
 
 static bool begins_warts(const uint8_t *bytes, size_t len)
@@ -285,4 +285,4 @@ static bool begins_warts(const uint8_t *bytes, size_t len)
 }
 
 const ss_format ss_format_warts = {
-    .name = "warts", .begins = begins_warts, .take = take_warts};
+    .name = "warts", .begins = begins_warts, .take = parse_warts};

@@ -22,7 +22,7 @@ void ss_corpus_fini(ss_corpus *c)
     *c = (ss_corpus){0};
 }
 
-static bool make_room(ss_corpus *c)
+static bool reserve(ss_corpus *c)
 {
     if (c->nroutes == c->route_cap) {
         size_t cap = c->route_cap ? 2 * c->route_cap : 1024;
@@ -87,7 +87,7 @@ umbel_status ss_corpus_add(ss_corpus *c, const ss_trace *t, umbel_error *err)
     size_t start = c->nsteps;
     uint32_t monitor = ss_index_add(&c->monitors, t->monitor);
 
-    if (monitor == SS_NO_NUMBER || !make_room(c) || !number_nodes(c, t, n) ||
+    if (monitor == SS_NO_NUMBER || !reserve(c) || !number_nodes(c, t, n) ||
         !number_links(c, start))
         return no_room(err);
     c->route[c->nroutes++] = (ss_route){.start = start,
@@ -104,7 +104,7 @@ umbel_status ss_corpus_add_numbers(ss_corpus *c, uint32_t monitor,
 {
     size_t start = c->nsteps;
 
-    if (!make_room(c))
+    if (!reserve(c))
         return no_room(err);
     for (size_t i = 0; i < n; i++) {
         c->step[c->nsteps++].node = node[i];
@@ -118,7 +118,8 @@ umbel_status ss_corpus_add_numbers(ss_corpus *c, uint32_t monitor,
     return UMBEL_OK;
 }
 
-static umbel_status take_trace(void *ctx, const ss_trace *t, umbel_error *err)
+static umbel_status consume_trace(void *ctx, const ss_trace *t,
+                                  umbel_error *err)
 {
     return ss_corpus_add(ctx, t, err);
 }
@@ -126,7 +127,7 @@ static umbel_status take_trace(void *ctx, const ss_trace *t, umbel_error *err)
 umbel_status ss_corpus_read(ss_corpus *c, const char *const *paths, size_t n,
                             ss_input_counts *counts, umbel_error *err)
 {
-    ss_sink sink = {.ctx = c, .trace = take_trace};
+    ss_sink sink = {.ctx = c, .trace = consume_trace};
 
     return ss_input_each(paths, n, &sink, counts, err);
 }

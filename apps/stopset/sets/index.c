@@ -40,7 +40,7 @@ static bool widen(ss_index *x)
     return true;
 }
 
-static bool make_room(ss_index *x)
+static bool reserve(ss_index *x)
 {
     if (x->n == UINT32_MAX / 2)
         return false;
@@ -62,7 +62,7 @@ void ss_index_fini(ss_index *x)
 
 uint32_t ss_index_add(ss_index *x, ss_addr key)
 {
-    if (!make_room(x))
+    if (!reserve(x))
         return SS_NO_NUMBER;
     size_t i = find_slot(x, key);
     if (!x->slot[i]) {

@@ -204,9 +204,9 @@ static umbel_status fill_bytes(const ss_task *t, ss_form form,
                    t->nmembers, (unsigned long long)least);
 }
 
-static umbel_status make_filter(const ss_task *t, ss_form form,
-                                const ss_make_params *p, umbel_filter **out,
-                                umbel_error *err)
+static umbel_status create_filter(const ss_task *t, ss_form form,
+                                  const ss_make_params *p, umbel_filter **out,
+                                  umbel_error *err)
 {
     umbel_filter *f;
 
@@ -345,7 +345,7 @@ umbel_status ss_make(const ss_task *t, ss_form form, const ss_make_params *p,
     if (form == SS_LIST) {
         status = write_list(t, bytes, len, err);
     } else {
-        UM_TRY(make_filter(t, form, p, &f, err));
+        UM_TRY(create_filter(t, form, p, &f, err));
         status = measure(t, f, &made, err);
         if (status == UMBEL_OK)
             status = encode(f, bytes, len, err);
@@ -380,9 +380,9 @@ static umbel_status check_possible(const ss_task *t, double success,
 }
 
 /* A size that succeeds, replaced by one about a hundredth above the least. */
-umbel_status ss_make_for(const ss_task *t, ss_form form, double success,
-                         const ss_make_params *p, char **bytes, size_t *len,
-                         ss_made *out, umbel_error *err)
+umbel_status ss_create_for(const ss_task *t, ss_form form, double success,
+                           const ss_make_params *p, char **bytes, size_t *len,
+                           ss_made *out, umbel_error *err)
 {
     ss_make_params try = *p;
     uint64_t low = 0, high = 0;

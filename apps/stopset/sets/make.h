@@ -60,8 +60,8 @@ umbel_status ss_make(const ss_task *t, ss_form form, const ss_make_params *p,
                      char **bytes, size_t *len, ss_made *out, umbel_error *err);
 
 /* Makes the smallest file whose success is at least that. */
-umbel_status ss_make_for(const ss_task *t, ss_form form, double success,
-                         const ss_make_params *p, char **bytes, size_t *len,
-                         ss_made *out, umbel_error *err);
+umbel_status ss_create_for(const ss_task *t, ss_form form, double success,
+                           const ss_make_params *p, char **bytes, size_t *len,
+                           ss_made *out, umbel_error *err);
 
 #endif

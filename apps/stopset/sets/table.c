@@ -190,7 +190,7 @@ static uint64_t next_number(words *w, uint64_t most)
 }
 
 /* Counts add up without overflow: 2^48 tables of this many. */
-#define MOST_TRACES (UINT64_C(1) << 48)
+#define MAX_TRACES (UINT64_C(1) << 48)
 
 static ss_addr next_address(words *w)
 {
@@ -240,8 +240,8 @@ static umbel_status read_prefix(ss_table *t, words *w, umbel_error *err)
 
 static umbel_status read_traces(ss_table *t, words *w, umbel_error *err)
 {
-    uint64_t all = next_number(w, MOST_TRACES);
-    uint64_t reached = next_number(w, MOST_TRACES);
+    uint64_t all = next_number(w, MAX_TRACES);
+    uint64_t reached = next_number(w, MAX_TRACES);
 
     (void)err;
     w->bad |= reached > all;
@@ -258,7 +258,7 @@ static umbel_status read_monitor(ss_table *t, words *w, umbel_error *err)
     ss_addr monitor = {0};
 
     w->bad |= !ss_monitor_parse(name.at, name.len, &monitor);
-    uint64_t traces = next_number(w, MOST_TRACES);
+    uint64_t traces = next_number(w, MAX_TRACES);
     uint64_t first = next_number(w, UINT64_MAX);
     uint64_t last = next_number(w, UINT64_MAX);
     ss_monitor_use *m = w->bad ? NULL : use_of_monitor(t, monitor);
@@ -272,7 +272,7 @@ static umbel_status read_monitor(ss_table *t, words *w, umbel_error *err)
 static umbel_status read_length(ss_table *t, words *w, umbel_error *err)
 {
     uint64_t ttl = next_number(w, SS_MAX_TTL);
-    uint64_t n = next_number(w, MOST_TRACES);
+    uint64_t n = next_number(w, MAX_TRACES);
 
     (void)err;
     w->bad |= ttl == 0;
@@ -283,8 +283,8 @@ static umbel_status read_length(ss_table *t, words *w, umbel_error *err)
 
 static void add_use(ss_use *use, words *w)
 {
-    use->through += next_number(w, MOST_TRACES);
-    use->ending += next_number(w, MOST_TRACES);
+    use->through += next_number(w, MAX_TRACES);
+    use->ending += next_number(w, MAX_TRACES);
 }
 
 static umbel_status read_hop(ss_table *t, words *w, umbel_error *err)
@@ -362,13 +362,14 @@ umbel_status ss_table_line(ss_table *t, const char *line, size_t len,
                    (int)(name.len < 40 ? name.len : 40), name.at);
 }
 
-static umbel_status take_trace(void *ctx, const ss_trace *t, umbel_error *err)
+static umbel_status consume_trace(void *ctx, const ss_trace *t,
+                                  umbel_error *err)
 {
     return ss_table_learn(ctx, t, err);
 }
 
-static umbel_status take_line(void *ctx, const char *line, size_t len,
-                              umbel_error *err)
+static umbel_status consume_line(void *ctx, const char *line, size_t len,
+                                 umbel_error *err)
 {
     return ss_table_line(ctx, line, len, err);
 }
@@ -385,7 +386,7 @@ static umbel_status end_table(void *ctx, umbel_error *err)
 umbel_status ss_table_read(ss_table *t, const char *const *paths, size_t n,
                            ss_input_counts *counts, umbel_error *err)
 {
-    ss_sink sink = {t, take_trace, take_line, end_table};
+    ss_sink sink = {t, consume_trace, consume_line, end_table};
 
     return ss_input_each(paths, n, &sink, counts, err);
 }
@@ -400,7 +401,7 @@ static umbel_status refuse_trace(void *ctx, const ss_trace *t, umbel_error *err)
 
 umbel_status ss_table_load(ss_table *t, const char *path, umbel_error *err)
 {
-    ss_sink sink = {t, refuse_trace, take_line, end_table};
+    ss_sink sink = {t, refuse_trace, consume_line, end_table};
     ss_input_counts counts = {0};
 
     ss_table_init(t, (ss_prefix_len){SS_PREFIX4, SS_PREFIX6});

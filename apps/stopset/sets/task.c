@@ -169,7 +169,7 @@ static umbel_status hash_unseen(ss_task *t, hashing *h, umbel_error *err)
     return hash_waiting(h, err);
 }
 
-static umbel_status make_room(ss_task *t, umbel_error *err)
+static umbel_status reserve(ss_task *t, umbel_error *err)
 {
     uint64_t never = t->info.kind == SS_RED
                          ? t->seen.n
@@ -214,7 +214,7 @@ umbel_status ss_task_init(ss_task *t, const ss_table *table,
     UM_TRY(umbel_create("bloom", &p, &hasher, err));
     umbel_status status = gather(t, table, err);
     if (status == UMBEL_OK)
-        status = make_room(t, err);
+        status = reserve(t, err);
     if (status == UMBEL_OK)
         status = hash_all(t, hasher, err);
     umbel_close(hasher);

@@ -36,7 +36,7 @@ void ss_addr_to_bytes(ss_addr a, uint8_t out[16])
 }
 
 /* The first bits of a word, 0 to 64 of them. */
-static uint64_t keep_first(uint64_t word, unsigned bits)
+static uint64_t retain_first(uint64_t word, unsigned bits)
 {
     return bits == 0 ? 0 : bits >= 64 ? word : word & ~(UINT64_MAX >> bits);
 }
@@ -45,8 +45,8 @@ ss_addr ss_addr_mask(ss_addr a, ss_prefix_len len)
 {
     unsigned bits = ss_addr_is_v4(a) ? 96u + len.v4 : len.v6;
 
-    a.hi = keep_first(a.hi, bits);
-    a.lo = keep_first(a.lo, bits > 64 ? bits - 64 : 0);
+    a.hi = retain_first(a.hi, bits);
+    a.lo = retain_first(a.lo, bits > 64 ? bits - 64 : 0);
     return a;
 }
 
@@ -96,7 +96,7 @@ bool ss_addr_parse(const char *text, size_t len, ss_addr *out)
     return true;
 }
 
-static char *put_part(char *at, unsigned x)
+static char *write_part(char *at, unsigned x)
 {
     if (x >= 100)
         *at++ = (char)('0' + x / 100);
@@ -120,7 +120,7 @@ size_t ss_addr_format(ss_addr a, char *out)
         return strlen(out);
     }
     for (int shift = 24; shift >= 0; shift -= 8) {
-        at = put_part(at, (unsigned)(a.lo >> shift) & 255);
+        at = write_part(at, (unsigned)(a.lo >> shift) & 255);
         *at++ = shift ? '.' : '\0';
     }
     return (size_t)(at - out) - 1;

@@ -83,7 +83,7 @@ static void seal(const ss_stamp *s, const ss_probe *p, bool whole,
     crypto_shorthash(out, name, sizeof name, s->key);
 }
 
-static size_t put_contact(uint8_t *at, const char *contact)
+static size_t write_contact(uint8_t *at, const char *contact)
 {
     size_t len = 0;
 
@@ -114,7 +114,7 @@ size_t ss_write_echo(const ss_stamp *s, const ss_probe *p, const char *contact,
     put16(out + 4, get16(flow_seal));
     put16(out + 6, (unsigned)p->attempt << 8 | p->ttl);
     seal(s, p, true, out + ECHO_HEAD);
-    len += put_contact(out + len, contact);
+    len += write_contact(out + len, contact);
 
     /* sum + balance = wanted, in ones' complement. */
     uint32_t balance =
@@ -159,7 +159,7 @@ size_t ss_write_udp(const ss_stamp *s, const ss_probe *p, const char *contact,
     out[0] = p->ttl;
     out[1] = p->attempt;
     seal(s, p, true, out + UDP_NAME);
-    return UDP_NAME + SEAL + put_contact(out + UDP_NAME + SEAL, contact);
+    return UDP_NAME + SEAL + write_contact(out + UDP_NAME + SEAL, contact);
 }
 
 bool ss_read_udp(const ss_stamp *s, ss_addr to, const uint8_t *payload,

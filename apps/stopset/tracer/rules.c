@@ -45,7 +45,7 @@ static ss_stop forward_stop(const ss_walk *w, const ss_reply *r)
     return w->ttl >= last_ttl(&w->policy) ? SS_STOP_HOPLIMIT : SS_STOP_NONE;
 }
 
-static void take_forwards(ss_walk *w, const ss_reply *r)
+static void consume_forwards(ss_walk *w, const ss_reply *r)
 {
     w->gap = r->silent ? (uint8_t)(w->gap + 1) : 0;
     w->stop = forward_stop(w, r);
@@ -57,7 +57,7 @@ static void take_forwards(ss_walk *w, const ss_reply *r)
 }
 
 /* Where the first probe reached the destination, those before it may, too. */
-static void take_backwards(ss_walk *w, const ss_reply *r)
+static void consume_backwards(ss_walk *w, const ss_reply *r)
 {
     if (r->destination) {
         w->stop = SS_STOP_COMPLETED;
@@ -73,7 +73,7 @@ void ss_walk_take(ss_walk *w, const ss_reply *reply)
     if (w->ttl == 0)
         return;
     if (w->back)
-        take_backwards(w, reply);
+        consume_backwards(w, reply);
     else
-        take_forwards(w, reply);
+        consume_forwards(w, reply);
 }

@@ -73,7 +73,7 @@ static void write_trace(void *ctx, const ss_trace *t, unsigned probes)
     fail(s, ss_live_learn(s->live, t, &err), &err);
 }
 
-static void take_answer(void *ctx, const ss_answer *answer)
+static void consume_answer(void *ctx, const ss_answer *answer)
 {
     ss_session *s = ctx;
 
@@ -106,7 +106,7 @@ static umbel_status trace_targets(ss_session *s, umbel_error *err)
         if (due == UINT64_MAX)
             break;
         UM_TRY(s->prober->wait(s->prober->self, due > now ? due - now : 0,
-                               take_answer, s, err));
+                               consume_answer, s, err));
     }
     if (s->failed)
         *err = s->error;

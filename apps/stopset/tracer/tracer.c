@@ -110,7 +110,7 @@ static bool wants_refresh(ss_tracer *t)
 }
 
 /* The next destination that is not under way already. */
-static bool take_destination(ss_tracer *t)
+static bool consume_destination(ss_tracer *t)
 {
     if (!t->held && !t->no_more) {
         t->held = t->config.next(t->config.ctx, &t->next_dst);
@@ -123,7 +123,7 @@ static bool begin_trace(ss_tracer *t)
 {
     uint32_t i = t->free;
 
-    if (i == NOWHERE || !take_destination(t))
+    if (i == NOWHERE || !consume_destination(t))
         return false;
     slot *s = &t->slots[i];
     t->free = s->after;
@@ -195,7 +195,7 @@ static void step(ss_tracer *t, uint32_t i, const ss_reply *reply)
 
 static const ss_reply silence = {.silent = true};
 
-static void give_up(ss_tracer *t, uint32_t i)
+static void abandon(ss_tracer *t, uint32_t i)
 {
     if (t->slots[i].attempt < t->config.attempts) {
         queue_remove(t, i);
@@ -205,18 +205,18 @@ static void give_up(ss_tracer *t, uint32_t i)
     }
 }
 
-static void give_up_waiting(ss_tracer *t, uint64_t now)
+static void abandon_waiting(ss_tracer *t, uint64_t now)
 {
     uint32_t i;
 
     while ((i = t->waiting.first) != NOWHERE &&
            now - t->slots[i].sent >= t->config.wait)
-        give_up(t, i);
+        abandon(t, i);
 }
 
 bool ss_tracer_send(ss_tracer *t, uint64_t now, ss_probe *out)
 {
-    give_up_waiting(t, now);
+    abandon_waiting(t, now);
     if (now < t->allowed)
         return false;
     if (t->ready.first == NOWHERE && !begin_trace(t))
@@ -310,7 +310,7 @@ void ss_tracer_answer(ss_tracer *t, uint64_t now, const ss_answer *a)
     bool current = ttl == s->walk.ttl && s->in == &t->waiting;
     if (a->outcome == SS_UNANSWERED) {
         if (current)
-            give_up(t, i);
+            abandon(t, i);
         return;
     }
     bool timed = current && a->probe.attempt + 1 == s->attempt;

@@ -198,7 +198,7 @@ static um_gbf_found simulate_many(const um_gbf *g, uint32_t queries,
 
 /* --- the library's kind ----------------------------------------------------*/
 
-enum { MOST_OF_KIND = 32 }; /* functions of either sort */
+enum { MAX_OF_KIND = 32 }; /* functions of either sort */
 
 static umbel_status open_kind(const um_gbf *g, unsigned reset, uint64_t seed,
                               umbel_filter **out)
@@ -291,7 +291,7 @@ static um_gbf_found simulate_kind(const um_gbf *g, uint32_t queries,
 um_gbf_found um_gbf_simulate(const um_gbf *g, uint32_t queries, um_gbf_space *s,
                              um_rng *rng)
 {
-    return g->k0 <= MOST_OF_KIND && g->k1 <= MOST_OF_KIND
+    return g->k0 <= MAX_OF_KIND && g->k1 <= MAX_OF_KIND
                ? simulate_kind(g, queries, s, rng)
                : simulate_many(g, queries, s, rng);
 }

@@ -133,7 +133,7 @@ static void check_row(um_study *s, size_t row)
 }
 
 /* As the paper prints it, or with more digits. */
-static void put_cell(um_study *s, um_sheet *sheet, int digits, double x)
+static void write_cell(um_study *s, um_sheet *sheet, int digits, double x)
 {
     if (table_of(s)->percent)
         um_sheet_cell(sheet, "%.*f", digits, x);
@@ -150,10 +150,10 @@ static void list_cell(um_study *s, um_sheet *sheet, size_t row, const column *c)
     name_cell(item, s, row, "", c);
     if (!um_expected_find(um_expected_text(s->paper->name), item, &e))
         e.paper = NAN;
-    put_cell(s, sheet, 1, e.paper);
-    put_cell(s, sheet, 3, scale(s) * c->value(g));
+    write_cell(s, sheet, 1, e.paper);
+    write_cell(s, sheet, 3, scale(s) * c->value(g));
     if (c->number >= 0)
-        put_cell(s, sheet, 3, measured(s, row, c).value);
+        write_cell(s, sheet, 3, measured(s, row, c).value);
 }
 
 static void list(um_study *s)

@@ -74,7 +74,7 @@ static void release(um_study *s)
     s->shared = NULL;
 }
 
-static void keep(const trace *t, size_t w, size_t s, double *out)
+static void retain(const trace *t, size_t w, size_t s, double *out)
 {
     double *to = out + column(w, s, 0);
 
@@ -104,7 +104,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
         size_t w = i / STARTS, s = i % STARTS;
         trace t;
         status = packet_trace(g, path, &ways[w], &starts[s], &r->rng, &t, err);
-        keep(&t, w, s, out);
+        retain(&t, w, s, out);
     }
     return status;
 }

@@ -62,7 +62,8 @@ static bool in_wide_world(size_t setting)
 
 _Static_assert(sizeof(outcome) == OUTCOME * sizeof(double), "an array");
 
-static umbel_status make_corpus(const routes *r, ss_corpus *c, umbel_error *err)
+static umbel_status create_corpus(const routes *r, ss_corpus *c,
+                                  umbel_error *err)
 {
     for (size_t t = 0; t < TRACES; t++) {
         uint32_t n = r->start[t + 1] - r->start[t];
@@ -100,12 +101,12 @@ static void compare_found(const case_world *all, const ss_found *found,
         ss_missed(all->list.link, found->link, all->probe.links.n);
 }
 
-static umbel_status make_world(case_world *c, uint32_t core, um_rng *rng,
-                               umbel_error *err)
+static umbel_status create_world(case_world *c, uint32_t core, um_rng *rng,
+                                 umbel_error *err)
 {
     if (!world_make(&c->w, core, rng))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
-    UM_TRY(make_corpus(&c->w.probe, &c->probe, err));
+    UM_TRY(create_corpus(&c->w.probe, &c->probe, err));
     if (!ss_found_init(&c->list, &c->probe))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
     return replay(c, c->w.stop, &c->list, &c->of_list, err);
@@ -120,8 +121,8 @@ static umbel_status prepare(um_study *s, umbel_error *err)
     s->shared = all;
     if (!all)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
-    UM_TRY(make_world(&all->tuned, TUNED_CORE, &rng, err));
-    return make_world(&all->wide, WIDE_CORE, &other, err);
+    UM_TRY(create_world(&all->tuned, TUNED_CORE, &rng, err));
+    return create_world(&all->wide, WIDE_CORE, &other, err);
 }
 
 static void free_world(case_world *c)

@@ -136,9 +136,9 @@ static umbel_status add_members(const trade *t, umbel_filter *f,
 }
 
 /* Groups and retouching take digests. */
-static umbel_status take_back(const trade *t, const trade_way *how,
-                              umbel_filter *f, const umbel_digest *members,
-                              const umbel_digest *never, umbel_error *err)
+static umbel_status parse_back(const trade *t, const trade_way *how,
+                               umbel_filter *f, const umbel_digest *members,
+                               const umbel_digest *never, umbel_error *err)
 {
     umbel_key_list all = UMBEL_KEY_LIST(members, TRADE_MEMBERS);
     umbel_key_list unwanted = UMBEL_KEY_LIST(never, TRADE_NEVER);
@@ -178,7 +178,7 @@ static umbel_status run_single(const trade *t, const trade_way *how,
         status = umbel_digest_fixed(f, t->never, sizeof *t->never, TRADE_NEVER,
                                     digest + TRADE_MEMBERS, err);
     if (status == UMBEL_OK)
-        status = take_back(t, how, f, digest, digest + TRADE_MEMBERS, err);
+        status = parse_back(t, how, f, digest, digest + TRADE_MEMBERS, err);
     if (status == UMBEL_OK)
         status = judge(t, f, NULL, out, err);
     umbel_close(f);

@@ -146,7 +146,7 @@ static umbel_status run_in(um_round *r, um_spam_space *s, um_spam_load *load,
     for (size_t i = 1; status == UMBEL_OK && i <= EXPERIMENTS; i++) {
         const um_spam_experiment *e = &um_spam_experiments[i - 1];
         um_spam_draw_counts(e, false, load, &r->rng);
-        um_spam_take_keys(&s->keys, load);
+        um_spam_parse_keys(&s->keys, load);
         if (i == 1)
             status = watch_errors(s, &r->rng, out, err);
         for (size_t k = 0; status == UMBEL_OK && k < SPAM_HASHES; k++)
@@ -205,7 +205,7 @@ static void check_errors(um_study *s)
 }
 
 /* The largest of all rounds. */
-static double most_of(const um_study *s, size_t number)
+static double max_of(const um_study *s, size_t number)
 {
     double most = 0;
 
@@ -222,7 +222,7 @@ static void check_cells(um_study *s)
         for (size_t k = 0; k < SPAM_HASHES; k++) {
             double plain = um_column(s, column(i, k, PLAIN_ABOVE)).value;
             double refined = um_column(s, column(i, k, REFINED_ABOVE)).value;
-            most = fmax(most, most_of(s, column(i, k, REFINED_MOST)));
+            most = fmax(most, max_of(s, column(i, k, REFINED_MOST)));
             full = fmin(full, um_column(s, column(i, k, PLAIN_FULL)).value);
             least = fmin(least, plain / refined);
         }
@@ -256,8 +256,7 @@ static void list(um_study *s)
             for (size_t what = PLAIN_ABOVE; what <= PLAIN_FULL; what++)
                 um_sheet_cell(sheet, "%.1f",
                               um_column(s, column(i, k, what)).value);
-            um_sheet_cell(sheet, "%.0f",
-                          most_of(s, column(i, k, REFINED_MOST)));
+            um_sheet_cell(sheet, "%.0f", max_of(s, column(i, k, REFINED_MOST)));
         }
 }
 

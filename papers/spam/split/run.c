@@ -72,7 +72,7 @@ static void add_split(um_split *s, const uint64_t *cell)
     }
     for (size_t i = 0; i < HASHES; i++)
         if (value[i] == least)
-            um_split_put(s, (uint32_t)cell[i], least + 1);
+            um_split_append(s, (uint32_t)cell[i], least + 1);
 }
 
 /* A server: counts of the library, and the same in a split store. */

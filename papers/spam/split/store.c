@@ -56,7 +56,7 @@ uint32_t um_split_get(um_split *s, uint32_t cell)
     return b & flag ? (b & (flag - 1)) | s->high[find(s, cell)] << s->low : b;
 }
 
-void um_split_put(um_split *s, uint32_t cell, uint32_t value)
+void um_split_append(um_split *s, uint32_t cell, uint32_t value)
 {
     uint32_t flag = 1u << s->low, high = value >> s->low;
 
@@ -75,5 +75,5 @@ void um_split_put(um_split *s, uint32_t cell, uint32_t value)
 void um_split_merge(um_split *into, um_split *from, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        um_split_put(into, i, um_split_get(into, i) + um_split_get(from, i));
+        um_split_append(into, i, um_split_get(into, i) + um_split_get(from, i));
 }

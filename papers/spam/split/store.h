@@ -30,7 +30,7 @@ umbel_status um_split_init(um_split *s, unsigned low, uint64_t n,
 void um_split_fini(um_split *s);
 
 uint32_t um_split_get(um_split *s, uint32_t cell);
-void um_split_put(um_split *s, uint32_t cell, uint32_t value);
+void um_split_append(um_split *s, uint32_t cell, uint32_t value);
 /* Adds the counts of n cells of another server. */
 void um_split_merge(um_split *into, um_split *from, uint32_t n);
 

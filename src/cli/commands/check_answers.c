@@ -104,7 +104,7 @@ static void print_answer(const um_check_ctx *c, const umbel_slice *line,
 /* --- in worker threads ------------------------------------------------------
  */
 
-static umbel_status make_room(answers *a, size_t n, umbel_error *err)
+static umbel_status reserve(answers *a, size_t n, umbel_error *err)
 {
     um_query_result *r = &a->result;
 
@@ -237,7 +237,7 @@ static umbel_status answer_batch(const void *ctx, const um_key_batch *b,
 
     a->n = a->nout = a->formatted = 0;
     a->selected = 0;
-    UM_TRY(make_room(a, b->n, err));
+    UM_TRY(reserve(a, b->n, err));
     umbel_status status = query_batch(c, b, a, err);
     if (c->count || c->quiet || c->top || c->nfilters > 1)
         return status;
@@ -261,15 +261,15 @@ static void print_batch(const um_check_ctx *c, const um_key_batch *b,
             print_answer(c, &b->lines[i], &a->result, i);
 }
 
-static umbel_status take_top(const um_check_ctx *c, const um_key_batch *b,
-                             const answers *a, umbel_error *err)
+static umbel_status parse_top(const um_check_ctx *c, const um_key_batch *b,
+                              const answers *a, umbel_error *err)
 {
     const umbel_slice *texts = c->log_keys ? b->keys : b->lines;
 
     for (size_t i = 0; i < a->n; i++)
         if (a->result.hit[i])
-            UM_TRY(um_top_take(c->top, c->query.filter, &b->keys[i], &texts[i],
-                               a->result.values[i], err));
+            UM_TRY(um_top_parse(c->top, c->query.filter, &b->keys[i], &texts[i],
+                                a->result.values[i], err));
     return UMBEL_OK;
 }
 
@@ -314,7 +314,7 @@ static umbel_status print_answers(void *ctx, const um_key_batch *b,
     UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->keys : b->lines,
                              a->result.hit, a->n, err));
     if (c->top)
-        return take_top(c, b, a, err);
+        return parse_top(c, b, a, err);
     if (c->on_terminal) {
         um_progress_pause();
         print_batch(c, b, a);

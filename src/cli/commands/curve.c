@@ -47,9 +47,9 @@ static void add_point(um_series *s, const umbel_retouch_step *step,
 }
 
 /* At most a thousand steps: nobody sees more. */
-static void make_figure(um_figure *f, const um_curve *c,
-                        const umbel_retouch_result *r,
-                        const umbel_retouch_step *end)
+static void create_figure(um_figure *f, const um_curve *c,
+                          const umbel_retouch_result *r,
+                          const umbel_retouch_step *end)
 {
     static const umbel_retouch_step nothing;
     size_t every = c->n / 1000 + 1;
@@ -105,7 +105,7 @@ umbel_status um_curve_save(const um_curve *c, const umbel_retouch_result *r,
 
     if (!ends_with(path, ".svg"))
         return save(NULL, c, r, &end, path, err);
-    make_figure(&figure, c, r, &end);
+    create_figure(&figure, c, r, &end);
     umbel_status status = save(&figure, c, r, &end, path, err);
     um_figure_fini(&figure);
     return status;

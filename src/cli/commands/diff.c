@@ -20,9 +20,9 @@ static const um_option options[] = {
      UM_TARGET(diff_args, output), .role = UM_UMBEL_OUTPUT, .required = true},
     {0}};
 
-static void make_report(const diff_args *a, const umbel_filter *old,
-                        const umbel_filter *now, const umbel_diff_result *d,
-                        um_report *r)
+static void create_report(const diff_args *a, const umbel_filter *old,
+                          const umbel_filter *now, const umbel_diff_result *d,
+                          um_report *r)
 {
     um_report_file(r, "file", NULL, a->output);
     um_report_count(r, "bytes", "difference", "bytes", d->bytes);
@@ -48,7 +48,7 @@ static umbel_status write_difference(const um_args *args,
     umbel_status status = um_save_bytes(c.bytes, c.len, a->output, err);
     um_content_fini(&c);
     UM_TRY(status);
-    make_report(a, old, now, &result, &report);
+    create_report(a, old, now, &result, &report);
     um_report_print(args, &report);
     um_report_fini(&report);
     return UMBEL_OK;

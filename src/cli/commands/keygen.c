@@ -44,8 +44,8 @@ static void note_use(um_report *r, const char *path)
     free(text);
 }
 
-static umbel_status make_secret(const char *path, um_report *r,
-                                umbel_error *err)
+static umbel_status create_secret(const char *path, um_report *r,
+                                  umbel_error *err)
 {
     uint8_t secret[UMBEL_SECRET_LEN];
 
@@ -72,7 +72,8 @@ static umbel_status write_pair(const char *path, const char *public_path,
     return status;
 }
 
-static umbel_status make_pair(const char *path, um_report *r, umbel_error *err)
+static umbel_status create_pair(const char *path, um_report *r,
+                                umbel_error *err)
 {
     uint8_t secret[UMBEL_SIGN_KEY_LEN], key[UMBEL_TRUST_KEY_LEN];
     char public_path[PATH_MAX], text[UM_DIGEST_HEX];
@@ -104,7 +105,7 @@ static int run(const um_args *args)
     if (sodium_init() < 0)
         return um_misuse(args, "the system has no random numbers");
     umbel_status status =
-        (a->sign ? make_pair : make_secret)(a->output, &report, &err);
+        (a->sign ? create_pair : create_secret)(a->output, &report, &err);
     if (!status)
         um_report_print(args, &report);
     um_report_fini(&report);

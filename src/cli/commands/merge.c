@@ -111,8 +111,8 @@ static void note_difference(um_report *r, const umbel_filter *f)
         from.value.count, to.value.count);
 }
 
-static void make_report(const merge_args *a, const umbel_filter *f,
-                        um_report *r)
+static void create_report(const merge_args *a, const umbel_filter *f,
+                          um_report *r)
 {
     um_report_file(r, "file", NULL, a->output);
     um_report_count(r, "merged", NULL, "filters", a->filters.n);
@@ -140,7 +140,7 @@ static int run(const um_args *args)
     status = merge_all(a, f, &report, &err);
     if (status)
         goto done;
-    make_report(a, f, &report);
+    create_report(a, f, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

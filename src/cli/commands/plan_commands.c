@@ -16,7 +16,7 @@ typedef struct typing {
     uint64_t bytes; /* that no way exceeds */
 } typing;
 
-static void put_files(const typing *t, const char *prefix, um_list files)
+static void write_files(const typing *t, const char *prefix, um_list files)
 {
     for (size_t i = 0; i < files.n; i++) {
         fprintf(t->out, " %s", prefix);
@@ -24,7 +24,7 @@ static void put_files(const typing *t, const char *prefix, um_list files)
     }
 }
 
-static void put_text(const typing *t, const char *option, const char *value)
+static void write_text(const typing *t, const char *option, const char *value)
 {
     if (!value)
         return;
@@ -32,69 +32,70 @@ static void put_text(const typing *t, const char *option, const char *value)
     um_print_quoted(t->out, value);
 }
 
-static void put_input(const typing *t)
+static void write_input(const typing *t)
 {
     um_print_given(t->out, t->args, um_key_options, NULL);
     um_print_given(t->out, t->args, um_secret_options, NULL);
 }
 
-static void put_never(const typing *t)
+static void write_never(const typing *t)
 {
-    put_files(t, "--never ", t->a->never);
+    write_files(t, "--never ", t->a->never);
     if (t->a->weights)
         fputs(" --weights", t->out);
 }
 
-static void put_hash(const typing *t)
+static void write_hash(const typing *t)
 {
-    put_text(t, "hash", t->a->shape.hash);
+    write_text(t, "hash", t->a->shape.hash);
     if (t->a->shape.seed.given)
         fprintf(t->out, " --seed %" PRIu64, t->a->shape.seed.n);
 }
 
-static void put_shape(const typing *t, uint64_t cells, uint32_t hashes)
+static void write_shape(const typing *t, uint64_t cells, uint32_t hashes)
 {
-    put_text(t, "addressing",
-             t->way->addressing ? t->way->addressing : t->a->shape.addressing);
-    put_hash(t);
+    write_text(t, "addressing",
+               t->way->addressing ? t->way->addressing
+                                  : t->a->shape.addressing);
+    write_hash(t);
     fprintf(t->out, " --bits %" PRIu64 " --hashes %" PRIu32, cells, hashes);
 }
 
 /* The members alone, where a delimiter means nothing without a field. */
-static void put_members(const typing *t)
+static void write_members(const typing *t)
 {
-    put_files(t, "", t->a->members);
+    write_files(t, "", t->a->members);
     um_print_given(t->out, t->args, um_key_options,
                    t->a->keys.field.given ? NULL : "delimiter");
     um_print_given(t->out, t->args, um_secret_options, NULL);
 }
 
-static void put_plain(const typing *t)
+static void write_plain(const typing *t)
 {
     fputs("umbel build", t->out);
-    put_members(t);
-    put_shape(t, t->way->cells, t->way->hashes);
+    write_members(t);
+    write_shape(t, t->way->cells, t->way->hashes);
     fputs(" -q -o FILE", t->out);
 }
 
-static void put_retouch(const typing *t)
+static void write_retouch(const typing *t)
 {
-    put_plain(t);
+    write_plain(t);
     fputs(" && umbel retouch FILE", t->out);
-    put_files(t, "--members ", t->a->members);
-    put_never(t);
-    put_input(t);
+    write_files(t, "--members ", t->a->members);
+    write_never(t);
+    write_input(t);
     fputs(" -o FILE", t->out);
 }
 
-static void put_groups(const typing *t)
+static void write_groups(const typing *t)
 {
     fputs("umbel build", t->out);
-    put_files(t, "", t->a->members);
-    put_never(t);
-    put_input(t);
+    write_files(t, "", t->a->members);
+    write_never(t);
+    write_input(t);
     fputs(" --groups 2", t->out);
-    put_shape(t, t->way->cells, t->way->hashes);
+    write_shape(t, t->way->cells, t->way->hashes);
     fputs(" -o FILE", t->out);
 }
 
@@ -109,15 +110,15 @@ static bool has_weights(const plan_args *a)
 }
 
 /* 'check' prints whole lines: the weight is still behind the key. */
-static void put_listed(const typing *t)
+static void write_listed(const typing *t)
 {
-    put_input(t);
+    write_input(t);
     if (has_weights(t->a) && !t->a->keys.field.given)
         fputs(" --field 1", t->out);
 }
 
 /* The heaviest lines that match, those of the same weight in their order. */
-static void put_heaviest(const typing *t)
+static void write_heaviest(const typing *t)
 {
     if (!t->way->second_lines)
         return;
@@ -139,38 +140,38 @@ static void put_heaviest(const typing *t)
     fprintf(t->out, " | head -n %" PRIu64, t->way->second_lines);
 }
 
-static void put_exceptions(const typing *t)
+static void write_exceptions(const typing *t)
 {
-    put_plain(t);
+    write_plain(t);
     fputs(" && umbel check FILE", t->out);
-    put_files(t, "-f ", t->a->never);
-    put_listed(t);
-    put_heaviest(t);
+    write_files(t, "-f ", t->a->never);
+    write_listed(t);
+    write_heaviest(t);
     fputs(" > REVOKED.keys; umbel build REVOKED.keys", t->out);
-    put_listed(t);
-    put_shape(t, t->way->second_cells, t->way->second_hashes);
+    write_listed(t);
+    write_shape(t, t->way->second_cells, t->way->second_hashes);
     fprintf(t->out,
             " -n %" PRIu64 " -o REVOKED; umbel check FILE --unless REVOKED",
             t->way->second_keys ? t->way->second_keys : 1);
 }
 
-static void put_ribbon(const typing *t)
+static void write_ribbon(const typing *t)
 {
     fputs("umbel build", t->out);
-    put_files(t, "", t->a->members);
+    write_files(t, "", t->a->members);
     fputs(" --kind ribbon", t->out);
-    put_never(t);
-    put_input(t);
-    put_hash(t);
+    write_never(t);
+    write_input(t);
+    write_hash(t);
     fprintf(t->out, " --bytes %" PRIu64 " -o FILE", t->bytes);
 }
 
-static void put_plain_ribbon(const typing *t)
+static void write_plain_ribbon(const typing *t)
 {
     fputs("umbel build", t->out);
-    put_members(t);
+    write_members(t);
     fputs(" --kind ribbon", t->out);
-    put_hash(t);
+    write_hash(t);
     fprintf(t->out, " --bytes %" PRIu64 " -o FILE", t->bytes);
 }
 
@@ -180,14 +181,14 @@ void um_print_strategy(FILE *out, const um_args *args,
     static const struct {
         const char *name;
         void (*put)(const typing *t);
-    } rows[] = {{"retouch", put_retouch},
-                {"retouch-classic", put_retouch},
-                {"groups", put_groups},
-                {"groups-classic", put_groups},
-                {"anti-filter", put_exceptions},
-                {"anti-filter-classic", put_exceptions},
-                {"ribbon", put_ribbon},
-                {"ribbon-plain", put_plain_ribbon}};
+    } rows[] = {{"retouch", write_retouch},
+                {"retouch-classic", write_retouch},
+                {"groups", write_groups},
+                {"groups-classic", write_groups},
+                {"anti-filter", write_exceptions},
+                {"anti-filter-classic", write_exceptions},
+                {"ribbon", write_ribbon},
+                {"ribbon-plain", write_plain_ribbon}};
     const typing t = {out, args, args->values, way, bytes};
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)

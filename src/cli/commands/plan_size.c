@@ -113,7 +113,7 @@ static bool asks_clearing(const plan_args *a)
     return a->clear.given || a->retouch.given;
 }
 
-static umbel_status make_plans(size_plan *p, umbel_error *err)
+static umbel_status create_plans(size_plan *p, umbel_error *err)
 {
     const char *kind = p->asked.kind;
     const umbel_params *asked = &p->asked.params;
@@ -199,10 +199,10 @@ static umbel_status choose_addressing(size_plan *p, um_report *r,
     const char *usual = um_default_addressing(p->asked.kind), *name;
 
     p->asked.params.addressing = usual;
-    umbel_status status = make_plans(p, err);
+    umbel_status status = create_plans(p, err);
     for (size_t i = 0; status && umbel_addressing_at(i, &name, NULL); i++) {
         p->asked.params.addressing = name;
-        if (make_plans(p, NULL) != UMBEL_OK)
+        if (create_plans(p, NULL) != UMBEL_OK)
             continue;
         um_report_note(r, "Addressing %s, the default, is not possible: %s.",
                        usual, err->text);
@@ -215,9 +215,9 @@ static umbel_status choose_addressing(size_plan *p, um_report *r,
 static umbel_status answer(size_plan *p, um_report *r, umbel_error *err)
 {
     if (p->asked.params.addressing || umbel_is_static(p->asked.kind))
-        return make_plans(p, err);
+        return create_plans(p, err);
     if (asks_clearing(p->a) || p->a->counts) {
-        UM_TRY(make_plans(p, err));
+        UM_TRY(create_plans(p, err));
         p->asked.params.addressing = um_default_addressing(p->asked.kind);
         return UMBEL_OK;
     }

@@ -297,7 +297,7 @@ static int run_redis(publishing *p)
     return store_file(p, &err) ? um_trouble(p->args, &err) : UM_EXIT_FINE;
 }
 
-static umbel_status take_options(publishing *p, umbel_error *err)
+static umbel_status parse_options(publishing *p, umbel_error *err)
 {
     const publish_args *a = p->a;
 
@@ -332,7 +332,7 @@ static int run(const um_args *args)
     status = check_names(&p.a->filters, &err);
     if (status)
         goto done;
-    status = take_options(&p, &err);
+    status = parse_options(&p, &err);
     if (status)
         goto done;
     status = publish_all(&p, &err);

@@ -54,10 +54,11 @@ static umbel_status find_lists(const um_args *args, const umbel_filter *f,
     return UMBEL_OK;
 }
 
-static umbel_status take_back(umbel_filter *f, const um_digest_source *members,
-                              const um_key_list *never,
-                              const umbel_filter *newest, umbel_taken_back *out,
-                              um_report *r, umbel_error *err)
+static umbel_status parse_back(umbel_filter *f, const um_digest_source *members,
+                               const um_key_list *never,
+                               const umbel_filter *newest,
+                               umbel_taken_back *out, um_report *r,
+                               umbel_error *err)
 {
     umbel_key_list reported = um_key_list_view(never);
     bool *member = calloc(never->n + 1, sizeof *member);
@@ -65,7 +66,7 @@ static umbel_status take_back(umbel_filter *f, const um_digest_source *members,
 
     if (!member)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
-    status = um_take_back(f, members, &reported, newest, member, out, err);
+    status = um_parse_back(f, members, &reported, newest, member, out, err);
     if (!status && out->members)
         note_members(never, member, r);
     free(member);
@@ -93,7 +94,7 @@ umbel_status um_publish_never(const um_args *args, const umbel_store *shelf,
     if (status)
         goto done;
     newest = open_newest(args->values, shelf, name);
-    status = take_back(f, &source, &never, newest, out, r, err);
+    status = parse_back(f, &source, &never, newest, out, r, err);
     if (status == UMBEL_E_UNSUPPORTED) {
         umbel_error said = *err;
         um_set_error(err, status,
@@ -148,7 +149,7 @@ umbel_status um_check_reports(const um_args *args, const umbel_store *shelf,
  */
 
 /* What differs from the defaults of 'umbel build'. */
-static void put_shape(FILE *out, const umbel_filter *f)
+static void write_shape(FILE *out, const umbel_filter *f)
 {
     umbel_info info;
 
@@ -169,7 +170,7 @@ static void put_shape(FILE *out, const umbel_filter *f)
     }
 }
 
-static void put_files(FILE *out, const char *before, const um_list *files)
+static void write_files(FILE *out, const char *before, const um_list *files)
 {
     for (size_t i = 0; i < files->n; i++) {
         fputs(before, out);
@@ -177,20 +178,20 @@ static void put_files(FILE *out, const char *before, const um_list *files)
     }
 }
 
-static void put_build(FILE *out, const um_args *args, const umbel_filter *f,
-                      const umbel_taken_back *t)
+static void write_build(FILE *out, const um_args *args, const umbel_filter *f,
+                        const umbel_taken_back *t)
 {
     const publish_args *a = args->values;
 
     fputs("umbel build", out);
-    put_files(out, " ", &a->members);
-    put_files(out, " --never ", &a->never);
+    write_files(out, " ", &a->members);
+    write_files(out, " --never ", &a->never);
     if (t->members)
         fputs(" --allow-members", out);
     um_print_given(out, args, um_key_options, NULL);
     um_print_given(out, args, um_secret_options, NULL);
-    put_shape(out, f);
-    put_files(out, " -o ", &a->filters);
+    write_shape(out, f);
+    write_files(out, " -o ", &a->filters);
 }
 
 static void note_build(const um_args *args, const umbel_filter *f,
@@ -202,7 +203,7 @@ static void note_build(const um_args *args, const umbel_filter *f,
 
     if (!out)
         return;
-    put_build(out, args, f, t);
+    write_build(out, args, f, t);
     if (fclose(out) == 0)
         um_report_note(r,
                        "To lose no member, publish the filter that this "

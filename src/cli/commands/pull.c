@@ -126,8 +126,8 @@ static _Noreturn void watch(const um_args *args, umbel_puller *p)
     }
 }
 
-static umbel_status take_options(const pull_args *a, pulling *p,
-                                 umbel_error *err)
+static umbel_status parse_options(const pull_args *a, pulling *p,
+                                  umbel_error *err)
 {
     p->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
     p->wants.max_error = a->max_error.x;
@@ -166,7 +166,7 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
     umbel_puller *puller;
     umbel_pulled pulled;
 
-    UM_TRY(take_options(a, p, err));
+    UM_TRY(parse_options(a, p, err));
     UM_TRY(umbel_pull_open(&p->params, &fetcher, &p->store, &puller, err));
     if (a->watch.given)
         watch(args, puller);

@@ -311,8 +311,8 @@ static void report_keys(um_report *r, const umbel_retouch_result *b)
                     b->denied_before);
 }
 
-static void make_report(const retouch_args *a, const umbel_filter *f,
-                        const um_retouched *t, um_report *r)
+static void create_report(const retouch_args *a, const umbel_filter *f,
+                          const um_retouched *t, um_report *r)
 {
     const umbel_retouch_result *b = &t->result;
 
@@ -365,7 +365,7 @@ static umbel_status retouch_file(const um_args *args, um_retouched *t,
     status = save(a, f, t, err);
     if (status)
         goto done;
-    make_report(a, f, t, &report);
+    create_report(a, f, t, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

@@ -32,8 +32,8 @@ static void consider(smallest *best, const char *kind, const char *addressing,
 }
 
 /* Appends how much s saves, if it is worth a word. */
-static void put_saving(char *text, size_t cap, const char *option,
-                       const smallest *s, uint64_t bytes, const char *but)
+static void write_saving(char *text, size_t cap, const char *option,
+                         const smallest *s, uint64_t bytes, const char *but)
 {
     size_t len = strlen(text);
     double saved = 100 * (1 - (double)s->bytes / (double)bytes);
@@ -59,7 +59,7 @@ void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
     uint64_t best = fixed.bytes < spread.bytes ? fixed.bytes : spread.bytes;
     if (bytes - best < PAGE || (double)(bytes - best) <= least * (double)bytes)
         return;
-    put_saving(text, sizeof text, "--addressing", &spread, bytes, "");
-    put_saving(text, sizeof text, "--kind", &fixed, bytes, " (static)");
+    write_saving(text, sizeof text, "--addressing", &spread, bytes, "");
+    write_saving(text, sizeof text, "--kind", &fixed, bytes, " (static)");
     um_report_note(r, "Same error: %s.", text);
 }

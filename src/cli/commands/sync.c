@@ -72,7 +72,7 @@ static umbel_status carry(um_sync_dir *from, int to_peer, um_sync_dir *to,
 
     while (umbel_sync_next(from->machine, to_peer, now(), &m)) {
         *moved = true;
-        UM_TRY(um_sync_take(to, from_peer, m, err));
+        UM_TRY(um_sync_parse(to, from_peer, m, err));
     }
     return UMBEL_OK;
 }
@@ -247,8 +247,8 @@ static umbel_status sync_target(const sync_args *a, um_sync_outcome *out,
 
 /* An empty filter, by options or like another one, whose file is tiny however
  * large the list is: 1 GiB are about 200 million digests. */
-static umbel_status make_shape(const sync_args *a, umbel_filter **shape,
-                               um_sync_terms *terms, umbel_error *err)
+static umbel_status create_shape(const sync_args *a, umbel_filter **shape,
+                                 um_sync_terms *terms, umbel_error *err)
 {
     umbel_source source = {.size = sizeof source,
                            .memory_limit = UINT64_C(1) << 30};
@@ -270,7 +270,7 @@ static umbel_status make_shape(const sync_args *a, umbel_filter **shape,
     return status;
 }
 
-static umbel_status make_dir(const um_args *args, umbel_error *err)
+static umbel_status create_dir(const um_args *args, umbel_error *err)
 {
     const sync_args *a = args->values;
     umbel_filter *shape = NULL;
@@ -283,9 +283,9 @@ static umbel_status make_dir(const um_args *args, umbel_error *err)
         return um_fail(err, UMBEL_E_RANGE,
                        "--init needs --name NAME, what people call this "
                        "writer");
-    umbel_status status = make_shape(a, &shape, &terms, err);
+    umbel_status status = create_shape(a, &shape, &terms, err);
     if (!status)
-        status = um_sync_dir_make(a->dir, a->name, shape, &terms, now(), err);
+        status = um_sync_dir_create(a->dir, a->name, shape, &terms, now(), err);
     umbel_close(shape);
     UM_TRY(status);
     UM_TRY(um_sync_dir_open(&d, a->dir, now(), err));
@@ -346,7 +346,7 @@ static int run(const um_args *args)
         status =
             um_sync_over_pipes(a->dir, STDIN_FILENO, STDOUT_FILENO, &out, &err);
     else
-        status = a->init ? make_dir(args, &err) : exchange_all(args, &err);
+        status = a->init ? create_dir(args, &err) : exchange_all(args, &err);
     return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 

@@ -46,8 +46,8 @@ void um_sync_note_outcome(const um_sync_dir *d, int peer, um_sync_outcome *out)
         out->refused += stats.refused[i];
 }
 
-umbel_status um_sync_take(um_sync_dir *d, int peer, umbel_slice message,
-                          umbel_error *err)
+umbel_status um_sync_parse(um_sync_dir *d, int peer, umbel_slice message,
+                           umbel_error *err)
 {
     umbel_status status = umbel_sync_receive(
         d->machine, peer, message.data, message.len, (uint64_t)time(NULL), err);
@@ -87,7 +87,7 @@ static void consume(buffer *b, size_t len)
         memmove(b->at, b->at + len, b->len);
 }
 
-static umbel_status take_messages(line *l, umbel_error *err)
+static umbel_status parse_messages(line *l, umbel_error *err)
 {
     size_t used;
 
@@ -96,8 +96,8 @@ static umbel_status take_messages(line *l, umbel_error *err)
                                 &used, err));
         if (!used)
             return UMBEL_OK;
-        UM_TRY(um_sync_take(l->dir, l->peer, (umbel_slice){l->heard.at, used},
-                            err));
+        UM_TRY(um_sync_parse(l->dir, l->peer, (umbel_slice){l->heard.at, used},
+                             err));
         consume(&l->heard, used);
     }
 }
@@ -115,7 +115,7 @@ static umbel_status read_some(line *l, bool *closed, umbel_error *err)
     if (l->link)
         return um_link_receive(l->link, (umbel_slice){bytes, (size_t)n}, err);
     UM_TRY(append(&l->heard, bytes, (size_t)n, err));
-    return take_messages(l, err);
+    return parse_messages(l, err);
 }
 
 static umbel_status write_some(line *l, umbel_error *err)
@@ -237,8 +237,8 @@ static umbel_status read_all(int fd, uint8_t *out, size_t len, umbel_error *err)
 }
 
 /* Both say their origin; the smaller one is open when this ends. */
-static umbel_status take_turns(um_sync_dir *d, const char *path, int in,
-                               int out, umbel_error *err)
+static umbel_status parse_turns(um_sync_dir *d, const char *path, int in,
+                                int out, umbel_error *err)
 {
     uint8_t ours[TURN_LEN] = TURN_MAGIC, theirs[TURN_LEN], turn = 1;
     uint64_t now = (uint64_t)time(NULL);
@@ -265,7 +265,7 @@ umbel_status um_sync_over_pipes(const char *path, int in, int out,
 {
     um_sync_dir d = {.lock = -1};
     line l = {.dir = &d, .in = in, .out = out};
-    umbel_status status = take_turns(&d, path, in, out, err);
+    umbel_status status = parse_turns(&d, path, in, out, err);
 
     if (!status)
         status = exchange_and_save(&l, result, err);
@@ -282,12 +282,13 @@ static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
     return memcmp(key, l->dir->terms.server, UMBEL_ORIGIN_LEN) == 0;
 }
 
-static umbel_status take_from_link(void *ctx, umbel_slice message,
-                                   umbel_error *err)
+static umbel_status parse_from_link(void *ctx, umbel_slice message,
+                                    umbel_error *err)
 {
     const line *l = ctx;
 
-    return message.len ? um_sync_take(l->dir, l->peer, message, err) : UMBEL_OK;
+    return message.len ? um_sync_parse(l->dir, l->peer, message, err)
+                       : UMBEL_OK;
 }
 
 /* Connects, or gives up after CALL_MS. */
@@ -345,7 +346,7 @@ umbel_status um_sync_over_tcp(um_sync_dir *d, const char *address,
     um_link_config config = {.sign_key = key,
                              .caller = true,
                              .is_known = is_known,
-                             .take = take_from_link,
+                             .take = parse_from_link,
                              .ctx = &l,
                              .message_max = PIECE};
 

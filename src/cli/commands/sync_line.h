@@ -15,8 +15,8 @@ typedef struct um_sync_outcome {
 void um_sync_note_outcome(const um_sync_dir *d, int peer, um_sync_outcome *out);
 
 /* Takes a message. What is refused of one origin is no failure. */
-umbel_status um_sync_take(um_sync_dir *d, int peer, umbel_slice message,
-                          umbel_error *err);
+umbel_status um_sync_parse(um_sync_dir *d, int peer, umbel_slice message,
+                           umbel_error *err);
 
 /*
  * Exchanges all with 'umbel sync --stdio', which reads what we write to out, or

@@ -38,8 +38,8 @@ typedef struct verify_ctx {
     char end;    /* of its lines */
 } verify_ctx;
 
-static umbel_status take_members(void *ctx, const um_key_batch *batch,
-                                 umbel_error *err)
+static umbel_status parse_members(void *ctx, const um_key_batch *batch,
+                                  umbel_error *err)
 {
     verify_ctx *v = ctx;
 
@@ -64,8 +64,8 @@ static void list_wrong(const verify_ctx *v, const umbel_slice *lines,
     }
 }
 
-static umbel_status take_outside(void *ctx, const um_key_batch *batch,
-                                 umbel_error *err)
+static umbel_status parse_outside(void *ctx, const um_key_batch *batch,
+                                  umbel_error *err)
 {
     verify_ctx *v = ctx;
     bool wrong[UM_BATCH];
@@ -94,9 +94,9 @@ static umbel_status read_lists(const um_args *args, verify_ctx *v,
     members.pass = "checking members";
     outside.pass = "checking outside keys";
     if (a->members.n)
-        UM_TRY(um_keys_each_batch(&members, take_members, v, err));
+        UM_TRY(um_keys_each_batch(&members, parse_members, v, err));
     if (a->outside.n)
-        UM_TRY(um_keys_each_batch(&outside, take_outside, v, err));
+        UM_TRY(um_keys_each_batch(&outside, parse_outside, v, err));
     return UMBEL_OK;
 }
 

@@ -180,7 +180,7 @@ static void give(um_args *a, const um_found *f, const char *value)
         (um_given){f->option, value, struct_of + f->base + f->option->target};
 }
 
-static bool take_long(um_args *a, char ***argv, umbel_error *err)
+static bool parse_long(um_args *a, char ***argv, umbel_error *err)
 {
     const char *name = **argv + 2, *equals = strchr(name, '=');
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
@@ -197,7 +197,7 @@ static bool take_long(um_args *a, char ***argv, umbel_error *err)
     return true;
 }
 
-static bool take_letters(um_args *a, char ***argv, umbel_error *err)
+static bool parse_letters(um_args *a, char ***argv, umbel_error *err)
 {
     for (const char *p = **argv + 1; *p; p++) {
         um_found f = find_letter(a->command, *p);
@@ -217,7 +217,7 @@ static bool take_letters(um_args *a, char ***argv, umbel_error *err)
     return true;
 }
 
-static bool take_words(um_args *a, char **argv, umbel_error *err)
+static bool parse_words(um_args *a, char **argv, umbel_error *err)
 {
     bool options = true, fine = true;
 
@@ -227,9 +227,9 @@ static bool take_words(um_args *a, char **argv, umbel_error *err)
         else if (strcmp(*argv, "--") == 0)
             options = false;
         else if ((*argv)[1] == '-')
-            fine = take_long(a, &argv, err);
+            fine = parse_long(a, &argv, err);
         else
-            fine = take_letters(a, &argv, err);
+            fine = parse_letters(a, &argv, err);
     }
     return fine;
 }
@@ -406,7 +406,7 @@ static size_t count_words(char **argv)
 }
 
 /* Every letter of a joined option may be one. */
-static size_t most_given(char **argv)
+static size_t max_given(char **argv)
 {
     size_t n = 1;
 
@@ -421,14 +421,14 @@ bool um_args_init(um_args *out, const um_command *command, char **argv,
     um_args *a = out;
 
     *a = (um_args){.command = command};
-    a->given = calloc(most_given(argv), sizeof *a->given);
+    a->given = calloc(max_given(argv), sizeof *a->given);
     a->texts =
-        calloc(most_given(argv) + count_words(argv) + 1, sizeof *a->texts);
+        calloc(max_given(argv) + count_words(argv) + 1, sizeof *a->texts);
     a->values = calloc(1, command->values_len + 1);
     bool fine = a->given && a->texts && a->values;
     if (!fine)
         um_set_error(err, UMBEL_E_NOMEM, "no memory for the arguments");
-    fine = fine && take_words(a, argv, err) && set_values(a, err) &&
+    fine = fine && parse_words(a, argv, err) && set_values(a, err) &&
            (a->common.help || um_check_rules(a, err));
     if (!fine)
         um_args_fini(a);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Writes text of that length, with what roff would interpret escaped. */
-static void put_roff_part(FILE *out, const char *text, size_t len)
+static void write_roff_part(FILE *out, const char *text, size_t len)
 {
     if (len && (*text == '.' || *text == '\''))
         fputs("\\&", out);
@@ -21,27 +21,27 @@ static void put_roff_part(FILE *out, const char *text, size_t len)
             putc(text[i], out);
 }
 
-static void put_roff(FILE *out, const char *text)
+static void write_roff(FILE *out, const char *text)
 {
-    put_roff_part(out, text, strlen(text));
+    write_roff_part(out, text, strlen(text));
 }
 
 /* Writes a sentence of its own: "keys are ..." becomes "Keys are ....". A name
  * at its beginning ("generalized: ...", "hop (default)") stays as it is. */
-static void put_sentence(FILE *out, const char *text)
+static void write_sentence(FILE *out, const char *text)
 {
     size_t word = strcspn(text, " ");
 
     if (word && (text[word - 1] == ':' || strncmp(text + word, " (", 2) == 0)) {
-        put_roff(out, text);
+        write_roff(out, text);
     } else {
         putc(toupper((unsigned char)*text), out);
-        put_roff(out, text + 1);
+        write_roff(out, text + 1);
     }
     fputs(".\n", out);
 }
 
-static void put_synopsis(FILE *out, const um_command *c)
+static void write_synopsis(FILE *out, const um_command *c)
 {
     const um_option *o;
     size_t base;
@@ -59,7 +59,7 @@ static void put_synopsis(FILE *out, const um_command *c)
             if (o->letter)
                 putc(o->letter, out);
             else
-                put_roff(out, o->name);
+                write_roff(out, o->name);
             fprintf(out, "\\  %s\n", o->arg);
         }
     fputs(".RI [ options ]\n", out);
@@ -76,14 +76,14 @@ static void print_name(FILE *out, const char *name, const char *summary,
             manual ? manual : "1", umbel_version(),
             manual ? manual + 2 : "User Commands");
     fprintf(out, ".SH NAME\numbel\\-%s \\- ", name);
-    put_roff(out, summary);
+    write_roff(out, summary);
     fputs("\n.SH SYNOPSIS\n", out);
 }
 
 static void print_head(FILE *out, const um_command *c)
 {
     print_name(out, c->name, c->summary, c->manual);
-    put_synopsis(out, c);
+    write_synopsis(out, c);
 }
 
 static bool has_option(const um_command *c, const char *name, size_t len)
@@ -100,8 +100,8 @@ static bool has_option(const um_command *c, const char *name, size_t len)
 
 /* Writes a sentence that ends in the names that the command has: rows are
  * shared between commands. */
-static void put_names(FILE *out, const um_command *c, const char *before,
-                      const char *names)
+static void write_names(FILE *out, const um_command *c, const char *before,
+                        const char *names)
 {
     bool first = true;
 
@@ -110,7 +110,7 @@ static void put_names(FILE *out, const um_command *c, const char *before,
         if (!has_option(c, names, len))
             continue;
         fprintf(out, "%s \\fB\\-\\-", first ? before : " or");
-        put_roff_part(out, names, len);
+        write_roff_part(out, names, len);
         fputs("\\fR", out);
         first = false;
     }
@@ -118,55 +118,55 @@ static void put_names(FILE *out, const um_command *c, const char *before,
         fputs(".\n", out);
 }
 
-static void put_modes(FILE *out, const um_command *c, unsigned modes)
+static void write_modes(FILE *out, const um_command *c, unsigned modes)
 {
     bool first = true;
 
     for (size_t i = 0; i < UM_MAX_MODES && c->modes[i].when && modes; i++)
         if (modes & UM_MODE(i)) {
             fputs(first ? "Used " : " or ", out);
-            put_roff(out, c->modes[i].when);
+            write_roff(out, c->modes[i].when);
             first = false;
         }
     if (!first)
         fputs(".\n", out);
 }
 
-static void put_option(FILE *out, const um_command *c, const um_option *o,
-                       unsigned modes)
+static void write_option(FILE *out, const um_command *c, const um_option *o,
+                         unsigned modes)
 {
     fputs(".TP\n", out);
     if (o->letter)
         fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
     fputs("\\fB\\-\\-", out);
-    put_roff(out, o->name);
+    write_roff(out, o->name);
     fputs("\\fR", out);
     if (o->arg) {
         fputs(" \\fI", out);
-        put_roff(out, o->arg);
+        write_roff(out, o->arg);
         fputs("\\fR", out);
     }
     putc('\n', out);
-    put_sentence(out, o->help);
-    put_modes(out, c, modes);
-    put_names(out, c, "Needs", o->needs);
-    put_names(out, c, "Cannot be combined with", o->excludes);
+    write_sentence(out, o->help);
+    write_modes(out, c, modes);
+    write_names(out, c, "Needs", o->needs);
+    write_names(out, c, "Cannot be combined with", o->excludes);
 }
 
-static void put_options(FILE *out, const um_command *c)
+static void write_options(FILE *out, const um_command *c)
 {
     const um_option *o;
     size_t base;
     unsigned modes;
 
     for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++)
-        put_option(out, c, o, modes);
+        write_option(out, c, o, modes);
 }
 
 static void print_options(FILE *out, const um_command *c)
 {
     fputs(".SH OPTIONS\n", out);
-    put_options(out, c);
+    write_options(out, c);
 }
 
 bool um_print_man(FILE *out, const um_command *command, const char *word)
@@ -184,11 +184,11 @@ static void print_group_head(FILE *out, const um_program_group *g)
 {
     print_name(out, g->name, g->summary, g->manual);
     if (g->plain)
-        put_synopsis(out, g->plain);
+        write_synopsis(out, g->plain);
     for (size_t i = 0; g->rows[i]; i++) {
         if (i || g->plain)
             fputs(".br\n", out);
-        put_synopsis(out, g->rows[i]);
+        write_synopsis(out, g->rows[i]);
     }
 }
 
@@ -196,10 +196,10 @@ static void print_group_options(FILE *out, const um_program_group *g)
 {
     fputs(".SH OPTIONS\n", out);
     if (g->plain)
-        put_options(out, g->plain);
+        write_options(out, g->plain);
     for (size_t i = 0; g->rows[i]; i++) {
         fprintf(out, ".SS umbel %s\n", g->rows[i]->name);
-        put_options(out, g->rows[i]);
+        write_options(out, g->rows[i]);
     }
 }
 

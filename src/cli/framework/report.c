@@ -32,7 +32,7 @@ void um_report_fini(um_report *r)
 }
 
 /* Without memory the text is missing, and shown as such. */
-static const char *keep_text(um_report *r, const char *text)
+static const char *retain_text(um_report *r, const char *text)
 {
     char *copy = r->nmemory < UM_MAX_REPORT ? strdup(text) : NULL;
 
@@ -45,7 +45,7 @@ static const char *keep_text(um_report *r, const char *text)
 void um_report_text(um_report *r, const char *name, const char *label,
                     const char *text)
 {
-    append(r, name, label, UM_VALUE_TEXT)->text = keep_text(r, text);
+    append(r, name, label, UM_VALUE_TEXT)->text = retain_text(r, text);
 }
 
 void um_report_file(um_report *r, const char *name, const char *label,
@@ -177,7 +177,8 @@ void um_report_info(um_report *r, const umbel_info *info)
 {
     for (size_t i = 0; i < info->n; i++) {
         const umbel_field *f = &info->field[i];
-        const char *name = keep_text(r, f->name), *label = label_of(info, name);
+        const char *name = retain_text(r, f->name),
+                   *label = label_of(info, name);
         switch (f->type) {
         case UMBEL_FIELD_TEXT:
             um_report_text(r, name, NULL, f->value.text);

@@ -10,7 +10,7 @@
 
 #include "kinds/blocked/blocked_avx2.h"
 
-enum { MOST_HASHES = 16, SHIFT256 = 5, SHIFT512 = 6 };
+enum { MAX_HASHES = 16, SHIFT256 = 5, SHIFT512 = 6 };
 
 /*
  * Bits of a key's block at p that are not as the key wants them, none when it
@@ -112,7 +112,7 @@ UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
 
 static bool usable(const um_layout *l)
 {
-    return um_use_avx2() && l->hashes <= MOST_HASHES;
+    return um_use_avx2() && l->hashes <= MAX_HASHES;
 }
 
 #endif

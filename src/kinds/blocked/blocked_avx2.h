@@ -74,7 +74,7 @@ UM_INLINE __m256i um_load_avx2(const void *p)
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
-UM_INLINE void um_put_avx2(void *p, __m256i x)
+UM_INLINE void um_write_avx2(void *p, __m256i x)
 {
     _mm256_storeu_si256((__m256i *)p, x);
 }
@@ -135,8 +135,8 @@ UM_INLINE void um_fetch_block(const um_target *t, um_eight *e, size_t i,
             __builtin_prefetch(p + line);
 }
 
-UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,
-                            um_eight *e, um_loop_config how)
+UM_INLINE void um_consume_keys(const um_target *t, const uint64_t *keys,
+                               um_eight *e, um_loop_config how)
 {
     __m256i lo[UM_PAIR], word[UM_PAIR];
 
@@ -156,8 +156,8 @@ UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,
 }
 
 /* Up to eight; those that are missing are filled up with the first. */
-UM_INLINE void um_take_digests(const um_target *t, const umbel_digest *d,
-                               size_t n, um_eight *e, um_loop_config how)
+UM_INLINE void um_consume_digests(const um_target *t, const umbel_digest *d,
+                                  size_t n, um_eight *e, um_loop_config how)
 {
     for (size_t i = 0; i < 8; i++) {
         const umbel_digest *one = i < n ? &d[i] : d;
@@ -197,7 +197,7 @@ UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
                              um_loop_config how, um_serve *serve)
 {
     for (size_t i = 0; i < um_step_of(how); i++) {
-        um_take_keys(&w->t, keys + 8 * i, &next[i], how);
+        um_consume_keys(&w->t, keys + 8 * i, &next[i], how);
         if (!how.apart)
             serve(w, &now[i], 8, out + 8 * i, how);
     }
@@ -216,7 +216,7 @@ UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
 
     memcpy(tail, keys + whole, (n - whole) * sizeof *keys);
     for (size_t i = 0; i < um_step_of(how); i++)
-        um_take_keys(&w->t, (whole ? keys : tail) + 8 * i, &e[0][i], how);
+        um_consume_keys(&w->t, (whole ? keys : tail) + 8 * i, &e[0][i], how);
     for (size_t i = 0; i < whole; i += some, turn ^= 1) {
         const uint64_t *next = i + some < whole ? keys + i + some : tail;
         um_walk_batch(w, e[turn], i, e[!turn], next, how, serve);
@@ -238,8 +238,8 @@ UM_INLINE void um_walk_digests(um_work *w, const umbel_digest *d, size_t n,
             serve(w, &ring[old / 8 % UM_VECTOR_STEP], um_up_to_8(n - old), old,
                   how);
         if (i < n)
-            um_take_digests(&w->t, d + i, um_up_to_8(n - i),
-                            &ring[i / 8 % UM_VECTOR_STEP], how);
+            um_consume_digests(&w->t, d + i, um_up_to_8(n - i),
+                               &ring[i / 8 % UM_VECTOR_STEP], how);
     }
 }
 

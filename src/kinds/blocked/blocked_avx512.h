@@ -17,7 +17,7 @@
 
 #include <immintrin.h>
 
-enum { STEP = 8, BATCH = 32, MOST_HASHES = 16 };
+enum { STEP = 8, BATCH = 32, MAX_HASHES = 16 };
 enum { XOR3 = 0x96 }; /* truth table of a ^ b ^ c */
 
 /* What a batch of keys asks for. */
@@ -95,8 +95,8 @@ UM_INLINE __m512i xxh3(__m512i x, uint64_t flip)
 }
 
 /* Eight items from p on become digests. Of digests, lo and hi take turns. */
-UM_INLINE void take_eight(const target *t, const uint8_t *p, loop how,
-                          __m512i *lo, __m512i *hi)
+UM_INLINE void consume_eight(const target *t, const uint8_t *p, loop how,
+                             __m512i *lo, __m512i *hi)
 {
     if (how.sort == UM_KEYS8) {
         *lo = xxh3(_mm512_loadu_si512(p), t->flip);
@@ -147,7 +147,7 @@ UM_INLINE void prepare(const target *t, const uint8_t *items, batch *b,
 {
     __m512i lo, last;
 
-    take_eight(t, items + i * item_len(how), how, &lo, &last);
+    consume_eight(t, items + i * item_len(how), how, &lo, &last);
     _mm512_store_si512(&b->word[0][i], last);
     if (how.groups == 2) {
         last = remix(_mm512_add_epi64(last, lo));
@@ -258,7 +258,7 @@ UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
 
 static bool usable(const um_layout *l)
 {
-    return um_use_avx512() && l->hashes <= MOST_HASHES &&
+    return um_use_avx512() && l->hashes <= MAX_HASHES &&
            l->blocks <= UINT32_MAX;
 }
 

@@ -51,7 +51,7 @@ static inline uint64_t um_heavy_count(const uint8_t *slot)
     return um_load64(slot) & UINT32_MAX;
 }
 
-static inline void um_heavy_put(uint8_t *slot, uint64_t lo, uint64_t count)
+static inline void um_heavy_append(uint8_t *slot, uint64_t lo, uint64_t count)
 {
     um_store64(slot, lo << 32 | (count & UINT32_MAX));
 }

@@ -78,7 +78,7 @@ UM_INLINE __m256i clear256(uint8_t *p, mask m, bool adds)
     __m256i old = um_load_avx2(p);
 
     if (adds)
-        um_put_avx2(p, _mm256_or_si256(old, m.part[0]));
+        um_write_avx2(p, _mm256_or_si256(old, m.part[0]));
     return _mm256_andnot_si256(old, m.part[0]);
 }
 
@@ -87,8 +87,8 @@ UM_INLINE __m256i clear512(uint8_t *p, mask m, bool adds)
     __m256i x = um_load_avx2(p), y = um_load_avx2(p + 32);
 
     if (adds) {
-        um_put_avx2(p, _mm256_or_si256(x, m.part[0]));
-        um_put_avx2(p + 32, _mm256_or_si256(y, m.part[1]));
+        um_write_avx2(p, _mm256_or_si256(x, m.part[0]));
+        um_write_avx2(p + 32, _mm256_or_si256(y, m.part[1]));
     }
     return _mm256_or_si256(_mm256_andnot_si256(x, m.part[0]),
                            _mm256_andnot_si256(y, m.part[1]));

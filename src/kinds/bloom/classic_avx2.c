@@ -30,17 +30,17 @@ typedef struct walk8 {
     __m256i x[UM_PAIR], hi[UM_PAIR];
 } walk8;
 
-UM_INLINE void take_keys8(const uint64_t *keys, uint64_t flip, walk8 *w)
+UM_INLINE void consume_keys8(const uint64_t *keys, uint64_t flip, walk8 *w)
 {
     um_xxh3_avx2(keys, flip, w->x);
     UM_EACH w->hi[g] = w->x[g];
     um_remix_avx2(w->hi);
 }
 
-UM_INLINE void take_whole(const source *s, const void *p, walk8 *w)
+UM_INLINE void consume_whole(const source *s, const void *p, walk8 *w)
 {
     if (s->sort == SORT_KEYS8)
-        take_keys8(p, s->flip, w);
+        consume_keys8(p, s->flip, w);
     else
         um_split_digests(p, w->x, w->hi);
 }
@@ -52,7 +52,7 @@ static __attribute__((noinline)) void take_rest(const source *s, const void *p,
     umbel_digest copy[8] = {{0, 0}};
 
     memcpy(copy, p, len);
-    take_whole(s, copy, w);
+    consume_whole(s, copy, w);
 }
 
 /* The keys from number from on, of n. */
@@ -63,7 +63,7 @@ UM_INLINE void take8(const source *s, size_t from, size_t n, walk8 *w)
     const uint8_t *p = (const uint8_t *)s->keys + from * size;
 
     if (n - from >= 8)
-        take_whole(s, p, w);
+        consume_whole(s, p, w);
     else
         take_rest(s, p, (n - from) * size, w);
 }

@@ -12,7 +12,7 @@
 #include "kinds/bloom/bloom.h"
 #include "kinds/rows.h"
 
-enum { MOST_HASHES = 16 };
+enum { MAX_HASHES = 16 };
 
 static umbel_status refuse(const char *what, const char *name, umbel_error *err)
 {
@@ -44,7 +44,7 @@ umbel_status umbel_view_init(umbel_view *v, const umbel_filter *f,
         return refuse("hash ", s->hash->name, err);
     if (b->groups > 1)
         return refuse("groups", "", err);
-    if (s->hashes > MOST_HASHES)
+    if (s->hashes > MAX_HASHES)
         return refuse("more than 16 hash functions", "", err);
     if (f->gate)
         return refuse("other threads that add to it (umbel_share)", "", err);

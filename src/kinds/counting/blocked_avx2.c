@@ -8,7 +8,7 @@
 #include "kinds/counting/counting.h"
 #include "kinds/counting/lines_avx2.h"
 
-enum { MOST_HASHES = 8, SHIFT4 = 6, SHIFT8 = 7 };
+enum { MAX_HASHES = 8, SHIFT4 = 6, SHIFT8 = 7 };
 enum { ADD_REFINED = UM_ADD + 1 }; /* a verb; UM_ADD is plain */
 
 /* --- answers ------------------------------------------------------------- */
@@ -40,7 +40,7 @@ UM_INLINE void tell_counts(uint64_t *out, __m128i counts, size_t n)
 {
     uint64_t four[4];
 
-    um_put_avx2(four, _mm256_cvtepu32_epi64(counts));
+    um_write_avx2(four, _mm256_cvtepu32_epi64(counts));
     memcpy(out, four, n * sizeof *out);
 }
 
@@ -164,7 +164,7 @@ static void count_digests(const void *self, const umbel_digest *d, size_t n,
 
 static bool usable(const um_layout *l)
 {
-    return um_use_avx2() && l->hashes <= MOST_HASHES;
+    return um_use_avx2() && l->hashes <= MAX_HASHES;
 }
 
 static bool takes(const um_shape *s)

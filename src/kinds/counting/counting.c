@@ -282,7 +282,7 @@ void um_counting_query(const void *self, const umbel_digest *d, size_t n,
         um_each_query(self, c->layout, NULL, none_is_zero, d, n, hit);
 }
 
-uint64_t um_counting_most(const void *self)
+uint64_t um_counting_max(const void *self)
 {
     return ((const um_counting *)self)->cells.max;
 }
@@ -462,7 +462,7 @@ void um_counting_info(const void *self, umbel_info *out)
 }
 
 static const um_row_counting counting = {.count = um_counting_count,
-                                         .most = um_counting_most,
+                                         .most = um_counting_max,
                                          .may_remove = may_remove,
                                          .remove = remove_keys};
 

@@ -43,7 +43,7 @@ void um_counting_info(const void *self, umbel_info *out);
 
 /* Slots of its sub-tables; merge knows all ops. */
 um_count_fn um_counting_count;
-uint64_t um_counting_most(const void *self);
+uint64_t um_counting_max(const void *self);
 umbel_status um_counting_merge(void *self, const void *from, umbel_merge_op op,
                                umbel_error *err);
 extern const um_row_bits um_counting_used_bits;

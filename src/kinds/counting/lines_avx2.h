@@ -101,13 +101,13 @@ UM_INLINE __m256i um_line4(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
     if (verb == UM_LINE_ADD) {
         UM_EACH cell[g] = _mm256_cmpgt_epi64(all64(15), cell[g]); /* -1 or 0 */
         UM_EACH cell[g] = _mm256_sllv_epi64(cell[g], by[g]);
-        UM_EACH um_put_avx2(p + 32 * g, _mm256_sub_epi64(x[g], cell[g]));
+        UM_EACH um_write_avx2(p + 32 * g, _mm256_sub_epi64(x[g], cell[g]));
     } else if (verb == UM_LINE_RAISE) {
         __m256i least = least_below_15(eight);
         UM_EACH cell[g] = _mm256_cmpeq_epi16(cell[g], least);
         UM_EACH cell[g] = _mm256_and_si256(cell[g], all64(1));
         UM_EACH cell[g] = _mm256_sllv_epi64(cell[g], by[g]);
-        UM_EACH um_put_avx2(p + 32 * g, _mm256_add_epi64(x[g], cell[g]));
+        UM_EACH um_write_avx2(p + 32 * g, _mm256_add_epi64(x[g], cell[g]));
     }
     return eight;
 }
@@ -271,12 +271,12 @@ UM_INLINE __m256i um_line8(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
         EACH_PART at[j] = _mm256_cmpeq_epi8(at[j], places);
     if (verb == UM_LINE_ADD) {
         EACH_PART at[j] = _mm256_and_si256(at[j], all8(1));
-        EACH_PART um_put_avx2(p + 32 * j, _mm256_adds_epu8(x[j], at[j]));
+        EACH_PART um_write_avx2(p + 32 * j, _mm256_adds_epu8(x[j], at[j]));
     } else if (verb == UM_LINE_RAISE) {
         __m256i least = _mm256_xor_si256(larger_half(most), ones);
         __m256i goal = _mm256_adds_epu8(least, all8(1));
         EACH_PART at[j] = _mm256_and_si256(at[j], goal);
-        EACH_PART um_put_avx2(p + 32 * j, _mm256_max_epu8(x[j], at[j]));
+        EACH_PART um_write_avx2(p + 32 * j, _mm256_max_epu8(x[j], at[j]));
     }
     return most;
 }

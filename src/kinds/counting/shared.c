@@ -113,12 +113,12 @@ static bool add_refined(um_counting *c, umbel_digest d, const uint64_t *pos,
 {
     um_gate_lock *lock = &c->lock[(d.lo ^ d.hi) % UM_GATE_LOCKS];
 
-    um_gate_take(lock);
+    um_gate_consume(lock);
     uint64_t min = least(&c->cells, pos, n);
     uint64_t target = um_grown(min, amount, c->cells.max);
     for (uint32_t j = 0; j < n; j++)
         grow(&c->cells, pos[j], 0, target);
-    um_gate_give_back(lock);
+    um_gate_pass_back(lock);
     return min == 0 && amount > 0;
 }
 

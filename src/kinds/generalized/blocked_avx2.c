@@ -113,7 +113,7 @@ UM_INLINE __m256i write_half(uint8_t *p, __m256i x, __m256i reset, __m256i set)
 {
     __m256i now = _mm256_or_si256(_mm256_andnot_si256(reset, x), set);
 
-    um_put_avx2(p, now);
+    um_write_avx2(p, now);
     return _mm256_xor_si256(x, now);
 }
 

@@ -170,7 +170,7 @@ UM_INLINE bool matches(const void *self, const uint64_t *pos)
     return true;
 }
 
-UM_INLINE bool put(void *self, um_each_key key)
+UM_INLINE bool append(void *self, um_each_key key)
 {
     const um_generalized *g = self;
     bool is_new = !matches(g, key.pos);
@@ -200,7 +200,7 @@ static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
     const um_generalized *g = self;
 
     (void)amounts;
-    return um_each_add(self, g->layout, locate, put, d, NULL, n, fresh);
+    return um_each_add(self, g->layout, locate, append, d, NULL, n, fresh);
 }
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)

@@ -27,7 +27,7 @@
 
 #include <math.h>
 
-enum { MOST = 8, SIDE = MOST + 1, MOST_BLOCK = 4096 };
+enum { MOST = 8, SIDE = MOST + 1, MAX_BLOCK = 4096 };
 
 /* Chances, by how many cells are left that must be clear, and set. */
 typedef struct state {
@@ -58,7 +58,7 @@ static bool chain_init(chain *c, const um_roles *r)
                  .set = r->set / r->lanes,
                  .lanes = r->lanes,
                  .cells = (double)r->cells / r->lanes};
-    if (c->reset > MOST || c->set > MOST || r->cells > MOST_BLOCK)
+    if (c->reset > MOST || c->set > MOST || r->cells > MAX_BLOCK)
         return false;
     double all = log_ways(c->cells, c->reset, c->set);
     for (uint32_t a = 0; a <= c->reset; a++)
@@ -128,13 +128,13 @@ static double log_share(double n, double blocks, double j)
 {
     double mean = n / blocks;
 
-    if (blocks > MOST_BLOCK)
+    if (blocks > MAX_BLOCK)
         return j * log(mean) - mean - lgamma(j + 1);
     return log_choose(n, j) - j * log(blocks) + (n - j) * log1p(-1 / blocks);
 }
 
 /* Returns a number of keys that a block hardly ever exceeds. */
-static uint64_t most_in_block(double keys, double mean)
+static uint64_t max_in_block(double keys, double mean)
 {
     double most = fmin(keys, ceil(mean + 12 * sqrt(mean) + 12));
     return most < 1e9 ? (uint64_t)most : 0; /* settled long before */
@@ -174,7 +174,7 @@ static double over_blocks(const um_roles *r, double ones, double keys)
         step(&c, &s);
     if (one)
         return value(&c, &s, ones);
-    uint64_t last = most_in_block(keys, mean);
+    uint64_t last = max_in_block(keys, mean);
     for (uint64_t j = 0; j <= last; j++) {
         double weight = exp(log_share(keys, blocks, (double)j));
         sum += weight *

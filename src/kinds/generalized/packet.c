@@ -18,7 +18,7 @@
 
 #include <inttypes.h>
 
-enum { MOST_FUNCTIONS = 32 };
+enum { MAX_FUNCTIONS = 32 };
 
 struct umbel_packet {
     umbel_alloc alloc;
@@ -38,11 +38,11 @@ static umbel_status check(const umbel_packet_params *p, umbel_error *err)
                        "a packet's filter has %d to %d bits, got %" PRIu32
                        ": what is larger wants kind generalized",
                        UMBEL_PACKET_LEAST, UMBEL_PACKET_MOST, p->bits);
-    if (p->reset > MOST_FUNCTIONS || p->set < 1 || p->set > MOST_FUNCTIONS)
+    if (p->reset > MAX_FUNCTIONS || p->set < 1 || p->set > MAX_FUNCTIONS)
         return um_fail(err, UMBEL_E_RANGE,
                        "reset must be 0..%d and set 1..%d, got %" PRIu32
                        " and %" PRIu32,
-                       MOST_FUNCTIONS, MOST_FUNCTIONS, p->reset, p->set);
+                       MAX_FUNCTIONS, MAX_FUNCTIONS, p->reset, p->set);
     return UMBEL_OK;
 }
 
@@ -91,7 +91,7 @@ static void cells_of(const umbel_packet *p, const void *key, size_t len,
         um_free_cells(p->bits, p->reset + p->set, d, pos);
 }
 
-static void put_bit(uint8_t *bits, uint64_t i, bool value)
+static void write_bit(uint8_t *bits, uint64_t i, bool value)
 {
     uint8_t mask = (uint8_t)(1u << (i & 7));
 
@@ -112,7 +112,7 @@ bool umbel_packet_add(const umbel_packet *p, void *bits, const void *key,
     for (uint32_t j = 0; j < k; j++)
         before[j] = um_bit(bits, pos[j]);
     for (uint32_t j = k; j-- > 0;)
-        put_bit(bits, pos[j], j >= p->reset);
+        write_bit(bits, pos[j], j >= p->reset);
     for (uint32_t j = 0; j < k; j++)
         changed |= um_bit(bits, pos[j]) != before[j];
     return changed;
@@ -144,5 +144,5 @@ void umbel_packet_cover(const umbel_packet *p, void *unknown, const void *key,
 
     cells_of(p, key, len, pos);
     for (uint32_t j = 0; j < p->reset + p->set; j++)
-        put_bit(unknown, pos[j], true);
+        write_bit(unknown, pos[j], true);
 }

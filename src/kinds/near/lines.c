@@ -6,7 +6,7 @@
 
 enum {
     LINE_BITS = 8 * UM_LINE,
-    MOST_SLOTS = 8 * UM_NEAR_WORDS,
+    MAX_SLOTS = 8 * UM_NEAR_WORDS,
     REACH = 32 /* lines that a key probes at most */
 };
 
@@ -23,7 +23,7 @@ unsigned um_near_slots(uint64_t mails)
 {
     unsigned slots = LINE_BITS / (UM_NEAR_TAG_BITS + um_near_bits(mails));
 
-    return slots < MOST_SLOTS ? slots : MOST_SLOTS;
+    return slots < MAX_SLOTS ? slots : MAX_SLOTS;
 }
 
 um_near_lines um_near_lines_of(void *memory, uint64_t lines, uint64_t mails)

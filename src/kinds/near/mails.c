@@ -133,8 +133,8 @@ bool um_near_needs_room(const umbel_filter *f, const um_near_write *w)
     return !find_for(near_of(f), w).adds;
 }
 
-umbel_status um_near_put(umbel_filter *f, const um_near_write *w,
-                         umbel_error *err)
+umbel_status um_near_append(umbel_filter *f, const um_near_write *w,
+                            umbel_error *err)
 {
     const um_near *t = near_of(f);
     finding found = find_for(t, w);

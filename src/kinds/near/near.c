@@ -48,7 +48,7 @@ enum {
     SECTIONS = 4
 };
 
-#define MOST_MAILS (UINT64_C(1) << 28)
+#define MAX_MAILS (UINT64_C(1) << 28)
 
 /* --- shape ---------------------------------------------------------------- */
 
@@ -98,7 +98,7 @@ static uint64_t granule(uint32_t hashes)
 static uint64_t limit(uint32_t hashes)
 {
     (void)hashes;
-    return MOST_MAILS;
+    return MAX_MAILS;
 }
 
 static uint32_t hashes_of(const um_shape *s)

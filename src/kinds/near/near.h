@@ -57,8 +57,8 @@ bool um_is_near(const umbel_filter *f);
 bool um_near_needs_room(const umbel_filter *f, const um_near_write *w);
 /* Writes. E_FULL if it needs a record and all are in use; then nothing has
  * changed. */
-umbel_status um_near_put(umbel_filter *f, const um_near_write *w,
-                         umbel_error *err);
+umbel_status um_near_append(umbel_filter *f, const um_near_write *w,
+                            umbel_error *err);
 
 /*
  * Finds the latest record of a digest. With a name it is that one's, for sure;

@@ -99,7 +99,7 @@ umbel_status um_ribbon_choose_form(const um_shape *s, size_t n, double share,
     if (!um_ribbon_form_for(s->fpr, (double)n, out))
         return um_fail(err, UMBEL_E_RANGE,
                        "kind ribbon has errors down to 2^-%d, got %g",
-                       UM_RIBBON_MOST_PRINT, s->fpr);
+                       UM_RIBBON_MAX_PRINT, s->fpr);
     out->columns += bits;
     return UMBEL_OK;
 }
@@ -124,8 +124,8 @@ static umbel_status sort_items(const um_members *in, um_ribbon_item *items,
 }
 
 /* One try; the payload is at least a word. */
-static umbel_status make(um_shape *s, const um_members *in, double share,
-                         uint8_t **payload, umbel_error *err)
+static umbel_status create(um_shape *s, const um_members *in, double share,
+                           uint8_t **payload, umbel_error *err)
 {
     static const um_ribbon_sizes none = {.tail = 0};
     um_ribbon_sizes sizes = {.wide = um_ribbon_is_wide(s)};
@@ -139,8 +139,8 @@ static umbel_status make(um_shape *s, const um_members *in, double share,
     if (!status)
         status = um_ribbon_choose_form(s, n, share, &form, err);
     if (!status)
-        status = um_ribbon_make(items, n, &form, in->threads, in->alloc, &sizes,
-                                &made, &len, err);
+        status = um_ribbon_create(items, n, &form, in->threads, in->alloc,
+                                  &sizes, &made, &len, err);
     um_put(in->alloc, items, (in->n + 1) * sizeof *items);
     UM_TRY(status);
     um_ribbon_shape(s, &form, um_value_bits(s), &sizes, &none);
@@ -195,14 +195,14 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
 
     UM_TRY(um_ribbon_want_free(s, err));
     UM_TRY(um_ribbon_refuse_parts(s, in->n, err));
-    UM_TRY(make(&made, in, 1, payload, err));
+    UM_TRY(create(&made, in, 1, payload, err));
     for (double share = 1; is_over(&made, asked);) {
         um_put(in->alloc, *payload, um_ribbon_room(made.cells));
         share = um_ribbon_next_share(share, asked, made.cells);
         if (share <= 0.9)
             return um_ribbon_cells_too_few(s, made.added, err);
         made = *s;
-        UM_TRY(make(&made, in, share, payload, err));
+        UM_TRY(create(&made, in, share, payload, err));
     }
     um_ribbon_settle(s, &made);
     return UMBEL_OK;

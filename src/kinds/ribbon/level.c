@@ -41,8 +41,8 @@ uint32_t um_ribbon_steps_in(const um_ribbon_layer *l, uint64_t group)
     return n;
 }
 
-uint32_t um_ribbon_most_more(const um_ribbon_form *form,
-                             const uint16_t steps[UM_RIBBON_STEPS])
+uint32_t um_ribbon_max_more(const um_ribbon_form *form,
+                            const uint16_t steps[UM_RIBBON_STEPS])
 {
     uint32_t n = form->finer != 0;
 
@@ -97,7 +97,7 @@ static uint64_t lay_layer(um_ribbon_layer *l, const um_ribbon_form *form,
     if (!form->finer)
         l->split_group = UINT64_MAX;
     l->columns = form->columns;
-    l->nsteps = um_ribbon_most_more(form, steps);
+    l->nsteps = um_ribbon_max_more(form, steps);
     l->nsteps -= l->nsteps != 0; /* the finer column */
     for (uint32_t i = 0; i < l->nsteps; i++) {
         l->step[i] = split_at(l, buckets, steps[i]);
@@ -145,7 +145,7 @@ void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
         at += (sizes->buckets[i] + 3) / 4;
     }
     lay_starts(l);
-    l->tail_columns = form->columns + um_ribbon_most_more(form, sizes->steps);
+    l->tail_columns = form->columns + um_ribbon_max_more(form, sizes->steps);
     l->tail_bits = at_byte(memory, at);
     l->tail_bytes = (l->tail * l->tail_columns + 7) / 8;
     l->bytes = (at + l->tail_bytes + 7) / 8 * 8;
@@ -154,15 +154,15 @@ void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
 bool um_ribbon_can(const um_ribbon_form *form, const um_ribbon_sizes *sizes)
 {
     for (int i = 0; i < UM_RIBBON_LAYERS; i++)
-        if (sizes->buckets[i] > UM_RIBBON_MOST_BUCKETS)
+        if (sizes->buckets[i] > UM_RIBBON_MAX_BUCKETS)
             return false;
     for (int i = 0; i < UM_RIBBON_STEPS; i++)
         if (sizes->steps[i] > (i ? sizes->steps[i - 1] : form->finer))
             return false;
     return form->finer < UM_RIBBON_FINE &&
-           form->columns + um_ribbon_most_more(form, sizes->steps) <=
-               UM_RIBBON_MOST_COLUMNS &&
-           sizes->tail <= UM_RIBBON_MOST_BUCKETS &&
+           form->columns + um_ribbon_max_more(form, sizes->steps) <=
+               UM_RIBBON_MAX_COLUMNS &&
+           sizes->tail <= UM_RIBBON_MAX_BUCKETS &&
            sizes->salt < UM_RIBBON_SALTS;
 }
 

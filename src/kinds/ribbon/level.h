@@ -48,9 +48,9 @@ enum {
     UM_RIBBON_FINE = 1 << 16,
     UM_RIBBON_FEW = 1500, /* keys that go to a tail at once: umbel's choice */
     UM_RIBBON_STEPS = 12, /* beyond the finer column */
-    UM_RIBBON_MOST_COLUMNS = 64 /* with the finer one, and steps */
+    UM_RIBBON_MAX_COLUMNS = 64 /* with the finer one, and steps */
 };
-#define UM_RIBBON_MOST_BUCKETS ((uint64_t)1 << 35)
+#define UM_RIBBON_MAX_BUCKETS ((uint64_t)1 << 35)
 
 /* Slots of a key, measured: 0.1 % of them stay empty. */
 #define UM_RIBBON_SLOTS 1.001
@@ -193,8 +193,8 @@ um_ribbon_share um_ribbon_share_of(const um_ribbon_form *form,
                                    const uint16_t steps[UM_RIBBON_STEPS],
                                    uint32_t more);
 /* Returns how many columns more there are at most. */
-uint32_t um_ribbon_most_more(const um_ribbon_form *form,
-                             const uint16_t steps[UM_RIBBON_STEPS]);
+uint32_t um_ribbon_max_more(const um_ribbon_form *form,
+                            const uint16_t steps[UM_RIBBON_STEPS]);
 
 /* Starts at the beginning of a bucket that have no place, by its two bits. */
 static inline uint32_t um_ribbon_bumped(const um_ribbon_layer *l, uint32_t code)
@@ -389,23 +389,23 @@ void um_ribbon_sort(um_ribbon_item *items, size_t *n, unsigned threads,
  * shall be wide; the rest of it is filled in. *memory, of *len bytes, is the
  * caller's; NULL when there are no items. The same for any number of threads.
  */
-umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
-                            const um_ribbon_form *form, unsigned threads,
-                            const umbel_alloc *alloc, um_ribbon_sizes *sizes,
-                            uint8_t **memory, size_t *len, umbel_error *err);
+umbel_status um_ribbon_create(um_ribbon_item *items, size_t n,
+                              const um_ribbon_form *form, unsigned threads,
+                              const umbel_alloc *alloc, um_ribbon_sizes *sizes,
+                              uint8_t **memory, size_t *len, umbel_error *err);
 /* The same of items in partitions, whose steps stand in sizes. */
-umbel_status um_ribbon_make_steps(um_ribbon_item *items, size_t n,
-                                  const um_ribbon_form *form, unsigned threads,
-                                  const umbel_alloc *alloc,
-                                  um_ribbon_sizes *sizes, uint8_t **memory,
-                                  size_t *len, umbel_error *err);
+umbel_status um_ribbon_create_steps(um_ribbon_item *items, size_t n,
+                                    const um_ribbon_form *form,
+                                    unsigned threads, const umbel_alloc *alloc,
+                                    um_ribbon_sizes *sizes, uint8_t **memory,
+                                    size_t *len, umbel_error *err);
 
 /*
  * For items that are not all in memory, part by part: layers, and the tail.
  */
 enum {
     UM_RIBBON_SMALL = 1 << 17, /* up to this many keys several sizes are tried:
-                                  these are made by um_ribbon_make */
+                                  these are made by um_ribbon_create */
     UM_RIBBON_PIECES = 16      /* shards under way at once, at most */
 };
 

@@ -237,8 +237,8 @@ static room room_for(const work *w, size_t npieces)
 
 /* Layers of sorted items, n at once, into memory of their own; leaves those
  * bumped. A feed says how many pieces go round, otherwise they are 0. */
-static umbel_status make_layers(making m[], size_t n, size_t npieces,
-                                umbel_error *err)
+static umbel_status create_layers(making m[], size_t n, size_t npieces,
+                                  umbel_error *err)
 {
     work w = {.m = m, .n = n, .lanes = npieces ? 1 : lanes_for(m, n)};
     room r = room_for(&w, npieces ? npieces : pieces_for(m->threads, w.lanes));
@@ -401,7 +401,7 @@ static umbel_status prepare_layer(making *m, int i, parts *p, umbel_error *err)
     return m->kept ? UMBEL_OK : um_no_memory(err, p->rows_len[i]);
 }
 
-static umbel_status make_tail(const making *m, parts *p, umbel_error *err)
+static umbel_status create_tail(const making *m, parts *p, umbel_error *err)
 {
     size_t most = 2 * m->n + 4096;
 
@@ -439,26 +439,26 @@ static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
 }
 
 /* Makes n levels at once, up to LANES; each has its own items. */
-static umbel_status make_parts(making m[], parts p[], size_t n,
-                               umbel_error *err)
+static umbel_status create_parts(making m[], parts p[], size_t n,
+                                 umbel_error *err)
 {
     if (m->n > UM_RIBBON_FEW) {
         for (size_t i = 0; i < n; i++)
             UM_TRY(prepare_layer(&m[i], 0, &p[i], err));
-        UM_TRY(make_layers(m, n, 0, err));
+        UM_TRY(create_layers(m, n, 0, err));
     }
     for (size_t i = 0; i < n; i++) {
         for (int j = 1; j < UM_RIBBON_LAYERS && m[i].n > UM_RIBBON_FEW; j++) {
             UM_TRY(prepare_layer(&m[i], j, &p[i], err));
-            UM_TRY(make_layers(&m[i], 1, 0, err));
+            UM_TRY(create_layers(&m[i], 1, 0, err));
         }
-        UM_TRY(make_tail(&m[i], &p[i], err));
+        UM_TRY(create_tail(&m[i], &p[i], err));
     }
     return UMBEL_OK;
 }
 
 /* Keeps what takes fewer bytes; the other one is freed. */
-static void keep_smaller(const making *m, parts *best, parts *p)
+static void retain_smaller(const making *m, parts *best, parts *p)
 {
     uint64_t bytes = bytes_of(&best->sizes, &m->form);
 
@@ -472,8 +472,8 @@ static void keep_smaller(const making *m, parts *best, parts *p)
 
 /* Makes levels of the usual number of buckets, of one fewer and of two fewer.
  * copy has room for the items of each. */
-static umbel_status make_each(const making *m, um_ribbon_item *copy,
-                              parts *best, umbel_error *err)
+static umbel_status create_each(const making *m, um_ribbon_item *copy,
+                                parts *best, umbel_error *err)
 {
     making each[LANES];
     parts p[LANES] = {{.tail = NULL}};
@@ -486,12 +486,12 @@ static umbel_status make_each(const making *m, um_ribbon_item *copy,
         memcpy(each[i].items, m->items, m->n * sizeof *copy);
         p[i].sizes = no_sizes(m);
     }
-    umbel_status status = make_parts(each, p, LANES, err);
+    umbel_status status = create_parts(each, p, LANES, err);
     for (int i = 0; i < LANES; i++)
         if (status)
             parts_fini(&p[i], m->alloc);
         else
-            keep_smaller(m, best, &p[i]);
+            retain_smaller(m, best, &p[i]);
     return status;
 }
 
@@ -500,20 +500,20 @@ static umbel_status make_each(const making *m, um_ribbon_item *copy,
  * three sizes, which are filled by turns. Nine sizes took twice the time and
  * saved less than a thousandth.
  */
-static umbel_status make_best(const making *m, parts *best, umbel_error *err)
+static umbel_status create_best(const making *m, parts *best, umbel_error *err)
 {
     size_t len = LANES * m->n * sizeof *m->items;
     um_ribbon_item *copy = um_get(m->alloc, len);
 
     if (!copy)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", m->n);
-    umbel_status status = make_each(m, copy, best, err);
+    umbel_status status = create_each(m, copy, best, err);
     um_put(m->alloc, copy, len);
     return status;
 }
 
-static umbel_status make(making *m, um_ribbon_sizes *sizes, uint8_t **memory,
-                         size_t *len, umbel_error *err)
+static umbel_status create(making *m, um_ribbon_sizes *sizes, uint8_t **memory,
+                           size_t *len, umbel_error *err)
 {
     m->wide = sizes->wide && m->n > UM_RIBBON_FEW;
     parts p = {.sizes = no_sizes(m)};
@@ -521,8 +521,8 @@ static umbel_status make(making *m, um_ribbon_sizes *sizes, uint8_t **memory,
 
     umbel_status status =
         m->n > UM_RIBBON_FEW && m->n <= UM_RIBBON_SMALL && !m->wide
-            ? make_best(m, &p, err)
-            : make_parts(m, &p, 1, err);
+            ? create_best(m, &p, err)
+            : create_parts(m, &p, 1, err);
     if (status)
         goto done;
     size_t bytes = (size_t)bytes_of(&p.sizes, &m->form);
@@ -540,10 +540,10 @@ done:
     return status;
 }
 
-umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
-                            const um_ribbon_form *form, unsigned threads,
-                            const umbel_alloc *alloc, um_ribbon_sizes *sizes,
-                            uint8_t **memory, size_t *len, umbel_error *err)
+umbel_status um_ribbon_create(um_ribbon_item *items, size_t n,
+                              const um_ribbon_form *form, unsigned threads,
+                              const umbel_alloc *alloc, um_ribbon_sizes *sizes,
+                              uint8_t **memory, size_t *len, umbel_error *err)
 {
     making m = {.alloc = alloc,
                 .form = *form,
@@ -551,14 +551,14 @@ umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
                 .items = items,
                 .n = n};
 
-    return make(&m, sizes, memory, len, err);
+    return create(&m, sizes, memory, len, err);
 }
 
-umbel_status um_ribbon_make_steps(um_ribbon_item *items, size_t n,
-                                  const um_ribbon_form *form, unsigned threads,
-                                  const umbel_alloc *alloc,
-                                  um_ribbon_sizes *sizes, uint8_t **memory,
-                                  size_t *len, umbel_error *err)
+umbel_status um_ribbon_create_steps(um_ribbon_item *items, size_t n,
+                                    const um_ribbon_form *form,
+                                    unsigned threads, const umbel_alloc *alloc,
+                                    um_ribbon_sizes *sizes, uint8_t **memory,
+                                    size_t *len, umbel_error *err)
 {
     making m = {.alloc = alloc,
                 .form = *form,
@@ -567,7 +567,7 @@ umbel_status um_ribbon_make_steps(um_ribbon_item *items, size_t n,
                 .items = items,
                 .n = n};
 
-    return make(&m, sizes, memory, len, err);
+    return create(&m, sizes, memory, len, err);
 }
 
 /* --- items that are not in memory ---------------------------------------- */
@@ -588,7 +588,7 @@ umbel_status um_ribbon_fill_layer(const um_ribbon_layer *l,
                 .feed = feed,
                 .layer = *l};
 
-    return make_layers(&m, 1, pieces, err);
+    return create_layers(&m, 1, pieces, err);
 }
 
 umbel_status um_ribbon_fill_tail(um_ribbon_item *items, size_t n,
@@ -603,7 +603,7 @@ umbel_status um_ribbon_fill_tail(um_ribbon_item *items, size_t n,
                 .items = items,
                 .n = n};
     parts p = {.sizes = *sizes};
-    umbel_status status = make_tail(&m, &p, err);
+    umbel_status status = create_tail(&m, &p, err);
 
     *sizes = p.sizes;
     *out = (um_ribbon_tail){p.tail, p.tail_len};

@@ -15,7 +15,7 @@ void um_ribbon_lay_parts(um_ribbon_parts *p, const um_ribbon_form *form,
     um_ribbon_form entries = {bits, 0};
 
     um_ribbon_lay(&p->index, &entries, index, memory);
-    p->most = um_ribbon_most_more(form, members->steps);
+    p->most = um_ribbon_max_more(form, members->steps);
     for (uint32_t i = 0; i <= p->most; i++)
         p->share[i] = um_ribbon_share_of(form, members->steps, i);
 }

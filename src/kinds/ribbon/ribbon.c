@@ -53,9 +53,9 @@ enum { /* numbers of settings */
 
 #define LEVEL(from, prefix)                                                    \
     [from] = {prefix "buckets_1", "buckets of a layer", 0,                     \
-              UM_RIBBON_MOST_BUCKETS, 0},                                      \
-    {prefix "buckets_2", "buckets of a layer", 0, UM_RIBBON_MOST_BUCKETS, 0},  \
-    {prefix "tail", "slots of the tail", 0, UM_RIBBON_MOST_BUCKETS, 0},        \
+              UM_RIBBON_MAX_BUCKETS, 0},                                      \
+    {prefix "buckets_2", "buckets of a layer", 0, UM_RIBBON_MAX_BUCKETS, 0},  \
+    {prefix "tail", "slots of the tail", 0, UM_RIBBON_MAX_BUCKETS, 0},        \
     {                                                                          \
         prefix "salt", "salt of the tail", 0, UM_RIBBON_SALTS - 1, 0           \
     }
@@ -120,7 +120,7 @@ static uint32_t other_columns(const um_ribbon_form *form,
                               const um_ribbon_sizes *members,
                               const um_ribbon_sizes *never)
 {
-    return um_ribbon_most_more(form, members->steps) +
+    return um_ribbon_max_more(form, members->steps) +
            (um_ribbon_is_empty(never) ? 0 : 1u);
 }
 
@@ -136,7 +136,7 @@ static um_ribbon_form form_of(const um_shape *s)
     return form;
 }
 
-static void put_sizes(um_shape *s, int from, const um_ribbon_sizes *sizes)
+static void write_sizes(um_shape *s, int from, const um_ribbon_sizes *sizes)
 {
     for (int i = 0; i < UM_RIBBON_LAYERS; i++)
         s->setting[from + i] = sizes->buckets[i];
@@ -193,7 +193,7 @@ static bool settings_fit(const um_shape *s)
            s->hashes == columns + other_columns(&form, &members, &never) &&
            parts_fit(s, &members, &never) && um_ribbon_can(&form, &members) &&
            um_ribbon_can(&one_column, &never) && value <= columns &&
-           columns - value <= UM_RIBBON_MOST_PRINT &&
+           columns - value <= UM_RIBBON_MAX_PRINT &&
            !has_salt_alone(&members) && !has_salt_alone(&never) &&
            (!members.wide || members.buckets[0]) &&
            (!never.wide || never.buckets[0]) &&
@@ -216,8 +216,8 @@ void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
 {
     s->setting[VALUE_BITS] = value_bits;
     s->setting[FINER] = form->finer;
-    put_sizes(s, BUCKETS, members);
-    put_sizes(s, NEVER_BUCKETS, never);
+    write_sizes(s, BUCKETS, members);
+    write_sizes(s, NEVER_BUCKETS, never);
     s->setting[WIDE] = members->wide;
     s->setting[NEVER_WIDE] = never->wide;
     s->hashes = form->columns + other_columns(form, members, never);
@@ -235,7 +235,7 @@ void um_ribbon_shape_parts(um_shape *s, const um_ribbon_form *form,
         s->setting[STEPS + i / 4] |= (uint64_t)members->steps[i]
                                      << 16 * (i % 4);
     s->setting[INDEX_BITS] = bits;
-    put_sizes(s, INDEX_BUCKETS, index);
+    write_sizes(s, INDEX_BUCKETS, index);
     um_ribbon_shape(s, form, 0, members, never);
 }
 
@@ -276,7 +276,7 @@ static double error_of_parts(const um_ribbon_form *form,
 {
     double sum = 0;
 
-    for (uint32_t i = 0; i <= um_ribbon_most_more(form, members->steps); i++)
+    for (uint32_t i = 0; i <= um_ribbon_max_more(form, members->steps); i++)
         sum += ldexp(um_ribbon_share_of(form, members->steps, i).width,
                      -(int)(form->columns + i));
     return sum / UM_RIBBON_FINE;
@@ -301,7 +301,7 @@ bool um_ribbon_form_for(double fpr, double keys, um_ribbon_form *out)
     *out = (um_ribbon_form){(uint32_t)-exponent, (uint32_t)finer};
     if (out->finer >= UM_RIBBON_FINE || (out->finer && !has_finer(keys)))
         *out = (um_ribbon_form){(uint32_t)(1 - exponent), 0};
-    return out->columns + (out->finer != 0) <= UM_RIBBON_MOST_PRINT;
+    return out->columns + (out->finer != 0) <= UM_RIBBON_MAX_PRINT;
 }
 
 void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out)
@@ -311,7 +311,7 @@ void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out)
     double column = um_ribbon_guess(keys, &one) - fixed;
     double n = keys > 0 ? (bits - fixed) / column : 0;
 
-    n = fmin(fmax(n, 0), UM_RIBBON_MOST_PRINT);
+    n = fmin(fmax(n, 0), UM_RIBBON_MAX_PRINT);
     if (!has_finer(keys))
         n = floor(n);
     *out = (um_ribbon_form){(uint32_t)n,

@@ -22,7 +22,7 @@ enum {
     UM_RIBBON_ALL,    /* it has no other keys */
     UM_RIBBON_SECOND, /* by the second level alone */
     UM_RIBBON_FIRST,
-    UM_RIBBON_MOST_MORE = UM_RIBBON_STEPS + 1, /* columns */
+    UM_RIBBON_MAX_MORE = UM_RIBBON_STEPS + 1, /* columns */
     UM_RIBBON_INDEX_BITS = 5                   /* of an entry, at most */
 };
 
@@ -31,7 +31,7 @@ enum {
 typedef struct um_ribbon_parts {
     um_ribbon_level index;
     uint32_t most; /* columns more than the fewest */
-    um_ribbon_share share[UM_RIBBON_MOST_MORE + 1];
+    um_ribbon_share share[UM_RIBBON_MAX_MORE + 1];
 } um_ribbon_parts;
 
 typedef struct um_ribbon {
@@ -41,7 +41,7 @@ typedef struct um_ribbon {
     um_ribbon_parts parts;
 } um_ribbon;
 
-enum { UM_RIBBON_MOST_PRINT = 32 }; /* bits of a fingerprint */
+enum { UM_RIBBON_MAX_PRINT = 32 }; /* bits of a fingerprint */
 
 /* The least columns that keep a mean error of that many keys; false: too
  * many. */

@@ -16,7 +16,7 @@
 #include "base/inline.h"
 
 enum {
-    MOST_PLACED = UM_RIBBON_WIDE_BUCKET + UM_RIBBON_WIDE,
+    MAX_PLACED = UM_RIBBON_WIDE_BUCKET + UM_RIBBON_WIDE,
     ALL_BUMPED = 3 /* a code: all starts of the bucket are bumped */
 };
 
@@ -86,7 +86,7 @@ typedef struct bucket {
     size_t from, to; /* its keys */
     uint32_t code;
     size_t n; /* of those placed */
-    placed stack[MOST_PLACED];
+    placed stack[MAX_PLACED];
 } bucket;
 
 static uint32_t in_bucket_of(const um_ribbon_layer *l, uint64_t start)
@@ -121,7 +121,7 @@ typedef struct filling {
 
 /* Takes bumped keys out of the rows. Returns false if none of them was there.
  */
-static bool take_out(const shard *s, bucket *b)
+static bool consume_out(const shard *s, bucket *b)
 {
     uint32_t gone = um_ribbon_bumped(s->layer, b->code);
     size_t n = b->n;
@@ -171,13 +171,13 @@ static void begin_bucket(filling *f)
  * over, make room if they are bumped instead: only this bucket, which is empty
  * now, depends on them. Returns false if there are none.
  */
-static bool make_room(filling *f)
+static bool reserve(filling *f)
 {
     if (f->b->code != ALL_BUMPED)
         return false;
     while (f->before->code + 1 < ALL_BUMPED) {
         f->before->code++;
-        if (take_out(f->s, f->before))
+        if (consume_out(f->s, f->before))
             return true;
     }
     return false;
@@ -188,8 +188,8 @@ static bool end_bucket(filling *f)
 {
     uint64_t number = f->end >> f->s->layer->bucket_bits;
 
-    take_out(f->s, f->b);
-    if (make_room(f)) {
+    consume_out(f->s, f->b);
+    if (reserve(f)) {
         fill_again(f);
         return false;
     }
@@ -417,7 +417,7 @@ static void solve_group_wide(const row *rows, const uint64_t *ons,
 void um_ribbon_solve(const shard *s)
 {
     const um_ribbon_layer *l = s->layer;
-    uint64_t words[3][UM_RIBBON_MOST_COLUMNS] = {{0}};
+    uint64_t words[3][UM_RIBBON_MAX_COLUMNS] = {{0}};
     uint64_t first = um_ribbon_slot(l, s->first) / 64;
     uint64_t groups = (s->end - s->first) / 64 + l->gap / 64;
 

@@ -8,7 +8,7 @@
 #include "base/pipeline.h"
 #include "kinds/ribbon/level.h"
 
-enum { HEAPS = 256, FEW = 40, BYTES = 16, MOST_PIECES = 64 };
+enum { HEAPS = 256, FEW = 40, BYTES = 16, MAX_PIECES = 64 };
 
 /* Byte number at, from the highest of lo to the lowest of hi. */
 static inline unsigned byte_of(const um_ribbon_item *x, unsigned at)
@@ -91,7 +91,7 @@ typedef struct heaps {
     size_t next;
 } heaps;
 
-static bool take_heap(void *ctx, void *piece)
+static bool consume_heap(void *ctx, void *piece)
 {
     heaps *h = ctx;
 
@@ -116,15 +116,14 @@ static bool heap_done(void *ctx, void *piece)
 
 static void sort_together(um_ribbon_item *items, size_t n, unsigned threads)
 {
-    size_t number[MOST_PIECES];
-    void *pieces[MOST_PIECES];
+    size_t number[MAX_PIECES];
+    void *pieces[MAX_PIECES];
     heaps h = {.items = items};
     um_pipeline crew = {.threads = threads,
                         .pieces = pieces,
-                        .npieces =
-                            threads < MOST_PIECES ? threads : MOST_PIECES,
+                        .npieces = threads < MAX_PIECES ? threads : MAX_PIECES,
                         .ctx = &h,
-                        .fill = take_heap,
+                        .fill = consume_heap,
                         .work = sort_heap,
                         .drain = heap_done};
 

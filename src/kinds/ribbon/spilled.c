@@ -54,7 +54,7 @@ typedef struct large {
 /* --- items and records ------------------------------------------------------
  */
 
-static bool make_room(item_list *l, size_t n)
+static bool reserve(item_list *l, size_t n)
 {
     if (l->at && n <= l->cap)
         return true;
@@ -83,8 +83,8 @@ static um_ribbon_item item_of(const large *x, const uint64_t *record)
                             um_ribbon_print(&d) << x->value_bits | value};
 }
 
-static void put_record(const large *x, bool hi_follows,
-                       const um_ribbon_item *item, uint64_t *record)
+static void write_record(const large *x, bool hi_follows,
+                         const um_ribbon_item *item, uint64_t *record)
 {
     *record++ = item->lo;
     if (!hi_follows)
@@ -100,7 +100,7 @@ static umbel_status load_heap(large *x, unsigned heap, umbel_error *err)
     size_t n;
 
     to->n = x->taken = 0;
-    if (!make_room(to, (size_t)w.left))
+    if (!reserve(to, (size_t)w.left))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
                        (size_t)w.left);
     do {
@@ -121,8 +121,8 @@ static umbel_status store_heap(large *x, unsigned heap, umbel_error *err)
         if (some > x->from->per_chunk)
             some = x->from->per_chunk;
         for (size_t i = 0; i < some; i++)
-            put_record(x, x->hi_follows, &l->at[at + i],
-                       x->records + i * x->from->words);
+            write_record(x, x->hi_follows, &l->at[at + i],
+                         x->records + i * x->from->words);
         UM_TRY(um_spill_write(&w, x->records, some, err));
     }
     um_spill_cut(&w);
@@ -146,9 +146,9 @@ static umbel_status sort_heaps(large *x, umbel_error *err)
 /* --- a layer ----------------------------------------------------------------
  */
 
-static bool keep_item(item_list *l, const um_ribbon_item *item)
+static bool retain_item(item_list *l, const um_ribbon_item *item)
 {
-    if (l->n == l->cap && !make_room(l, l->n + l->n / 4 + 1))
+    if (l->n == l->cap && !reserve(l, l->n + l->n / 4 + 1))
         return false;
     l->at[l->n++] = *item;
     return true;
@@ -163,8 +163,8 @@ static umbel_status peek(large *x, const um_ribbon_item **out, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status take_items(large *x, const um_ribbon_layer *l, uint64_t end,
-                               item_list *to, umbel_error *err)
+static umbel_status consume_items(large *x, const um_ribbon_layer *l,
+                                  uint64_t end, item_list *to, umbel_error *err)
 {
     const um_ribbon_item *item;
 
@@ -172,18 +172,18 @@ static umbel_status take_items(large *x, const um_ribbon_layer *l, uint64_t end,
         UM_TRY(peek(x, &item, err));
         if (!item || um_scale(item->lo, l->starts) >= end)
             return UMBEL_OK;
-        if (!keep_item(to, item))
+        if (!retain_item(to, item))
             return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", to->n);
     }
 }
 
-static bool take(void *ctx, const um_ribbon_layer *l, uint64_t end,
-                 size_t piece, um_ribbon_item **items, size_t *n)
+static bool consume(void *ctx, const um_ribbon_layer *l, uint64_t end,
+                    size_t piece, um_ribbon_item **items, size_t *n)
 {
     large *x = ctx;
     item_list *to = &x->piece[piece];
 
-    x->taking = take_items(x, l, end, to, &x->take_error);
+    x->taking = consume_items(x, l, end, to, &x->take_error);
     *items = to->at;
     *n = to->n;
     return x->taking == UMBEL_OK;
@@ -195,10 +195,10 @@ static umbel_status bump_item(large *x, const um_ribbon_item *item,
     uint64_t record[UM_SPILL_WORDS];
 
     if (!x->to_tail) {
-        put_record(x, false, item, record);
+        write_record(x, false, item, record);
         return um_spill_add(&x->next, um_spill_heap_of(item->lo), record, err);
     }
-    return keep_item(&x->tail, item)
+    return retain_item(&x->tail, item)
                ? UMBEL_OK
                : um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
                          x->tail.n);
@@ -248,7 +248,7 @@ static size_t count_pieces(const large *x, uint64_t starts)
 static umbel_status fill_layer(large *x, int i, um_spool *payload,
                                umbel_error *err)
 {
-    um_ribbon_feed feed = {x, take, bump, drop_words};
+    um_ribbon_feed feed = {x, consume, bump, drop_words};
     um_ribbon_level level;
 
     x->sizes.buckets[i] =
@@ -286,14 +286,14 @@ static umbel_status gather(large *x, umbel_error *err)
         UM_TRY(peek(x, &item, err));
         if (!item)
             return UMBEL_OK;
-        if (!keep_item(&x->tail, item))
+        if (!retain_item(&x->tail, item))
             return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
                            x->tail.n);
     }
 }
 
 /* The second layer, if it pays, of what the first one bumped. */
-static umbel_status make_second(large *x, um_spool *payload, umbel_error *err)
+static umbel_status create_second(large *x, um_spool *payload, umbel_error *err)
 {
     UM_TRY(um_spill_end(&x->next, err));
     x->from = &x->next;
@@ -328,26 +328,26 @@ done:
     return status;
 }
 
-static umbel_status make_layers(large *x, um_spool *payload, umbel_error *err)
+static umbel_status create_layers(large *x, um_spool *payload, umbel_error *err)
 {
     unsigned words = x->value_bits ? 3 : 2;
 
     UM_TRY(um_spill_open(&x->next, x->in->digests->dir, words,
                          x->in->memory / 8, err));
     UM_TRY(fill_layer(x, 0, payload, err));
-    UM_TRY(make_second(x, payload, err));
+    UM_TRY(create_second(x, payload, err));
     return join(x, payload, err);
 }
 
 /* Few are made as usual. */
-static umbel_status make_small(large *x, um_spool *payload, umbel_error *err)
+static umbel_status create_small(large *x, um_spool *payload, umbel_error *err)
 {
     uint8_t *made = NULL;
     size_t len = 0;
 
     UM_TRY(gather(x, err));
-    UM_TRY(um_ribbon_make(x->tail.at, x->tail.n, &x->form, x->in->threads,
-                          x->in->alloc, &x->sizes, &made, &len, err));
+    UM_TRY(um_ribbon_create(x->tail.at, x->tail.n, &x->form, x->in->threads,
+                            x->in->alloc, &x->sizes, &made, &len, err));
     umbel_status status =
         um_spool_resize(payload, um_ribbon_room(8 * (len ? len : 8)), err);
     if (!status && len)
@@ -356,16 +356,16 @@ static umbel_status make_small(large *x, um_spool *payload, umbel_error *err)
     return status;
 }
 
-static umbel_status make(um_shape *s, large *x, double share, um_spool *payload,
-                         umbel_error *err)
+static umbel_status create(um_shape *s, large *x, double share,
+                           um_spool *payload, umbel_error *err)
 {
     static const um_ribbon_sizes none = {.tail = 0};
     size_t n = (size_t)x->from->n;
 
     x->sizes = (um_ribbon_sizes){.wide = um_ribbon_is_wide(s)};
     UM_TRY(um_ribbon_choose_form(s, n, share, &x->form, err));
-    UM_TRY(n <= UM_RIBBON_SMALL ? make_small(x, payload, err)
-                                : make_layers(x, payload, err));
+    UM_TRY(n <= UM_RIBBON_SMALL ? create_small(x, payload, err)
+                                : create_layers(x, payload, err));
     um_ribbon_shape(s, &x->form, x->value_bits, &x->sizes, &none);
     s->added = n;
     return UMBEL_OK;
@@ -398,7 +398,7 @@ static umbel_status try_share(um_shape *made, const um_spilled_members *in,
         return um_no_memory(err, UM_SPILL_CHUNK);
     status = share == 1 ? sort_heaps(&x, err) : UMBEL_OK;
     if (!status)
-        status = make(made, &x, share, payload, err);
+        status = create(made, &x, share, payload, err);
     large_fini(&x);
     return status;
 }
@@ -441,7 +441,7 @@ static double columns_of(const um_shape *s, double keys)
     double columns =
         s->cells ? (double)s->cells / fmax(keys, 1) : ceil(-log2(s->fpr)) + 1;
 
-    return fmin(columns, UM_RIBBON_MOST_PRINT) + um_value_bits(s);
+    return fmin(columns, UM_RIBBON_MAX_PRINT) + um_value_bits(s);
 }
 
 /* Of few keys several sizes are tried at once: items, rows and filters. */

@@ -29,12 +29,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINKS };           /* number of the setting */
-enum { MOST_DEALT = 64 }; /* links, in a forecast */
+enum { LINKS };          /* number of the setting */
+enum { MAX_DEALT = 64 }; /* links, in a forecast */
 
 static const umbel_setting_info settings[] = {
     [LINKS] = {"links", "sub-filters; it gets more by itself", 1,
-               UM_CHAIN_MOST_LINKS, 1},
+               UM_CHAIN_MAX_LINKS, 1},
     {NULL, NULL, 0, 0, 0}};
 
 /* Numbers of a link. */
@@ -115,7 +115,7 @@ static bool walk_next(const chain *c, walk *w, um_chain_link *l)
         return false;
     read_link(c, --w->next, l);
     if (l->nbits == 0 || l->nbits % 8 || l->nbits > w->first ||
-        l->hashes == 0 || l->hashes > UM_CHAIN_MOST_HASHES)
+        l->hashes == 0 || l->hashes > UM_CHAIN_MAX_HASHES)
         return w->next = 0, false;
     w->first -= l->nbits;
     l->first = w->first;
@@ -180,7 +180,7 @@ static bool plan_next(const chain *c, const um_chain_link *last,
     double per_item = um_redisbloom_bits_per_item(error);
     double bits = um_redisbloom_bits(capacity, per_item);
     double hashes = um_redisbloom_hashes(per_item);
-    if (!(bits < (double)UM_MAX_CELLS) || hashes > UM_CHAIN_MOST_HASHES)
+    if (!(bits < (double)UM_MAX_CELLS) || hashes > UM_CHAIN_MAX_HASHES)
         return false;
     *out = (um_chain_link){.nbits = (uint64_t)bits,
                            .error = error,
@@ -273,7 +273,7 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     double share = s->fpr / 2;
 
     (void)l;
-    for (int i = 0; keys > 0 && i < MOST_DEALT; i++) {
+    for (int i = 0; keys > 0 && i < MAX_DEALT; i++) {
         double some = fmin(keys, capacity);
         double per_item = um_redisbloom_bits_per_item(share);
         double nbits = um_redisbloom_bits(capacity, per_item);
@@ -340,7 +340,7 @@ static umbel_status larger(const void *self, um_shape *s, umbel_error *err)
         return um_fail(err, UMBEL_E_FULL,
                        "the filter is full, and was made not to grow "
                        "(NONSCALING)");
-    if (c->links == UM_CHAIN_MOST_LINKS || !walk_next(c, &w, &last) ||
+    if (c->links == UM_CHAIN_MAX_LINKS || !walk_next(c, &w, &last) ||
         !plan_next(c, &last, &next) || next.nbits > UM_MAX_CELLS - s->cells)
         return um_fail(err, UMBEL_E_FULL,
                        "the filter is full, and its next sub-filter would be "

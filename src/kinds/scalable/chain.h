@@ -10,8 +10,8 @@
 #define UM_CHAIN_KIND "chain" /* on the wire */
 
 enum {
-    UM_CHAIN_MOST_LINKS = 1024,
-    UM_CHAIN_MOST_HASHES = 1100 /* as foreign/redisbloom.h has it */
+    UM_CHAIN_MAX_LINKS = 1024,
+    UM_CHAIN_MAX_HASHES = 1100 /* as foreign/redisbloom.h has it */
 };
 
 typedef struct um_chain_link {

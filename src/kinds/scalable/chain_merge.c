@@ -18,8 +18,8 @@
 enum { KNOWN = -1, APPENDED = -2 };
 
 typedef struct merge_plan {
-    int to[UM_CHAIN_MOST_LINKS];
-    uint64_t items[UM_CHAIN_MOST_LINKS]; /* of the links that are, after it */
+    int to[UM_CHAIN_MAX_LINKS];
+    uint64_t items[UM_CHAIN_MAX_LINKS]; /* of the links that are, after it */
     uint64_t more_bits, more_links;
 } merge_plan;
 
@@ -72,9 +72,9 @@ static bool find_place(const umbel_filter *into, const umbel_filter *from,
     return true;
 }
 
-static umbel_status make_plan(const umbel_filter *into,
-                              const umbel_filter *from, merge_plan *p,
-                              umbel_error *err)
+static umbel_status create_plan(const umbel_filter *into,
+                                const umbel_filter *from, merge_plan *p,
+                                umbel_error *err)
 {
     um_chain_link l;
 
@@ -108,8 +108,8 @@ static void copy_links(umbel_filter *to, const umbel_filter *f)
 }
 
 /* Makes a filter with room for what is appended. */
-static umbel_status make_larger(const umbel_filter *into, const merge_plan *p,
-                                umbel_filter **out, umbel_error *err)
+static umbel_status create_larger(const umbel_filter *into, const merge_plan *p,
+                                  umbel_filter **out, umbel_error *err)
 {
     um_shape s = *um_shape_of(into);
 
@@ -118,13 +118,13 @@ static umbel_status make_larger(const umbel_filter *into, const merge_plan *p,
                        "a filter that carries data cannot get more "
                        "sub-filters: remove the data first");
     s.setting[0] += p->more_links;
-    if (s.setting[0] > UM_CHAIN_MOST_LINKS ||
+    if (s.setting[0] > UM_CHAIN_MAX_LINKS ||
         p->more_bits > UM_MAX_CELLS - s.cells)
         return um_fail(err, UMBEL_E_LIMIT,
                        "the result would have more than %d sub-filters",
-                       UM_CHAIN_MOST_LINKS);
+                       UM_CHAIN_MAX_LINKS);
     s.cells += p->more_bits;
-    UM_TRY(um_filter_make(&s, &into->alloc, out, err));
+    UM_TRY(um_filter_create(&s, &into->alloc, out, err));
     copy_links(*out, into);
     return UMBEL_OK;
 }
@@ -147,8 +147,8 @@ static void append_links(umbel_filter *f, size_t links,
 }
 
 /* Carries the plan out on a filter that has room; links were there. */
-static void take_links(umbel_filter *f, size_t links, const umbel_filter *from,
-                       const merge_plan *p)
+static void consume_links(umbel_filter *f, size_t links,
+                          const umbel_filter *from, const merge_plan *p)
 {
     um_chain_link l, mine;
 
@@ -185,14 +185,14 @@ umbel_status um_chain_merge(umbel_filter *into, const umbel_filter *from,
     size_t links = um_chain_links(into->self);
     umbel_filter *larger;
 
-    UM_TRY(make_plan(into, from, &p, err));
+    UM_TRY(create_plan(into, from, &p, err));
     if (p.more_links) {
-        UM_TRY(make_larger(into, &p, &larger, err));
+        UM_TRY(create_larger(into, &p, &larger, err));
         um_filter_swap_cells(into, larger);
         umbel_close(larger);
         into->fpr = fmin(0.999, into->fpr + from->fpr);
     }
-    take_links(into, links, from, &p);
+    consume_links(into, links, from, &p);
     um_set_added(into, sum_of_items(into));
     return UMBEL_OK;
 }

@@ -41,13 +41,13 @@ enum {
     START = 1400     /* keys, where none are asked for: see first_buckets */
 };
 
-enum { SPILL, MOST_SPILL = 15 }; /* number of the setting; its largest */
+enum { SPILL, MAX_SPILL = 15 }; /* number of the setting; its largest */
 
 static const umbel_setting_info settings[] = {
     [SPILL] = {"spill",
                "doublings of the room for keys whose bucket is full; it grows "
                "by itself",
-               0, MOST_SPILL, 0},
+               0, MAX_SPILL, 0},
     {NULL, NULL, 0, 0, 0}};
 
 /* --- shapes -------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static umbel_status grow_spill(const scalable *t, um_shape *s, umbel_error *err)
 {
     uint64_t most = 16 * (um_load64(t->state + IN_SPILL) + REACH);
 
-    if (s->setting[SPILL] == MOST_SPILL || t->spill_len > most)
+    if (s->setting[SPILL] == MAX_SPILL || t->spill_len > most)
         return um_fail(err, UMBEL_E_FULL,
                        "keys with nearly equal hashes fill one place of the "
                        "filter: they were chosen for it; use hash sip");
@@ -251,7 +251,7 @@ static bool move(void *self, const void *from)
     for (uint64_t i = 0; i < old->spill_len; i++) {
         uint64_t lo = um_load64(old->spill + 8 * i);
         place p = place_of(t, lo, t->bits);
-        if (lo && !put_key(t, lo, p, look_at(t, p).used))
+        if (lo && !write_key(t, lo, p, look_at(t, p).used))
             return false;
     }
     return true;

@@ -180,7 +180,7 @@ static inline void count_in(const scalable *t, size_t where)
 }
 
 /* At most three quarters of the places are taken. */
-static inline bool put_spilled(const scalable *t, uint64_t lo)
+static inline bool write_spilled(const scalable *t, uint64_t lo)
 {
     uint64_t used = um_load64(t->state + IN_SPILL);
     uint8_t *at = find_spilled(t, lo);
@@ -210,11 +210,11 @@ static inline uint64_t free_slot(const scalable *t, uint64_t bucket,
 }
 
 /* Returns false if there is no room: then it must grow. */
-static inline bool put_key(const scalable *t, uint64_t lo, place p,
-                           uint32_t used)
+static inline bool write_key(const scalable *t, uint64_t lo, place p,
+                             uint32_t used)
 {
     if (used >= SLOTS)
-        return put_spilled(t, lo);
+        return write_spilled(t, lo);
     set_entry(t, free_slot(t, p.bucket, used), p.print | 1);
     count_in(t, IN_BUCKETS);
     return true;
@@ -262,7 +262,7 @@ static inline size_t add_keys(void *self, const umbel_digest *d, size_t n,
         look found = look_at(t, p);
         bool known =
             found.match || (found.used == SLOTS && is_spilled(t, d[i].lo));
-        if (!known && (is_full(t) || !put_key(t, d[i].lo, p, found.used)))
+        if (!known && (is_full(t) || !write_key(t, d[i].lo, p, found.used)))
             break;
         added += !known;
         if (fresh)

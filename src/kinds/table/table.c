@@ -43,10 +43,10 @@
 enum {
     LINE_BITS = 8 * UM_LINE,
     TAG_BITS = UM_ENTRY_TAG_BITS,
-    MOST_SLOTS = 16, /* of a line */
+    MAX_SLOTS = 16,  /* of a line */
     LEAST_PRINT = 8, /* bits of a fingerprint */
-    MOST_PRINT = 40,
-    MOST_COUNT = 32, /* bits */
+    MAX_PRINT = 40,
+    MAX_COUNT = 32, /* bits */
     REACH = UM_TABLE_REACH,
     LOAD_NUM = 9,
     LOAD_DEN = 10
@@ -55,7 +55,7 @@ enum {
 enum { CELL_BITS }; /* number of the setting */
 
 static const umbel_setting_info settings[] = {
-    [CELL_BITS] = {"cell_bits", "bits of a count, at least", 1, MOST_COUNT, 14},
+    [CELL_BITS] = {"cell_bits", "bits of a count, at least", 1, MAX_COUNT, 14},
     {NULL, NULL, 0, 0, 0}};
 
 static um_table_form form_of(const um_shape *s)
@@ -64,10 +64,10 @@ static um_table_form form_of(const um_shape *s)
              least = (uint32_t)s->setting[CELL_BITS];
     uint32_t slots = LINE_BITS / (s->hashes + least);
 
-    slots = slots < MOST_SLOTS ? slots : MOST_SLOTS;
+    slots = slots < MAX_SLOTS ? slots : MAX_SLOTS;
     uint32_t count = LINE_BITS / slots - s->hashes;
     return (um_table_form){slots, print,
-                           print + (count < MOST_COUNT ? count : MOST_COUNT)};
+                           print + (count < MAX_COUNT ? count : MAX_COUNT)};
 }
 
 static uint64_t lines_of(const um_shape *s)
@@ -176,8 +176,8 @@ static void fetch_to_add(const um_table *t, const umbel_digest *d, size_t n)
 typedef enum outcome { KNOWN, NEW, REFUSED } outcome;
 
 /* The tag comes last: with it the entry is there. */
-static outcome put_entry(const um_table *t, uint8_t *line, int slot,
-                         um_table_key key, uint64_t amount)
+static outcome write_entry(const um_table *t, uint8_t *line, int slot,
+                           um_table_key key, uint64_t amount)
 {
     set_rest(t, line, (uint32_t)slot, key.print,
              amount < t->count_max ? amount : t->count_max);
@@ -207,7 +207,7 @@ static outcome add_one(const um_table *t, const umbel_digest *d,
         }
         slot = free_slot(t, line);
         if (slot >= 0)
-            return has_room ? put_entry(t, line, slot, key, amount) : REFUSED;
+            return has_room ? write_entry(t, line, slot, key, amount) : REFUSED;
     }
     return REFUSED;
 }
@@ -235,7 +235,7 @@ static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
     return added;
 }
 
-static uint64_t take_refused(void *self)
+static uint64_t consume_refused(void *self)
 {
     um_table *t = self;
     uint64_t n = t->refused;
@@ -332,7 +332,7 @@ static umbel_status may_remove(const um_shape *s, umbel_error *err)
 /* Shares of the lines that have 0 .. S entries. */
 typedef struct loads {
     uint32_t slots;
-    double share[MOST_SLOTS + 1];
+    double share[MAX_SLOTS + 1];
 } loads;
 
 /*
@@ -369,7 +369,7 @@ static double poisson_loads(double x, loads *l)
 
 static void loads_at(double load, loads *l)
 {
-    double low = load, high = 20 * MOST_SLOTS;
+    double low = load, high = 20 * MAX_SLOTS;
 
     for (int i = 0; i < 60; i++) {
         double mid = (low + high) / 2;
@@ -409,7 +409,7 @@ static uint32_t load_of(const um_table *t, const uint8_t *line)
 static double predict(const void *self)
 {
     const um_table *t = self;
-    uint64_t with[MOST_SLOTS + 1] = {0};
+    uint64_t with[MAX_SLOTS + 1] = {0};
     loads l = {.slots = t->form.slots};
 
     for (uint64_t i = 0; i < t->lines; i++)
@@ -454,7 +454,7 @@ static void info(const void *self, umbel_info *out)
 
 static uint64_t granule(uint32_t hashes)
 {
-    return hashes >= LEAST_PRINT && hashes <= MOST_PRINT ? LINE_BITS : 0;
+    return hashes >= LEAST_PRINT && hashes <= MAX_PRINT ? LINE_BITS : 0;
 }
 
 /* The lines of a key are the kind's own matter. */
@@ -497,7 +497,7 @@ const um_kind um_kind_table = {
     .use_added = use_added,
     .add = add,
     .query = query,
-    .refused = take_refused,
+    .refused = consume_refused,
     .entries = entries,
     .error = error,
     .predict = predict,

@@ -34,8 +34,8 @@ UM_INLINE void um_add_cells(um_half *m, const uint64_t *used, uint64_t word,
     *m |= first << (words >> *shifts & 63);
 }
 
-UM_INLINE void um_make_mask(const um_layout *l, umbel_digest d,
-                            um_block_mask *m)
+UM_INLINE void um_create_mask(const um_layout *l, umbel_digest d,
+                              um_block_mask *m)
 {
     static const uint64_t all[UM_HALF] = {1, 1, 1, 1};
     const um_half low = {58, 52, 46, 40}, high = {34, 28, 22, 16};
@@ -76,7 +76,8 @@ UM_INLINE uint64_t um_cost_plain(const uint64_t *block, const um_block_mask *m,
     return clear * used * used;
 }
 
-UM_INLINE void um_put_in(uint64_t *block, const um_block_mask *m, bool counted)
+UM_INLINE void um_write_in(uint64_t *block, const um_block_mask *m,
+                           bool counted)
 {
     for (uint32_t i = 0; !counted && i < UM_BLOCK_WORDS; i++)
         block[i] |= m->word[i];
@@ -85,14 +86,14 @@ UM_INLINE void um_put_in(uint64_t *block, const um_block_mask *m, bool counted)
 }
 
 /* The same in the filter itself, whose block it is. */
-UM_INLINE void um_put_bits(uint8_t *bits, const um_block_mask *m)
+UM_INLINE void um_write_bits(uint8_t *bits, const um_block_mask *m)
 {
     for (uint32_t i = 0; i < UM_BLOCK_WORDS; i++)
         um_store64(bits + (size_t)8 * i,
                    um_load64(bits + (size_t)8 * i) | m->word[i]);
 }
 
-UM_INLINE void um_take_out(uint64_t *block, const um_block_mask *m)
+UM_INLINE void um_consume_out(uint64_t *block, const um_block_mask *m)
 {
     for (uint32_t i = 0; i < UM_BLOCK_WORDS; i++)
         um_count_down(block + i, UM_BLOCK_WORDS, m->word[i]);
@@ -123,16 +124,16 @@ UM_INLINE uint32_t um_place_one(const um_place_option *o, uint32_t now,
     uint32_t best = 0;
 
     if (how.again)
-        um_take_out(o->block[now], &o->mask[now]);
+        um_consume_out(o->block[now], &o->mask[now]);
     for (uint32_t g = 0; g < how.groups; g++) {
         uint64_t cost = how.cost(o->block[g], &o->mask[g], how.counted);
         best = cost < least ? g : best; /* without a branch: nobody can guess */
         least = cost < least ? cost : least;
     }
     /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): one at least */
-    um_put_in(o->block[best], &o->mask[best], how.counted);
+    um_write_in(o->block[best], &o->mask[best], how.counted);
     if (how.bits)
-        um_put_bits(how.bits + o->number[best] * UM_LINE, &o->mask[best]);
+        um_write_bits(how.bits + o->number[best] * UM_LINE, &o->mask[best]);
     return best;
 }
 
@@ -151,7 +152,7 @@ UM_INLINE void um_place_ahead(const um_placing *p, umbel_digest d,
             __builtin_prefetch(b + i, 1);
         if (how.bits)
             __builtin_prefetch(how.bits + number * UM_LINE, 1);
-        um_make_mask(p->layout, x, &o->mask[g]);
+        um_create_mask(p->layout, x, &o->mask[g]);
         for (uint32_t i = 0; !how.counted && i < UM_BLOCK_WORDS; i++)
             o->mask[g].word[i] = um_le64(o->mask[g].word[i]); /* as bits */
         o->block[g] = b;

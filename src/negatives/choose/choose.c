@@ -19,7 +19,7 @@
 
 #include <inttypes.h>
 
-enum { MOST_ROUNDS = 1000 };
+enum { MAX_ROUNDS = 1000 };
 
 /* What the same cells and members give without a choice. */
 static umbel_status open_plain(choosing *c, umbel_error *err)
@@ -28,7 +28,7 @@ static umbel_status open_plain(choosing *c, umbel_error *err)
 
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
         shape.setting[i] = shape.kind->settings[i].standard;
-    UM_TRY(um_filter_make(&shape, &c->f->alloc, &c->plain, err));
+    UM_TRY(um_filter_create(&shape, &c->f->alloc, &c->plain, err));
     um_hasher_pass(&c->plain->hasher, &c->f->hasher);
     memcpy(c->plain->payload, c->f->payload, c->f->payload_len);
     return UMBEL_OK;
@@ -82,7 +82,7 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
                                      x->groups, c->improving > 0, x->bits))
         return no_memory(c, err);
     for (size_t i = 0; i < c->never->n; i++)
-        um_sieve_put(&c->listed, c->never->digests[i].lo);
+        um_sieve_append(&c->listed, c->never->digests[i].lo);
     return um_digest_index_init(&c->unwanted, &c->f->alloc, c->never->digests,
                                 c->never->n, err);
 }
@@ -122,7 +122,7 @@ static umbel_status part(choosing *c, umbel_error *err)
     UM_TRY(um_round_part(&c->choices, err));
     if (!c->choices.by_block)
         UM_TRY(um_go_through(c, find_others, err));
-    um_round_take_out(&c->choices);
+    um_round_consume_out(&c->choices);
     return UMBEL_OK;
 }
 
@@ -196,7 +196,7 @@ static umbel_status count_lost(choosing *c, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-static void take_after(void *ctx, size_t i, bool hit)
+static void consume_after(void *ctx, size_t i, bool hit)
 {
     choosing *c = ctx;
 
@@ -214,8 +214,8 @@ static umbel_status measure_after(choosing *c, umbel_error *err)
     umbel_choose_result *bill = &c->bill;
 
     bill->error = umbel_predict(c->f);
-    UM_TRY(um_query_each(c->f, NULL, c->never->digests, c->never->n, take_after,
-                         c, err));
+    UM_TRY(um_query_each(c->f, NULL, c->never->digests, c->never->n,
+                         consume_after, c, err));
     bill->share_left = bill->weight > 0 ? bill->weight_left / bill->weight : 0;
     return UMBEL_OK;
 }
@@ -251,9 +251,9 @@ static umbel_status check_params(const umbel_choose_params *p,
     if (p->size < sizeof *p)
         return um_fail(err, UMBEL_E_RANGE,
                        "params.size is not set: start from UMBEL_CHOOSE_INIT");
-    if (p->rounds > MOST_ROUNDS)
+    if (p->rounds > MAX_ROUNDS)
         return um_fail(err, UMBEL_E_RANGE, "rounds must be 0..%d, got %" PRIu32,
-                       MOST_ROUNDS, p->rounds);
+                       MAX_ROUNDS, p->rounds);
     if (!um_has_bits(f->kind))
         return um_cannot(f, "choose between groups", err);
     if (p->like)

@@ -195,7 +195,7 @@ static void drop_equal(choosing *c)
         c->out[i] |= first_equal(c, i) != i;
 }
 
-static void take_before(void *ctx, size_t i, bool hit)
+static void consume_before(void *ctx, size_t i, bool hit)
 {
     choosing *c = ctx;
 
@@ -206,7 +206,7 @@ static void take_before(void *ctx, size_t i, bool hit)
 static umbel_status measure_before(choosing *c, umbel_error *err)
 {
     UM_TRY(um_query_each(c->plain, NULL, c->never->digests, c->never->n,
-                         take_before, c, err));
+                         consume_before, c, err));
     c->bill.error_before = umbel_predict(c->plain);
     return UMBEL_OK;
 }

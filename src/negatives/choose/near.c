@@ -27,10 +27,10 @@ static bool init_near(um_near_cells *c, um_choices *x, size_t n)
 }
 
 /* Blocks have neighbouring cells; without blocks every cell is sieved. */
-static void put_near(um_near_cells *c, const um_layout *l, uint64_t cell)
+static void write_near(um_near_cells *c, const um_layout *l, uint64_t cell)
 {
-    um_cell_put(&c->cells, cell);
-    um_sieve_put(&c->sieve, l->row->block > 1 ? cell / l->row->block : cell);
+    um_cell_append(&c->cells, cell);
+    um_sieve_append(&c->sieve, l->row->block > 1 ? cell / l->row->block : cell);
 }
 
 /*
@@ -88,7 +88,7 @@ static size_t find_hot(um_choices *x)
 }
 
 /* Puts the cells of these patterns into the map. */
-static void put_hot(um_choices *x)
+static void write_hot(um_choices *x)
 {
     uint64_t pos[UM_GROUPED_CELLS];
     uint32_t hashes = x->layout->hashes;
@@ -99,7 +99,7 @@ static void put_hot(um_choices *x)
         um_group_cells(x->layout, x->groups, x->never[i], pos);
         for (uint32_t j = 0; j < x->groups * hashes; j++)
             if (um_is_covered(x, pos + (size_t)(j / hashes) * hashes))
-                put_near(&x->hot, x->layout, pos[j]);
+                write_near(&x->hot, x->layout, pos[j]);
     }
 }
 
@@ -124,7 +124,7 @@ umbel_status um_round_begin(um_choices *x, size_t most, size_t *matching,
         return UMBEL_OK;
     if (!init_near(&x->hot, x, n * x->layout->hashes))
         return no_memory(x, err);
-    put_hot(x);
+    write_hot(x);
     return UMBEL_OK;
 }
 
@@ -161,7 +161,7 @@ static bool is_hot(const um_choices *x, const uint64_t *pos)
 
 /* Members in question have all their cells in blocks of keys that match; others
  * there are kept aside, so that nobody has to look for them again. */
-static bool keep_near(um_choices *x, const umbel_digest *chosen)
+static bool retain_near(um_choices *x, const umbel_digest *chosen)
 {
     if (x->nnear == x->near_cap) {
         size_t cap = x->near_cap ? 2 * x->near_cap : FIRST_ROOM;
@@ -188,7 +188,7 @@ umbel_status um_round_collect(um_choices *x, size_t at, const umbel_digest *d,
         if (!may_be_near(&x->hot, x, chosen, pos))
             continue;
         if (!is_hot(x, pos)) {
-            if (x->by_block && !keep_near(x, &chosen))
+            if (x->by_block && !retain_near(x, &chosen))
                 return no_memory(x, err);
             continue;
         }
@@ -207,7 +207,7 @@ static umbel_digest chosen_of(const um_choices *x, size_t i)
     return um_group_digest(x->member[i], x->group[x->number[i]] & 0xf);
 }
 
-static void keep_cells(um_choices *x, const uint64_t *pos)
+static void retain_cells(um_choices *x, const uint64_t *pos)
 {
     for (uint32_t j = 0; j < x->layout->hashes; j++) {
         size_t slot = um_cell_place(&x->own.cells, pos[j]);
@@ -228,14 +228,14 @@ umbel_status um_round_part(um_choices *x, umbel_error *err)
         umbel_digest d = chosen_of(x, i);
         l->row->positions(l, &d, 1, pos);
         for (uint32_t j = 0; j < l->hashes; j++)
-            put_near(&x->own, l, pos[j]);
+            write_near(&x->own, l, pos[j]);
     }
     x->kept = um_pool_get(&x->pool, x->own.cells.nslots, sizeof *x->kept);
     if (!x->kept)
         return no_memory(x, err);
     for (size_t i = 0; i < x->nnear; i++) {
         l->row->positions(l, &x->near[i], 1, pos);
-        keep_cells(x, pos);
+        retain_cells(x, pos);
     }
     return UMBEL_OK;
 }
@@ -249,12 +249,12 @@ void um_round_others(um_choices *x, size_t at, const umbel_digest *d, size_t n)
         if (x->passed < x->n && x->number[x->passed] == at + i)
             x->passed++;
         else if (may_be_near(&x->own, x, chosen, pos))
-            keep_cells(x, pos);
+            retain_cells(x, pos);
     }
 }
 
 /* From here on the bits are those of members that are not in question. */
-void um_round_take_out(um_choices *x)
+void um_round_consume_out(um_choices *x)
 {
     for (size_t i = 0; i < x->own.cells.nslots; i++) {
         uint64_t cell = x->own.cells.slot[i] - 1;

@@ -41,7 +41,7 @@ static bool is_far(const um_negative_index *c, size_t i)
     return true;
 }
 
-static bool put_cells(um_negative_index *c)
+static bool write_cells(um_negative_index *c)
 {
     const um_negatives *of = &c->of;
     size_t each = (size_t)of->groups * of->layout->hashes, most = of->n * each;
@@ -56,9 +56,9 @@ static bool put_cells(um_negative_index *c)
         um_group_cells(of->layout, of->groups, of->members[i], pos);
         for (size_t j = 0; j < each; j++)
             if (!um_bit(of->bits, pos[j]))
-                um_cell_put(&c->cells, pos[j]);
+                um_cell_append(&c->cells, pos[j]);
         for (uint32_t g = 0; g < of->groups && of->layout->blocks > 1; g++)
-            um_sieve_put(&c->blocks, block_of(of, of->members[i], g));
+            um_sieve_append(&c->blocks, block_of(of, of->members[i], g));
     }
     c->count = um_pool_get(&c->pool, c->cells.nslots, sizeof *c->count);
     c->bucket = um_pool_get(&c->pool, c->cells.nslots + 1, sizeof *c->bucket);
@@ -179,7 +179,7 @@ umbel_status um_negative_index_init(um_negative_index *c,
                        of->nnever, of->groups);
     um_pool_init(&c->pool, alloc);
     set_near(c);
-    if (!put_cells(c) || !index_keys(c))
+    if (!write_cells(c) || !index_keys(c))
         return um_fail(err, UMBEL_E_NOMEM,
                        "no memory to weigh %zu unwanted keys", of->nnever);
     return UMBEL_OK;

@@ -20,8 +20,8 @@ typedef struct pass {
     uint64_t sum; /* of digests */
 } pass;
 
-static umbel_status take_some(void *ctx, const umbel_digest *d, size_t n,
-                              umbel_error *err)
+static umbel_status consume_some(void *ctx, const umbel_digest *d, size_t n,
+                                 umbel_error *err)
 {
     pass *p = ctx;
 
@@ -38,7 +38,7 @@ static umbel_status go_on(pass *p, size_t to, umbel_error *err)
 {
     const um_digest_source *members = p->c->members;
 
-    UM_TRY(members->each(members->ctx, p->at, to, take_some, p, err));
+    UM_TRY(members->each(members->ctx, p->at, to, consume_some, p, err));
     return p->at == to ? UMBEL_OK : fail_changed(p->c, err);
 }
 
@@ -94,7 +94,7 @@ static void run_side(void *ctx, void *piece)
     one->status = one->run(((sides *)ctx)->c, &one->err);
 }
 
-static bool keep_on(void *ctx, void *piece)
+static bool retain_on(void *ctx, void *piece)
 {
     (void)ctx;
     (void)piece;
@@ -114,7 +114,7 @@ umbel_status um_run_both(choosing *c, choose_side *first, choose_side *second,
                         .ctx = &s,
                         .fill = next_side,
                         .work = run_side,
-                        .drain = keep_on};
+                        .drain = retain_on};
 
     um_pipeline_run(&crew);
     const side *failed = s.both[0].status ? &s.both[0] : &s.both[1];

@@ -21,7 +21,7 @@ static umbel_status no_memory(const um_choices *x, umbel_error *err)
                    x->n);
 }
 
-enum { MOST_MOVES = 16 }; /* for one cell */
+enum { MAX_MOVES = 16 }; /* for one cell */
 
 /* Members in question, and what their moves do. */
 typedef struct moving {
@@ -39,7 +39,7 @@ typedef struct move {
     uint32_t from, to;
 } move;
 
-static void put_owners(moving *r, bool put)
+static void write_owners(moving *r, bool put)
 {
     um_choices *x = r->x;
     uint32_t hashes = x->layout->hashes;
@@ -70,13 +70,13 @@ static umbel_status find_owners(moving *r, umbel_error *err)
     r->first = um_pool_get(&r->pool, n + 1, sizeof *r->first);
     if (!r->first)
         return no_memory(r->x, err);
-    put_owners(r, false);
+    write_owners(r, false);
     for (size_t i = 0; i <= n; i++)
         sum += r->first[i], r->first[i] = sum;
     r->owner = um_pool_get(&r->pool, sum, sizeof *r->owner);
     if (!r->owner)
         return no_memory(r->x, err);
-    put_owners(r, true);
+    write_owners(r, true);
     return UMBEL_OK;
 }
 
@@ -179,7 +179,7 @@ static double clear_cell(moving *r, uint64_t cell, double most, move *moves,
         uint32_t group = r->owner[i] % r->x->groups;
         if (group_of(r, member) != group)
             continue;
-        if (*n < MOST_MOVES) {
+        if (*n < MAX_MOVES) {
             moves[*n] = (move){.member = member, .from = group};
             cost += move_off(r, cell, &moves[(*n)++]);
         } else {
@@ -197,7 +197,7 @@ static double clear_cell(moving *r, uint64_t cell, double most, move *moves,
  * than the key weighs. */
 static void uncover(moving *r, const uint64_t *pos, double weight)
 {
-    move moves[MOST_MOVES];
+    move moves[MAX_MOVES];
     uint32_t best = r->x->layout->hashes;
     size_t n;
 
@@ -271,7 +271,7 @@ static void add_all(moving *r)
     }
 }
 
-static void keep_together(moving *r)
+static void retain_together(moving *r)
 {
     um_choices *x = r->x;
 
@@ -310,7 +310,7 @@ umbel_status um_round_choose(um_choices *x, bool freely, umbel_error *err)
                 choose_member(&r, i);
         uncover_keys(&r);
     }
-    keep_together(&r);
+    retain_together(&r);
 done:
     um_digest_index_fini(&r.equal);
     um_negative_index_fini(&r.index);

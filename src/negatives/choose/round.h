@@ -83,7 +83,7 @@ umbel_status um_round_collect(um_choices *x, size_t at, const umbel_digest *d,
  * out. */
 umbel_status um_round_part(um_choices *x, umbel_error *err);
 void um_round_others(um_choices *x, size_t at, const umbel_digest *d, size_t n);
-void um_round_take_out(um_choices *x);
+void um_round_consume_out(um_choices *x);
 /* Chooses for the members that were taken: freely, or moves as few as
  * possible. */
 umbel_status um_round_choose(um_choices *x, bool freely, umbel_error *err);

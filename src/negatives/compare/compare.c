@@ -35,13 +35,13 @@ typedef struct answers {
     double left;
 } answers;
 
-static void take_member(void *ctx, size_t i, bool hit)
+static void consume_member(void *ctx, size_t i, bool hit)
 {
     answers *a = ctx;
     a->lost += !hit && um_digest_index_is_first(&a->s->held, i);
 }
 
-static void take_listed(void *ctx, size_t i, bool hit)
+static void consume_listed(void *ctx, size_t i, bool hit)
 {
     answers *a = ctx;
     a->left += hit ? um_list_weight(a->s->never, i) : 0;
@@ -91,9 +91,9 @@ static umbel_status measure(const um_scene *s, const um_strategy_row *row,
     answers a = {.s = s};
 
     UM_TRY(um_query_each(m->filter, m->second, s->members->digests,
-                         s->members->n, take_member, &a, err));
+                         s->members->n, consume_member, &a, err));
     UM_TRY(um_query_each(m->filter, m->second, s->never->digests, s->never->n,
-                         take_listed, &a, err));
+                         consume_listed, &a, err));
     w.lost = a.lost;
     w.weight_left = a.left;
     w.bytes = umbel_encoded_len(m->filter);
@@ -472,7 +472,7 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
                   .capacity = members->n};
     um_shape ignored;
 
-    UM_TRY(um_params_take(params, &s.params, err));
+    UM_TRY(um_params_consume(params, &s.params, err));
     UM_TRY(check_params(&s.params, bytes, members, never, err));
     /* A wrong name fails here, not once for each strategy. */
     UM_TRY(um_shape_from_params("bloom", &s.params, &ignored, err));

@@ -11,7 +11,7 @@
 
 enum {
     SAMPLED = 1 << 16, /* negatives of a sample */
-    MOST_SAMPLED = 3 * SAMPLED,
+    MAX_SAMPLED = 3 * SAMPLED,
     LEAST_MEMBERS = 300
 };
 
@@ -140,5 +140,5 @@ uint64_t um_strategy_sample(const um_scene *s, const um_strategy_row *row)
         return 1;
     every = every < most ? every : most;
     every = every > 1 ? every : 1;
-    return s->never->n / every <= MOST_SAMPLED ? every : 0;
+    return s->never->n / every <= MAX_SAMPLED ? every : 0;
 }

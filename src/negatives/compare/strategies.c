@@ -42,14 +42,14 @@ umbel_status um_strategy_plain(const um_scene *s, uint64_t bytes, um_made *out,
                              NULL, err);
 }
 
-static umbel_status make_plain(const um_scene *s, um_made *out,
-                               umbel_error *err)
+static umbel_status create_plain(const um_scene *s, um_made *out,
+                                 umbel_error *err)
 {
     return um_strategy_plain(s, s->bytes, out, err);
 }
 
 const um_strategy_row um_no_strategy = {
-    .name = "plain", .groups = 1, .make = make_plain};
+    .name = "plain", .groups = 1, .make = create_plain};
 
 const um_strategy_row *const um_strategies[] = {&um_strategy_retouch,
                                                 &um_strategy_retouch_classic,

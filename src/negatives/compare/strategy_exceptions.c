@@ -81,7 +81,7 @@ typedef struct matching {
     size_t *number, n; /* of those that match, the heaviest first */
 } matching;
 
-static void take_listed(void *ctx, size_t i, bool hit)
+static void consume_listed(void *ctx, size_t i, bool hit)
 {
     ((matching *)ctx)->hit[i] = hit;
 }
@@ -95,7 +95,7 @@ static void order_matching(const um_scene *s, matching *m)
     }
 }
 
-static void take_denied(void *ctx, size_t i, bool hit)
+static void consume_denied(void *ctx, size_t i, bool hit)
 {
     (void)i;
     *(uint64_t *)ctx += hit;
@@ -112,17 +112,17 @@ static umbel_status fill_second(const um_scene *s, const matching *m, size_t n,
                                  1, NULL, err));
     *denied = 0;
     return um_query_each(out->second, NULL, s->members->digests, s->members->n,
-                         take_denied, denied, err);
+                         consume_denied, denied, err);
 }
 
 /* With fewer keys, in the rare case that a member matches. */
-static umbel_status make_second(const um_scene *s, uint64_t keys, matching *m,
-                                um_made *out, umbel_error *err)
+static umbel_status create_second(const um_scene *s, uint64_t keys, matching *m,
+                                  um_made *out, umbel_error *err)
 {
     uint64_t left = s->bytes - umbel_encoded_len(out->filter), denied = 0;
 
     UM_TRY(um_query_each(out->filter, NULL, s->never->digests, s->never->n,
-                         take_listed, m, err));
+                         consume_listed, m, err));
     order_matching(s, m);
     size_t n = m->n < keys ? m->n : (size_t)keys;
     UM_TRY(fill_second(s, m, n, left, &denied, out, err));
@@ -136,7 +136,7 @@ static umbel_status make_second(const um_scene *s, uint64_t keys, matching *m,
     return UMBEL_OK;
 }
 
-static umbel_status make(const um_scene *s, um_made *out, umbel_error *err)
+static umbel_status create(const um_scene *s, um_made *out, umbel_error *err)
 {
     division best = divide(s);
     size_t n = s->never->n;
@@ -152,7 +152,7 @@ static umbel_status make(const um_scene *s, um_made *out, umbel_error *err)
     m.number = um_get(&s->alloc, n * sizeof *m.number);
     umbel_status status = UMBEL_E_NOMEM;
     if (m.hit && m.number)
-        status = make_second(s, best.keys, &m, out, err);
+        status = create_second(s, best.keys, &m, out, err);
     else
         um_set_error(err, status, "no memory for %zu keys", n);
     um_put(&s->alloc, m.hit, n * sizeof *m.hit);
@@ -165,7 +165,7 @@ const um_strategy_row um_strategy_exceptions = {
     .summary = "a second filter of the false positives",
     .readers_change = true,
     .groups = 1,
-    .make = make};
+    .make = create};
 
 const um_strategy_row um_strategy_exceptions_classic = {
     .name = "anti-filter-classic",
@@ -173,4 +173,4 @@ const um_strategy_row um_strategy_exceptions_classic = {
     .addressing = "classic",
     .readers_change = true,
     .groups = 1,
-    .make = make};
+    .make = create};

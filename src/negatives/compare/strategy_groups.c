@@ -10,7 +10,7 @@
 
 enum { GROUPS = 2 };
 
-static umbel_status make(const um_scene *s, um_made *out, umbel_error *err)
+static umbel_status create(const um_scene *s, um_made *out, umbel_error *err)
 {
     umbel_choose_params p = UMBEL_CHOOSE_INIT;
     umbel_choose_result result;
@@ -27,7 +27,7 @@ const um_strategy_row um_strategy_groups = {
     .readers_change = true,
     .groups = GROUPS,
     .slow = true,
-    .make = make};
+    .make = create};
 
 const um_strategy_row um_strategy_groups_classic = {
     .name = "groups-classic",
@@ -36,4 +36,4 @@ const um_strategy_row um_strategy_groups_classic = {
     .readers_change = true,
     .groups = GROUPS,
     .slow = true,
-    .make = make};
+    .make = create};

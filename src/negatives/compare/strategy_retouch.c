@@ -7,7 +7,7 @@
 
 #include <umbel/experimental/retouch.h>
 
-static umbel_status make(const um_scene *s, um_made *out, umbel_error *err)
+static umbel_status create(const um_scene *s, um_made *out, umbel_error *err)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_key_list members = UMBEL_KEY_LIST(s->members->digests, s->members->n);
@@ -21,11 +21,11 @@ const um_strategy_row um_strategy_retouch = {
     .name = "retouch",
     .summary = "bits cleared; some members are lost",
     .groups = 1,
-    .make = make};
+    .make = create};
 
 const um_strategy_row um_strategy_retouch_classic = {
     .name = "retouch-classic",
     .summary = "the same on addressing classic",
     .addressing = "classic",
     .groups = 1,
-    .make = make};
+    .make = create};

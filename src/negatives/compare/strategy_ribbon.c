@@ -10,8 +10,8 @@
 #include <umbel/plan.h>
 
 /* The ribbon has its own addressing, and no hash that comes with another. */
-static umbel_status take_hash(const um_scene *s, umbel_params *p,
-                              umbel_error *err)
+static umbel_status consume_hash(const um_scene *s, umbel_params *p,
+                                 umbel_error *err)
 {
     um_shape shape;
 
@@ -26,15 +26,15 @@ static umbel_status take_hash(const um_scene *s, umbel_params *p,
     return UMBEL_OK;
 }
 
-static umbel_status make_ribbon(const um_scene *s, um_made *out,
-                                umbel_error *err)
+static umbel_status create_ribbon(const um_scene *s, um_made *out,
+                                  umbel_error *err)
 {
     umbel_exact_result result;
     umbel_key_list members = UMBEL_KEY_LIST(s->members->digests, s->members->n);
     umbel_exact *x = NULL;
     umbel_params p;
 
-    UM_TRY(take_hash(s, &p, err));
+    UM_TRY(consume_hash(s, &p, err));
     UM_TRY(umbel_exact_open_classes(&p, &members, NULL, s->classes, s->nclasses,
                                     s->bytes, &x, err));
     umbel_status status = umbel_exact_never(x, s->never, NULL, err);
@@ -44,14 +44,14 @@ static umbel_status make_ribbon(const um_scene *s, um_made *out,
     return status;
 }
 
-static umbel_status make_plain_ribbon(const um_scene *s, um_made *out,
-                                      umbel_error *err)
+static umbel_status create_plain_ribbon(const um_scene *s, um_made *out,
+                                        umbel_error *err)
 {
     umbel_key_list members = UMBEL_KEY_LIST(s->members->digests, s->members->n);
     umbel_params p;
     umbel_plan plan;
 
-    UM_TRY(take_hash(s, &p, err));
+    UM_TRY(consume_hash(s, &p, err));
     p.capacity = 1;
     UM_TRY(umbel_make_plan("ribbon", &p, s->bytes, &plan, err));
     p.capacity = 0;
@@ -64,11 +64,11 @@ const um_strategy_row um_strategy_ribbon = {
     .summary = "a static set that knows the list",
     .readers_change = true,
     .groups = 1,
-    .make = make_ribbon};
+    .make = create_ribbon};
 
 const um_strategy_row um_strategy_plain_ribbon = {
     .name = "ribbon-plain",
     .summary = "a static set that does not",
     .readers_change = true,
     .groups = 1,
-    .make = make_plain_ribbon};
+    .make = create_plain_ribbon};

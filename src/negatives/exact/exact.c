@@ -33,7 +33,7 @@
 
 enum {
     FIRST = 1024,
-    MOST_FORMS = 8,   /* that are tried */
+    MAX_FORMS = 8,    /* that are tried */
     WIDE_FROM = 50000 /* keys: fewer take no less in wide layers */
 };
 
@@ -208,7 +208,7 @@ static umbel_status choose_within(umbel_exact *x, const others *o, double spare,
         return refuse_room(x, um_exact_least((double)x->n), err);
     x->form = chosen.form;
     /* With all columns there are, an error that is still less helps nobody. */
-    x->halves = chosen.two && chosen.form.columns < UM_RIBBON_MOST_PRINT;
+    x->halves = chosen.two && chosen.form.columns < UM_RIBBON_MAX_PRINT;
     x->alone = !chosen.two;
     x->all = chosen.all;
     return UMBEL_OK;
@@ -225,7 +225,7 @@ static umbel_status choose(umbel_exact *x, const others *o, umbel_error *err)
             return UMBEL_OK;
         return um_fail(err, UMBEL_E_RANGE,
                        "kind ribbon has errors down to 2^-%d, got %g",
-                       UM_RIBBON_MOST_PRINT, o->fpr);
+                       UM_RIBBON_MAX_PRINT, o->fpr);
     }
     if (is_limited(x))
         return choose_within(x, o, 0, err);
@@ -241,8 +241,8 @@ static bool is_wide(const umbel_exact *x, size_t keys)
            (keys >= WIDE_FROM && !is_limited(x));
 }
 
-static umbel_status make_form(umbel_exact *x, um_ribbon_item *items,
-                              umbel_error *err)
+static umbel_status create_form(umbel_exact *x, um_ribbon_item *items,
+                                umbel_error *err)
 {
     um_put(&x->alloc, x->memory, x->len);
     x->memory = NULL;
@@ -250,8 +250,8 @@ static umbel_status make_form(umbel_exact *x, um_ribbon_item *items,
     x->sizes =
         (um_ribbon_sizes){.wide = has_columns(&x->form) && is_wide(x, x->n)};
     if (has_columns(&x->form))
-        UM_TRY(um_ribbon_make(items, x->n, &x->form, x->threads, &x->alloc,
-                              &x->sizes, &x->memory, &x->len, err));
+        UM_TRY(um_ribbon_create(items, x->n, &x->form, x->threads, &x->alloc,
+                                &x->sizes, &x->memory, &x->len, err));
     um_ribbon_lay(&x->level, &x->form, &x->sizes, x->memory);
     return UMBEL_OK;
 }
@@ -281,7 +281,7 @@ static umbel_status fit_alone(umbel_exact *x, um_ribbon_item *items,
         if (share <= 0.9 || !has_columns(&x->form))
             return refuse_room(x, um_exact_least((double)x->n), err);
         fill_items(x, items);
-        UM_TRY(make_form(x, items, err));
+        UM_TRY(create_form(x, items, err));
     }
     return UMBEL_OK;
 }
@@ -297,27 +297,27 @@ static double missing_bits(const umbel_exact *x, uint64_t listed)
            bits_for(x, &x->form, true);
 }
 
-static umbel_status make_first(umbel_exact *x, um_ribbon_item *items,
-                               const others *o, umbel_error *err)
+static umbel_status create_first(umbel_exact *x, um_ribbon_item *items,
+                                 const others *o, umbel_error *err)
 {
     bool may_shrink = is_limited(x) && !(o->fpr > 0);
     uint64_t listed = count_listed(o);
     double spare = 0;
 
-    UM_TRY(make_form(x, items, err));
-    for (int i = 0; i < MOST_FORMS && may_shrink && x->halves &&
+    UM_TRY(create_form(x, items, err));
+    for (int i = 0; i < MAX_FORMS && may_shrink && x->halves &&
                     missing_bits(x, listed) > 0;
          i++) {
         spare += missing_bits(x, listed);
         UM_TRY(choose_within(x, o, spare, err));
         fill_items(x, items);
-        UM_TRY(make_form(x, items, err));
+        UM_TRY(create_form(x, items, err));
     }
     return x->alone ? fit_alone(x, items, err) : UMBEL_OK;
 }
 
-static umbel_status make_first_parts(umbel_exact *x, um_ribbon_item *items,
-                                     umbel_error *err)
+static umbel_status create_first_parts(umbel_exact *x, um_ribbon_item *items,
+                                       umbel_error *err)
 {
     const um_ribbon_item *clash;
     size_t n = um_exact_parts_items(&x->parts, x->members, x->n, items);
@@ -325,15 +325,15 @@ static umbel_status make_first_parts(umbel_exact *x, um_ribbon_item *items,
     um_ribbon_sort(items, &n, x->threads, &clash);
     x->sizes.wide = n && is_wide(x, n);
     if (n)
-        UM_TRY(um_ribbon_make_steps(items, n, &x->form, x->threads, &x->alloc,
-                                    &x->sizes, &x->memory, &x->len, err));
+        UM_TRY(um_ribbon_create_steps(items, n, &x->form, x->threads, &x->alloc,
+                                      &x->sizes, &x->memory, &x->len, err));
     um_ribbon_lay(&x->level, &x->form, &x->sizes, x->memory);
     return UMBEL_OK;
 }
 
 /* Keeps the sorted members beside the first level, which only hashes them. */
-static umbel_status keep_members(umbel_exact *x, const um_ribbon_item *items,
-                                 size_t given, umbel_error *err)
+static umbel_status retain_members(umbel_exact *x, const um_ribbon_item *items,
+                                   size_t given, umbel_error *err)
 {
     x->room = given + 1;
     x->members = um_get(&x->alloc, x->room * sizeof *x->members);
@@ -345,22 +345,22 @@ static umbel_status keep_members(umbel_exact *x, const um_ribbon_item *items,
     return UMBEL_OK;
 }
 
-static umbel_status make_level(umbel_exact *x, um_ribbon_item *items,
-                               const others *o, umbel_error *err)
+static umbel_status create_level(umbel_exact *x, um_ribbon_item *items,
+                                 const others *o, umbel_error *err)
 {
     if (!o->parts) {
         x->bytes = o->bytes;
         UM_TRY(choose(x, o, err));
-        return make_first(x, items, o, err);
+        return create_first(x, items, o, err);
     }
     UM_TRY(um_exact_parts_choose(&x->parts, x->members, x->n, o->parts,
                                  o->nparts, &x->alloc, &x->form, &x->sizes,
                                  err));
-    return make_first_parts(x, items, err);
+    return create_first_parts(x, items, err);
 }
 
-static umbel_status take_members(umbel_exact *x, const um_members *in,
-                                 const others *o, umbel_error *err)
+static umbel_status consume_members(umbel_exact *x, const um_members *in,
+                                    const others *o, umbel_error *err)
 {
     const um_ribbon_item *clash;
     um_ribbon_item *items;
@@ -368,9 +368,9 @@ static umbel_status take_members(umbel_exact *x, const um_members *in,
     UM_TRY(um_ribbon_items(in, 0, &items, err));
     x->n = in->n;
     um_ribbon_sort(items, &x->n, x->threads, &clash);
-    umbel_status status = keep_members(x, items, in->n, err);
+    umbel_status status = retain_members(x, items, in->n, err);
     if (!status)
-        status = make_level(x, items, o, err);
+        status = create_level(x, items, o, err);
     um_put(&x->alloc, items, (in->n + 1) * sizeof *items);
     return status;
 }
@@ -415,13 +415,13 @@ static umbel_status open_any(const umbel_params *params,
     umbel_params p;
     um_shape shape;
 
-    UM_TRY(um_params_take(params, &p, err));
+    UM_TRY(um_params_consume(params, &p, err));
     UM_TRY(um_shape_from_params("ribbon", &p, &shape, err));
     UM_TRY(um_ribbon_want_free(&shape, err));
     o.fpr = p.fpr;
     UM_TRY(check_parts(&shape, p.fpr, &o, err));
     UM_TRY(check_members(members, err));
-    UM_TRY(um_build_params_take(how, &build, err));
+    UM_TRY(um_build_params_consume(how, &build, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     umbel_exact *x = um_get(&alloc, sizeof *x);
     if (!x)
@@ -438,7 +438,7 @@ static umbel_status open_any(const umbel_params *params,
                      .n = members->n,
                      .threads = x->threads,
                      .alloc = &x->alloc};
-    umbel_status status = take_members(x, &in, &o, err);
+    umbel_status status = consume_members(x, &in, &o, err);
     if (status == UMBEL_OK)
         *out = x;
     else
@@ -509,7 +509,7 @@ static size_t find(const umbel_exact *x, const umbel_digest *d)
     return low < x->n && !before(d, &x->members[low]) ? low : x->n;
 }
 
-static bool keep(umbel_exact *x, const umbel_digest *d, double weight)
+static bool retain(umbel_exact *x, const umbel_digest *d, double weight)
 {
     if (x->npassed == x->cap) {
         size_t cap = x->cap ? 2 * x->cap : FIRST;
@@ -539,8 +539,8 @@ static void pass_first(const umbel_exact *x, const umbel_digest *d, size_t n,
 }
 
 /* Those of a batch that pass: members, or to be told from them. */
-static bool take_batch(umbel_exact *x, const umbel_key_list *never, size_t from,
-                       size_t n, bool *member)
+static bool consume_batch(umbel_exact *x, const umbel_key_list *never,
+                          size_t from, size_t n, bool *member)
 {
     const umbel_digest *d = never->digests + from;
     bool pass[UM_BATCH], fine = true;
@@ -557,7 +557,7 @@ static bool take_batch(umbel_exact *x, const umbel_key_list *never, size_t from,
         }
         x->bill.weight += weight;
         fine = um_distinct_add(&x->listed, &d[i], 1) &&
-               (!pass[i] || keep(x, &d[i], weight));
+               (!pass[i] || retain(x, &d[i], weight));
     }
     return fine;
 }
@@ -569,7 +569,7 @@ umbel_status umbel_exact_never(umbel_exact *x, const umbel_key_list *never,
     UM_TRY(um_check_weights(never->weights, never->n, err));
     for (size_t i = 0, some; i < never->n; i += some) {
         some = um_next_batch(never->n - i);
-        if (!take_batch(x, never, i, some, member ? member + i : NULL))
+        if (!consume_batch(x, never, i, some, member ? member + i : NULL))
             return um_fail(err, UMBEL_E_NOMEM,
                            "no memory for more than %zu keys", x->npassed);
     }
@@ -645,9 +645,9 @@ static bool is_all(const umbel_exact *x, const umbel_digest *d)
            um_ribbon_part_of(&x->parts.ready, d) == UM_RIBBON_ALL;
 }
 
-static umbel_status make_second(const umbel_exact *x, size_t kept,
-                                um_ribbon_sizes *sizes, uint8_t **memory,
-                                size_t *len, umbel_error *err)
+static umbel_status create_second(const umbel_exact *x, size_t kept,
+                                  um_ribbon_sizes *sizes, uint8_t **memory,
+                                  size_t *len, umbel_error *err)
 {
     size_t n = x->n + kept, distinct = 0;
     const um_ribbon_item *clash;
@@ -665,8 +665,8 @@ static umbel_status make_second(const umbel_exact *x, size_t kept,
     um_ribbon_sort(items, &distinct, x->threads, &clash);
     sizes->wide = is_wide(x, distinct);
     umbel_status status =
-        um_ribbon_make(items, distinct, &one_column, x->threads, &x->alloc,
-                       sizes, memory, len, err);
+        um_ribbon_create(items, distinct, &one_column, x->threads, &x->alloc,
+                         sizes, memory, len, err);
     um_put(&x->alloc, items, n * sizeof *items);
     return status;
 }
@@ -705,7 +705,7 @@ static umbel_status join(const umbel_exact *x, size_t kept, um_shape *shape,
     size_t len = 0;
 
     if (wants_second(x, kept))
-        UM_TRY(make_second(x, kept, &sizes, &second, &len, err));
+        UM_TRY(create_second(x, kept, &sizes, &second, &len, err));
     *payload = whole(x, second, len);
     um_put(&x->alloc, second, len);
     if (!*payload)
@@ -736,7 +736,7 @@ static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
     }
 }
 
-static void take_member(void *ctx, size_t i, bool hit)
+static void consume_member(void *ctx, size_t i, bool hit)
 {
     umbel_exact_result *bill = ctx;
 
@@ -755,7 +755,8 @@ static umbel_status fill_bill(const umbel_exact *x, const umbel_filter *f,
     bill.listed = um_distinct_count(&x->listed);
     bill.passed = x->npassed;
     bill.partitions = x->parts.n;
-    UM_TRY(um_query_each(f, NULL, x->members, x->n, take_member, &bill, err));
+    UM_TRY(
+        um_query_each(f, NULL, x->members, x->n, consume_member, &bill, err));
     for (size_t i = 0; i < x->npassed; i++) {
         UM_TRY(umbel_query_digests(f, &x->passed[i].digest, 1, &hit, err));
         bill.matched += hit;

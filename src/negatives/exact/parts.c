@@ -94,7 +94,7 @@ static uint32_t columns_for(double n, double others)
 {
     uint32_t best = 0;
 
-    for (uint32_t r = 1; r <= UM_RIBBON_MOST_PRINT; r++)
+    for (uint32_t r = 1; r <= UM_RIBBON_MAX_PRINT; r++)
         if (cost(n, others, r) < cost(n, others, best))
             best = r;
     return best;
@@ -154,8 +154,8 @@ static void count_from_fewest(choice *c, size_t parts, uint32_t *fewest)
     for (size_t i = 0; i < parts; i++)
         if (c[i].how > UM_RIBBON_FIRST) {
             uint32_t more = c[i].how - UM_RIBBON_FIRST - *fewest;
-            if (more > UM_RIBBON_MOST_MORE)
-                more = UM_RIBBON_MOST_MORE;
+            if (more > UM_RIBBON_MAX_MORE)
+                more = UM_RIBBON_MAX_MORE;
             c[i].how = UM_RIBBON_FIRST + more;
         }
 }
@@ -164,7 +164,7 @@ static void count_from_fewest(choice *c, size_t parts, uint32_t *fewest)
 static void set_shares(const choice *c, size_t parts, um_ribbon_form *form,
                        um_ribbon_sizes *first)
 {
-    uint64_t of[UM_RIBBON_MOST_MORE + 1] = {0}, all = 0, above = 0;
+    uint64_t of[UM_RIBBON_MAX_MORE + 1] = {0}, all = 0, above = 0;
     uint32_t share = 0;
 
     for (size_t i = 0; i < parts; i++)
@@ -172,7 +172,7 @@ static void set_shares(const choice *c, size_t parts, um_ribbon_form *form,
             of[c[i].how - UM_RIBBON_FIRST] += c[i].members;
             all += c[i].members;
         }
-    for (uint32_t i = UM_RIBBON_MOST_MORE; i > 0; i--) {
+    for (uint32_t i = UM_RIBBON_MAX_MORE; i > 0; i--) {
         above += of[i];
         uint32_t least = share + (of[i] != 0);
         share =
@@ -187,8 +187,9 @@ static void set_shares(const choice *c, size_t parts, um_ribbon_form *form,
 
 /* --- the index ----------------------------------------------------------- */
 
-static umbel_status make_index(um_exact_parts *p, const choice *c, size_t parts,
-                               const umbel_alloc *alloc, umbel_error *err)
+static umbel_status create_index(um_exact_parts *p, const choice *c,
+                                 size_t parts, const umbel_alloc *alloc,
+                                 umbel_error *err)
 {
     size_t n = parts;
     const um_ribbon_item *clash;
@@ -200,8 +201,8 @@ static umbel_status make_index(um_exact_parts *p, const choice *c, size_t parts,
         items[i] = (um_ribbon_item){c[i].part, c[i].part, c[i].how};
     um_ribbon_sort(items, &n, 1, &clash);
     um_ribbon_form entries = {p->bits, 0};
-    umbel_status status = um_ribbon_make(items, n, &entries, 1, alloc,
-                                         &p->sizes, &p->memory, &p->len, err);
+    umbel_status status = um_ribbon_create(items, n, &entries, 1, alloc,
+                                           &p->sizes, &p->memory, &p->len, err);
     um_put(alloc, items, (parts + 1) * sizeof *items);
     return status;
 }
@@ -244,7 +245,7 @@ umbel_status um_exact_parts_choose(um_exact_parts *p,
     count_from_fewest(c, parts, &form->columns);
     set_shares(c, parts, form, first);
     sum_up(p, c, parts);
-    status = make_index(p, c, parts, alloc, err);
+    status = create_index(p, c, parts, alloc, err);
     if (!status)
         um_ribbon_lay_parts(&p->ready, form, first, p->bits, &p->sizes,
                             p->memory);

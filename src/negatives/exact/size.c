@@ -63,7 +63,7 @@ uint32_t um_exact_smallest(double n, double listed)
 {
     uint32_t best = listed > 0 && n > 0 ? 0 : 1;
 
-    for (uint32_t r = best + 1; n > 0 && r <= UM_RIBBON_MOST_PRINT; r++)
+    for (uint32_t r = best + 1; n > 0 && r <= UM_RIBBON_MAX_PRINT; r++)
         if (all_bits(n, listed, r) < all_bits(n, listed, best))
             best = r;
     return best;
@@ -103,8 +103,8 @@ double um_weight_beyond(const umbel_exact_class *classes, size_t n, double p,
     return left;
 }
 
-static void take_better(filling *f, double left, double unseen,
-                        um_exact_form form)
+static void consume_better(filling *f, double left, double unseen,
+                           um_exact_form form)
 {
     if (left > f->left || (left == f->left && unseen >= f->unseen))
         return;
@@ -122,8 +122,8 @@ static void try_one(filling *f, bool whole)
                           &form);
     form.finer = whole ? 0 : form.finer;
     if (form.columns || form.finer)
-        take_better(f, f->weight * pass_rate(&form), pass_rate(&form),
-                    (um_exact_form){form, false, false});
+        consume_better(f, f->weight * pass_rate(&form), pass_rate(&form),
+                       (um_exact_form){form, false, false});
 }
 
 /* Keys that pass beyond room, by chance, if pass are to be expected. */
@@ -158,8 +158,8 @@ static void try_two(filling *f, const um_ribbon_form *form)
     bool all = first + um_exact_second(f->n, f->listed, form) <= bits;
 
     if (room >= 0)
-        take_better(f, all ? 0 : left_by_two(f, p, room), p / 2,
-                    (um_exact_form){*form, true, all});
+        consume_better(f, all ? 0 : left_by_two(f, p, room), p / 2,
+                       (um_exact_form){*form, true, all});
 }
 
 /* Shares that lie between those that were tried. */
@@ -168,7 +168,7 @@ static void try_between(filling *f, uint32_t step)
     um_ribbon_form best = f->best.form;
     uint32_t at = best.columns * UM_RIBBON_FINE + best.finer;
     uint32_t from = at > step ? at - step : 0;
-    uint32_t most = UM_RIBBON_MOST_PRINT * (uint32_t)UM_RIBBON_FINE;
+    uint32_t most = UM_RIBBON_MAX_PRINT * (uint32_t)UM_RIBBON_FINE;
 
     for (uint32_t i = from; i < at + step && i <= most; i += step / BETWEEN)
         try_two(f, &(um_ribbon_form){i / UM_RIBBON_FINE, i % UM_RIBBON_FINE});
@@ -194,9 +194,9 @@ bool um_exact_within(double n, const umbel_exact_class *classes,
     }
     try_one(&f, false);
     try_one(&f, true);
-    for (uint32_t r = 0; f.listed > 0 && r <= UM_RIBBON_MOST_PRINT; r++)
+    for (uint32_t r = 0; f.listed > 0 && r <= UM_RIBBON_MAX_PRINT; r++)
         for (uint32_t finer = 0; finer < UM_RIBBON_FINE; finer += step)
-            if (r < UM_RIBBON_MOST_PRINT || !finer)
+            if (r < UM_RIBBON_MAX_PRINT || !finer)
                 try_two(&f, &(um_ribbon_form){r, finer});
     if (f.best.two && step < UM_RIBBON_FINE)
         try_between(&f, step);

@@ -140,7 +140,7 @@ static void set_prices(annealing *n)
         n->price = 1.05;
 }
 
-static annealing *make(um_state *s)
+static annealing *create(um_state *s)
 {
     const um_instance *in = s->in;
     const um_lists *l = &in->member_bits;
@@ -216,7 +216,7 @@ bool um_run_anneal(um_state *s, const um_method *self)
 
     if (s->stopped) /* stopping means: no annealing, not: half of greedy */
         return finish(s);
-    if (!fine || !(n = make(s)))
+    if (!fine || !(n = create(s)))
         return false;
     if (n->nmovable == 0 || s->in->ntargets == 0)
         return true;

@@ -19,7 +19,7 @@ typedef struct heap {
     double *score;   /* of each bit, as it was when placed */
 } heap;
 
-static void put_at(heap *h, uint32_t i, uint32_t x)
+static void write_at(heap *h, uint32_t i, uint32_t x)
 {
     h->bit[i] = x;
     h->place[x] = i;
@@ -38,8 +38,8 @@ static void move_up(heap *h, uint32_t i)
     uint32_t x = h->bit[i];
 
     for (uint32_t up; i > 0 && better(h, x, h->bit[up = (i - 1) / 2]); i = up)
-        put_at(h, i, h->bit[up]);
-    put_at(h, i, x);
+        write_at(h, i, h->bit[up]);
+    write_at(h, i, x);
 }
 
 static void move_down(heap *h, uint32_t i)
@@ -51,17 +51,17 @@ static void move_down(heap *h, uint32_t i)
             down++;
         if (!better(h, h->bit[down], x))
             break;
-        put_at(h, i, h->bit[down]);
+        write_at(h, i, h->bit[down]);
     }
-    put_at(h, i, x);
+    write_at(h, i, x);
 }
 
-static void take_top(heap *h)
+static void consume_top(heap *h)
 {
     h->place[h->bit[0]] = NOWHERE;
     h->n--;
     if (h->n > 0) {
-        put_at(h, 0, h->bit[h->n]);
+        write_at(h, 0, h->bit[h->n]);
         move_down(h, 0);
     }
 }
@@ -108,7 +108,7 @@ static void refresh(um_state *s, heap *h, uint32_t x)
         if (now <= 0)
             return;
         h->score[x] = now;
-        put_at(h, h->n, x);
+        write_at(h, h->n, x);
         move_up(h, h->n++);
     } else if (now > h->score[x]) {
         h->score[x] = now;
@@ -129,7 +129,7 @@ static bool best_bit(um_state *s, heap *h, uint32_t *out)
         uint32_t x = h->bit[0];
         double now = score(s, x);
         if (now <= 0) {
-            take_top(h);
+            consume_top(h);
         } else if (now < h->score[x]) {
             h->score[x] = now;
             move_down(h, 0);
@@ -163,7 +163,7 @@ static bool run_heap(um_state *s, heap *h)
             if (!um_worth_it(s, d.lost_weight, d.gained))
                 break;
             if (s->lost + s->bit[x].owners > s->budget) {
-                take_top(h); /* too dear, unless fewer members share it */
+                consume_top(h); /* too dear, unless fewer members share it */
                 continue;
             }
             um_pay(s, score(s, x));
@@ -175,7 +175,7 @@ static bool run_heap(um_state *s, heap *h)
     return !s->in->pool->failed;
 }
 
-static heap *make_heap(um_state *s)
+static heap *create_heap(um_state *s)
 {
     um_pool *pool = s->in->pool;
     uint32_t n = s->in->nbits;
@@ -191,7 +191,7 @@ static heap *make_heap(um_state *s)
 bool um_greedy_bits(um_state *s)
 {
     if (!s->heap_room)
-        s->heap_room = make_heap(s);
+        s->heap_room = create_heap(s);
     if (!s->heap_room || !um_check_bit_members(s->in) || !um_gain_init(s))
         return false;
     heap *h = s->queue = s->heap_room;

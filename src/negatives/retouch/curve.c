@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static bool make_room(um_curve *c)
+static bool reserve(um_curve *c)
 {
     size_t cap = c->cap ? c->cap * 2 : 1024;
 
@@ -25,7 +25,7 @@ void um_curve_add(um_curve *c, const umbel_retouch_step *step)
 {
     bool removes = c->n == 0 || step->removed > c->steps[c->n - 1].removed;
 
-    if (removes && make_room(c))
+    if (removes && reserve(c))
         c->steps[c->n++] = *step;
 }
 

@@ -101,7 +101,7 @@ bool um_gain_init(um_state *s)
     return true;
 }
 
-static buckets *make_buckets(um_state *s)
+static buckets *create_buckets(um_state *s)
 {
     um_pool *pool = s->in->pool;
     uint32_t n = s->in->nmembers;
@@ -170,7 +170,7 @@ static bool run_buckets(um_state *s, buckets *q)
 static bool greedy_members(um_state *s)
 {
     if (!s->bucket_room)
-        s->bucket_room = make_buckets(s);
+        s->bucket_room = create_buckets(s);
     if (!s->bucket_room || !um_gain_init(s))
         return false;
     s->queue = s->bucket_room;
@@ -212,7 +212,7 @@ static uint32_t closed_bits(const um_state *s, uint32_t a, uint64_t *pivotal)
 }
 
 /* Take a back unless a key that must go would come with it. */
-static bool take_back(um_state *s, uint32_t a)
+static bool consume_back(um_state *s, uint32_t a)
 {
     uint32_t live = s->live_targets;
     uint64_t pivotal;
@@ -246,7 +246,7 @@ bool um_restore(um_state *s, uint32_t *restored)
                                    closed_bits(s, a, &pivotal)};
     qsort(list, n, sizeof *list, before);
     for (uint32_t i = 0; i < n; i++)
-        *restored += take_back(s, list[i].member);
+        *restored += consume_back(s, list[i].member);
     return true;
 }
 

@@ -232,8 +232,8 @@ static umbel_status check_size(const um_problem *p, bool all_bits,
     return UMBEL_OK;
 }
 
-static bool make(um_instance *in, const um_problem *p,
-                 const umbel_retouch_params *params, bool all_bits)
+static bool create(um_instance *in, const um_problem *p,
+                   const umbel_retouch_params *params, bool all_bits)
 {
     um_pool *pool = in->pool;
     stretch *s =
@@ -263,9 +263,9 @@ static bool make(um_instance *in, const um_problem *p,
            count_spare(in, p, s);
 }
 
-umbel_status um_instance_make(um_instance *out, const um_problem *p,
-                              const umbel_retouch_params *params, bool all_bits,
-                              um_pool *pool, umbel_error *err)
+umbel_status um_instance_create(um_instance *out, const um_problem *p,
+                                const umbel_retouch_params *params,
+                                bool all_bits, um_pool *pool, umbel_error *err)
 {
     size_t nkeys = params->count_outside ? p->keys.n : p->ntargets;
 
@@ -275,7 +275,7 @@ umbel_status um_instance_make(um_instance *out, const um_problem *p,
                          .nkeys = (uint32_t)nkeys,
                          .ntargets = (uint32_t)p->ntargets,
                          .key_worth = p->keys.weights};
-    if (!make(out, p, params, all_bits) || !weigh_others(out))
+    if (!create(out, p, params, all_bits) || !weigh_others(out))
         return um_fail(err, UMBEL_E_NOMEM,
                        "no memory to retouch %zu members and %zu keys",
                        p->members.n, p->keys.n);

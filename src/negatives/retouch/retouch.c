@@ -149,7 +149,7 @@ static umbel_status choose_again(const umbel_filter *f, const uint8_t *bits,
 }
 
 /* Links have different numbers of hashes; 0: one has too many. */
-static uint32_t most_hashes(const umbel_filter *f)
+static uint32_t max_hashes(const umbel_filter *f)
 {
     uint64_t pos[UM_MAX_HASHES];
     umbel_digest any = {0, 0};
@@ -178,7 +178,7 @@ static void place_key(const umbel_filter *f, uint32_t hashes, const entry *e,
 static umbel_status place(const umbel_filter *f, const chosen *c, um_pool *pool,
                           um_placed *out, umbel_error *err)
 {
-    uint32_t hashes = most_hashes(f);
+    uint32_t hashes = max_hashes(f);
     uint64_t *pos = um_pool_get(pool, c->n, hashes * sizeof *pos);
     double *weights =
         c->weighted ? um_pool_get(pool, c->n, sizeof *weights) : NULL;
@@ -327,7 +327,7 @@ static umbel_status prepare_problem(job *j, const umbel_filter *f,
 
     *p = (um_problem){.bits = j->bits,
                       .cells = f->layout.cells,
-                      .hashes = most_hashes(f),
+                      .hashes = max_hashes(f),
                       .ntargets = (size_t)llround(targets),
                       .needed = j->others.needed};
     if (p->ntargets == 0 && j->keys.n > 0)
@@ -479,7 +479,7 @@ umbel_status um_check_retouchable(const umbel_filter *f, umbel_error *err)
 
 static umbel_status check_links(const umbel_filter *f, umbel_error *err)
 {
-    if (most_hashes(f) == 0)
+    if (max_hashes(f) == 0)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a filter with more than %d hashes, or a damaged one, "
                        "cannot be retouched",

@@ -101,9 +101,9 @@ typedef struct um_instance {
 } um_instance;
 
 /* Bits that count: those of the keys, or every bit that is set. */
-umbel_status um_instance_make(um_instance *out, const um_problem *p,
-                              const umbel_retouch_params *params, bool all_bits,
-                              um_pool *pool, umbel_error *err);
+umbel_status um_instance_create(um_instance *out, const um_problem *p,
+                                const umbel_retouch_params *params,
+                                bool all_bits, um_pool *pool, umbel_error *err);
 /* The other direction; a second call does nothing. False: no memory. */
 bool um_check_bit_members(um_instance *in);
 bool um_check_bit_keys(um_instance *in);

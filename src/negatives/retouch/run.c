@@ -12,8 +12,8 @@ static bool in_range(double x, double low, double high)
 }
 
 /* Fields that a program compiled with an older header does not have are 0. */
-static umbel_status take(const umbel_retouch_params *given,
-                         umbel_retouch_params *out, umbel_error *err)
+static umbel_status consume(const umbel_retouch_params *given,
+                            umbel_retouch_params *out, umbel_error *err)
 {
     const uint8_t *bytes = (const uint8_t *)given;
 
@@ -37,7 +37,7 @@ umbel_status um_retouch_settle(const umbel_retouch_params *given,
 {
     umbel_retouch_params p;
 
-    UM_TRY(take(given, &p, err));
+    UM_TRY(consume(given, &p, err));
     if (!p.method)
         p.method = "greedy";
     if (!um_method_find(p.method))
@@ -127,7 +127,7 @@ static umbel_status run(const um_problem *p, const umbel_retouch_params *params,
     um_state s;
     uint8_t *needed = NULL;
 
-    UM_TRY(um_instance_make(&in, p, params, method->all_bits, pool, err));
+    UM_TRY(um_instance_create(&in, p, params, method->all_bits, pool, err));
     if (method->closes || params->closure)
         needed = p->needed ? p->needed
                            : um_pool_get(pool, (size_t)(p->cells / 8 + 1), 1);

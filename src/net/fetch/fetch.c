@@ -136,7 +136,7 @@ static int on_progress(void *ctx, curl_off_t total, curl_off_t now,
     return status != UMBEL_OK;
 }
 
-static void keep_tag(transfer *t, const char *text, size_t len)
+static void retain_tag(transfer *t, const char *text, size_t len)
 {
     if (len >= sizeof t->out->tag)
         len = 0;
@@ -169,15 +169,15 @@ static void read_range(transfer *t, const char *text, size_t len)
         t->range = from;
 }
 
-static void take_header(transfer *t, const char *name, size_t skip,
-                        const char *text, size_t len)
+static void parse_header(transfer *t, const char *name, size_t skip,
+                         const char *text, size_t len)
 {
     if (begins_with(name, skip, "etag:")) {
-        keep_tag(t, text, len);
+        retain_tag(t, text, len);
     } else if (begins_with(name, skip, "last-modified:")) {
         t->changed = read_time(text, len);
         if (!t->out->tag[0])
-            keep_tag(t, text, len);
+            retain_tag(t, text, len);
     } else if (begins_with(name, skip, "date:")) {
         t->sent = read_time(text, len);
     } else if (begins_with(name, skip, "content-range:")) {
@@ -206,8 +206,8 @@ static size_t header(char *line, size_t one, size_t len, void *ctx)
             from++;
         while (end > from && (unsigned char)end[-1] <= ' ')
             end--;
-        take_header(t, line, (size_t)(colon + 1 - line), from,
-                    (size_t)(end - from));
+        parse_header(t, line, (size_t)(colon + 1 - line), from,
+                     (size_t)(end - from));
     }
     return len;
 }
@@ -224,7 +224,7 @@ static void settle_tag(transfer *t)
 }
 
 /* Asks for it only when it changed: by tag, which is quoted, or by time. */
-static struct curl_slist *make_headers(const umbel_request *r)
+static struct curl_slist *create_headers(const umbel_request *r)
 {
     char line[UMBEL_MAX_TAG + 32];
     struct curl_slist *list = NULL;
@@ -348,7 +348,7 @@ static umbel_status fetch(void *ctx, const umbel_request *request,
     t.curl = curl_easy_init();
     if (!t.curl)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a transfer");
-    struct curl_slist *headers = make_headers(request);
+    struct curl_slist *headers = create_headers(request);
     prepare(&t, params, reason, headers);
     umbel_status status = conclude(&t, curl_easy_perform(t.curl), reason);
     settle_tag(&t);

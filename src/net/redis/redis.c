@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { DEFAULT_PORT = 6379, SLOWEST = 10000, STEP = 64 << 10 };
-enum { MOST_REPLY = UM_REDIS_MOST_BYTES + 4096 };
+enum { MAX_REPLY = UM_REDIS_MAX_BYTES + 4096 };
 
 struct um_redis {
     redisContext *context;
@@ -139,11 +139,11 @@ static uint64_t now_seconds(void)
     return (uint64_t)t.tv_sec;
 }
 
-static umbel_status make_room(um_redis *r, umbel_error *err)
+static umbel_status reserve(um_redis *r, umbel_error *err)
 {
     if (r->cap - r->len >= STEP)
         return UMBEL_OK;
-    if (r->len > MOST_REPLY)
+    if (r->len > MAX_REPLY)
         return um_fail(err, UMBEL_E_IO, "%s: the reply is too long", r->host);
     size_t cap = r->cap ? 2 * r->cap : 2 * (size_t)STEP;
     uint8_t *more = realloc(r->reply, cap);
@@ -156,7 +156,7 @@ static umbel_status make_room(um_redis *r, umbel_error *err)
 
 static umbel_status receive_some(um_redis *r, uint64_t start, umbel_error *err)
 {
-    UM_TRY(make_room(r, err));
+    UM_TRY(reserve(r, err));
     ssize_t n = read(r->context->fd, r->reply + r->len, STEP);
     if (n < 0 && errno == EINTR)
         return UMBEL_OK;
@@ -182,7 +182,7 @@ static umbel_status receive_reply(um_redis *r, um_redis_reply *out,
 
     for (r->len = 0;;) {
         UM_TRY(receive_some(r, start, err));
-        switch (um_redis_parse(r->reply, r->len, UM_REDIS_MOST_BYTES, out)) {
+        switch (um_redis_parse(r->reply, r->len, UM_REDIS_MAX_BYTES, out)) {
         case UM_REDIS_WHOLE:
             return UMBEL_OK;
         case UM_REDIS_BAD:
@@ -225,7 +225,7 @@ umbel_status um_redis_call(um_redis *r, const umbel_slice *words, size_t n,
     }
     int len = redisFormatCommandArgv(&command, (int)n, argv, lens);
     if (len < 0)
-        return um_no_memory(err, (size_t)UM_REDIS_MOST_BYTES);
+        return um_no_memory(err, (size_t)UM_REDIS_MAX_BYTES);
     umbel_status status = send_all(r, command, (size_t)len, err);
     redisFreeCommand(command);
     return status ? status : receive_reply(r, out, err);

@@ -12,7 +12,7 @@
 typedef struct um_redis um_redis;
 
 /* Most bytes of one value in a reply: RedisBloom's largest chunk. */
-enum { UM_REDIS_MOST_BYTES = 16 << 20 };
+enum { UM_REDIS_MAX_BYTES = 16 << 20 };
 
 /*
  * Connects to redis://[[USER]:PASSWORD@]HOST[:PORT]/KEY, and sends the

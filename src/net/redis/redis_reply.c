@@ -14,7 +14,7 @@ typedef struct cursor {
 } cursor;
 
 /* Returns a line without its CR LF, and whether there was one. */
-static bool take_line(cursor *c, umbel_slice *out)
+static bool parse_line(cursor *c, umbel_slice *out)
 {
     size_t left = (size_t)(c->end - c->at);
     const char *lf = left ? memchr(c->at, '\n', left) : NULL;
@@ -51,7 +51,7 @@ static bool parse_number(umbel_slice text, int64_t *out)
     return true;
 }
 
-static void take_bytes(cursor *c, int64_t len, um_redis_value *out)
+static void parse_bytes(cursor *c, int64_t len, um_redis_value *out)
 {
     if (len == -1) {
         out->type = UM_REDIS_NIL;
@@ -74,7 +74,7 @@ static void take_bytes(cursor *c, int64_t len, um_redis_value *out)
 }
 
 /* One value whose first line is there. */
-static void take_value(cursor *c, umbel_slice line, um_redis_value *out)
+static void parse_value(cursor *c, umbel_slice line, um_redis_value *out)
 {
     char kind = *(const char *)line.data;
     umbel_slice rest = {(const char *)line.data + 1, line.len - 1};
@@ -92,23 +92,23 @@ static void take_value(cursor *c, umbel_slice line, um_redis_value *out)
     if (kind == ':')
         out->type = UM_REDIS_NUMBER;
     else
-        take_bytes(c, out->number, out);
+        parse_bytes(c, out->number, out);
 }
 
-static void take_array(cursor *c, umbel_slice line, um_redis_reply *out)
+static void parse_array(cursor *c, umbel_slice line, um_redis_reply *out)
 {
     umbel_slice rest = {(const char *)line.data + 1, line.len - 1};
     int64_t n;
 
-    if (!parse_number(rest, &n) || n < 0 || n > UM_REDIS_MOST_VALUES) {
+    if (!parse_number(rest, &n) || n < 0 || n > UM_REDIS_MAX_VALUES) {
         c->state = UM_REDIS_BAD;
         return;
     }
     out->is_array = true;
     out->n = (size_t)n;
     for (size_t i = 0; i < out->n && c->state == UM_REDIS_WHOLE; i++)
-        if (take_line(c, &line) && line.len)
-            take_value(c, line, &out->value[i]);
+        if (parse_line(c, &line) && line.len)
+            parse_value(c, line, &out->value[i]);
         else if (c->state == UM_REDIS_WHOLE)
             c->state = UM_REDIS_BAD;
 }
@@ -120,13 +120,13 @@ um_redis_parsed um_redis_parse(const void *input, size_t len, size_t limit,
     umbel_slice line;
 
     *out = (um_redis_reply){.n = 1};
-    if (!take_line(&c, &line))
+    if (!parse_line(&c, &line))
         return c.state;
     if (line.len == 0)
         return UM_REDIS_BAD;
     if (*(const char *)line.data == '*')
-        take_array(&c, line, out);
+        parse_array(&c, line, out);
     else
-        take_value(&c, line, &out->value[0]);
+        parse_value(&c, line, &out->value[0]);
     return c.state;
 }

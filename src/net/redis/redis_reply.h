@@ -9,7 +9,7 @@
 
 #include <umbel/base.h>
 
-enum { UM_REDIS_MOST_VALUES = 4 };
+enum { UM_REDIS_MAX_VALUES = 4 };
 
 typedef enum um_redis_type {
     UM_REDIS_NIL,
@@ -28,7 +28,7 @@ typedef struct um_redis_value {
 typedef struct um_redis_reply {
     bool is_array;
     size_t n; /* values; 1 unless it is an array */
-    um_redis_value value[UM_REDIS_MOST_VALUES];
+    um_redis_value value[UM_REDIS_MAX_VALUES];
 } um_redis_reply;
 
 typedef enum um_redis_parsed {

@@ -71,7 +71,7 @@ void um_control_reply(um_control_request *r, umbel_slice text)
     free_request(r);
 }
 
-static bool make_room(um_control *c, um_control_request *r, size_t len)
+static bool reserve(um_control *c, um_control_request *r, size_t len)
 {
     size_t cap = r->cap ? r->cap : 4096;
 
@@ -88,8 +88,8 @@ static bool make_room(um_control *c, um_control_request *r, size_t len)
     return true;
 }
 
-static void keep_bytes(um_stream *s, um_control_request *r,
-                       const uint8_t *bytes, size_t len)
+static void retain_bytes(um_stream *s, um_control_request *r,
+                         const uint8_t *bytes, size_t len)
 {
     um_control *c = um_stream_ctx(s);
 
@@ -97,7 +97,7 @@ static void keep_bytes(um_stream *s, um_control_request *r,
         return;
     if (len > r->limit - r->len || c->held + len > UM_CONTROL_HELD) {
         um_stream_close(s, UM_END_TOO_LONG);
-    } else if (!make_room(c, r, len)) {
+    } else if (!reserve(c, r, len)) {
         um_stream_close(s, UM_END_MEMORY);
     } else {
         memcpy(r->bytes + r->len, bytes, len);
@@ -147,8 +147,8 @@ static void connection_closed(um_stream *s)
 /* --- connections ------------------------------------------------------------
  */
 
-static void take_line(um_stream *s, const char *line, const uint8_t *more,
-                      size_t len)
+static void parse_line(um_stream *s, const char *line, const uint8_t *more,
+                       size_t len)
 {
     um_control *c = um_stream_ctx(s);
     size_t limit = c->config.follow ? c->config.follow(c->config.ctx, line) : 0;
@@ -159,17 +159,17 @@ static void take_line(um_stream *s, const char *line, const uint8_t *more,
     }
     begin_request(s, line, limit);
     if (um_stream_data(s))
-        keep_bytes(s, um_stream_data(s), more, len);
+        retain_bytes(s, um_stream_data(s), more, len);
 }
 
-static size_t take_bytes(um_stream *s, const uint8_t *bytes, size_t len)
+static size_t parse_bytes(um_stream *s, const uint8_t *bytes, size_t len)
 {
     char line[UM_CONTROL_LINE];
     const uint8_t *end = memchr(bytes, '\n', len);
     size_t n = end ? (size_t)(end - bytes) : 0;
 
     if (um_stream_data(s)) {
-        keep_bytes(s, um_stream_data(s), bytes, len);
+        retain_bytes(s, um_stream_data(s), bytes, len);
         return len;
     }
     if (!end)
@@ -181,13 +181,13 @@ static size_t take_bytes(um_stream *s, const uint8_t *bytes, size_t len)
     memcpy(line, bytes, n);
     line[n] = '\0';
     if (strlen(line) == n)
-        take_line(s, line, end + 1, len - n - 1);
+        parse_line(s, line, end + 1, len - n - 1);
     else
         um_stream_end(s, UM_END_BAD);
     return len;
 }
 
-static void take_end(um_stream *s, const uint8_t *bytes, size_t len)
+static void parse_end(um_stream *s, const uint8_t *bytes, size_t len)
 {
     um_control_request *r = um_stream_data(s);
 
@@ -199,7 +199,7 @@ static void take_end(um_stream *s, const uint8_t *bytes, size_t len)
 }
 
 static const um_stream_protocol protocol = {
-    .take = take_bytes, .last = take_end, .closed = connection_closed};
+    .take = parse_bytes, .last = parse_end, .closed = connection_closed};
 
 static void report_end(void *ctx, const um_address *client, um_end why)
 {

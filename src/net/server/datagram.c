@@ -108,9 +108,9 @@ uint8_t *um_datagrams_room(um_datagrams *s)
     return um_outbox_room(&s->out);
 }
 
-void um_datagrams_put(um_datagrams *s, const um_address *to, size_t len)
+void um_datagrams_append(um_datagrams *s, const um_address *to, size_t len)
 {
-    um_outbox_put(&s->out, to, len);
+    um_outbox_append(&s->out, to, len);
 }
 
 void um_datagrams_reply(um_datagrams *s, const um_address *to,
@@ -122,7 +122,7 @@ void um_datagrams_reply(um_datagrams *s, const um_address *to,
         memcpy(um_datagrams_room(s), reply.data, len);
     else
         (void)um_datagrams_room(s);
-    um_datagrams_put(s, to, len);
+    um_datagrams_append(s, to, len);
 }
 
 /* --- receiving --------------------------------------------------------------
@@ -149,7 +149,7 @@ static void list_received(um_datagrams *s, size_t n)
 }
 
 /* Returns true if there may be more. */
-static bool take_batch(um_datagrams *s, int fd)
+static bool parse_batch(um_datagrams *s, int fd)
 {
     int n = recvmmsg(fd, s->in.head, UM_DATAGRAM_BATCH, MSG_DONTWAIT, NULL);
 
@@ -206,7 +206,7 @@ static void on_readable(void *ctx, unsigned events)
     wait_for_more(s);
     uint64_t before = s->stats.received;
     s->taking = true;
-    for (int i = 0; i < BATCHES && take_batch(s, from->fd); i++)
+    for (int i = 0; i < BATCHES && parse_batch(s, from->fd); i++)
         ;
     um_datagrams_flush(s);
     s->last = s->stats.received - before;
@@ -308,7 +308,8 @@ void um_datagrams_drain(um_datagrams *s)
 {
     um_datagrams_pause(s, true);
     for (size_t i = 0; i < s->nlanes; i++)
-        for (int n = 0; n < DRAIN_BATCHES && take_batch(s, s->lanes[i].fd); n++)
+        for (int n = 0; n < DRAIN_BATCHES && parse_batch(s, s->lanes[i].fd);
+             n++)
             ;
     um_datagrams_flush(s);
 }

@@ -50,9 +50,9 @@ void um_datagrams_reply(um_datagrams *s, const um_address *to,
                         umbel_slice reply);
 
 /* The same without the copy: returns room for config.reply bytes, of which the
- * first len are sent once um_datagrams_put says how many they are. */
+ * first len are sent once um_datagrams_append says how many they are. */
 uint8_t *um_datagrams_room(um_datagrams *s);
-void um_datagrams_put(um_datagrams *s, const um_address *to, size_t len);
+void um_datagrams_append(um_datagrams *s, const um_address *to, size_t len);
 
 void um_datagrams_flush(um_datagrams *s);
 

@@ -52,13 +52,14 @@ static bool get_peer(um_stream *s)
     return true;
 }
 
-static void give_place(um_stream *s)
+static void pass_place(um_stream *s)
 {
     static const um_end refusals[] = {[UM_PLACE_NETWORK_FULL] =
                                           UM_END_NETWORK_FULL,
                                       [UM_PLACE_ALL_FULL] = UM_END_ALL_FULL};
     um_places *places = s->listener->config.places;
-    um_place place = places ? um_places_take(places, &s->peer) : UM_PLACE_GIVEN;
+    um_place place =
+        places ? um_places_parse(places, &s->peer) : UM_PLACE_GIVEN;
 
     s->placed = place == UM_PLACE_GIVEN;
     if (s->placed)
@@ -95,7 +96,7 @@ static void on_connection(uv_stream_t *server, int status)
     if (uv_accept(server, &s->uv.stream) < 0 || !get_peer(s))
         um_stream_close(s, UM_END_IO);
     else
-        give_place(s);
+        pass_place(s);
 }
 
 /* --- calling ----------------------------------------------------------------

@@ -48,8 +48,8 @@ void um_local_get(struct msghdr *h, um_address *from)
     }
 }
 
-static void put_header(struct msghdr *h, int level, int type, const void *data,
-                       size_t len)
+static void write_header(struct msghdr *h, int level, int type,
+                         const void *data, size_t len)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(h);
 
@@ -62,7 +62,8 @@ static void put_header(struct msghdr *h, int level, int type, const void *data,
     h->msg_controllen = CMSG_SPACE(len);
 }
 
-void um_local_put(const um_address *to, um_local_room *room, struct msghdr *h)
+void um_local_append(const um_address *to, um_local_room *room,
+                     struct msghdr *h)
 {
     struct in_pktinfo v4 = {.ipi_ifindex = 0};
     struct in6_pktinfo v6 = {.ipi6_addr = to->local};
@@ -75,9 +76,9 @@ void um_local_put(const um_address *to, um_local_room *room, struct msghdr *h)
     h->msg_control = room;
     h->msg_controllen = sizeof *room;
     if (to->ip.any.sa_family == AF_INET6) {
-        put_header(h, IPPROTO_IPV6, IPV6_PKTINFO, &v6, sizeof v6);
+        write_header(h, IPPROTO_IPV6, IPV6_PKTINFO, &v6, sizeof v6);
     } else {
         memcpy(&v4.ipi_spec_dst, &to->local, sizeof v4.ipi_spec_dst);
-        put_header(h, IPPROTO_IP, IP_PKTINFO, &v4, sizeof v4);
+        write_header(h, IPPROTO_IP, IP_PKTINFO, &v4, sizeof v4);
     }
 }

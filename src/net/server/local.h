@@ -24,6 +24,7 @@ bool um_local_enable(int fd);
 /* Notes in *from what a received message says. */
 void um_local_get(struct msghdr *h, um_address *from);
 /* Puts it into the message of a reply, which has room for it. */
-void um_local_put(const um_address *to, um_local_room *room, struct msghdr *h);
+void um_local_append(const um_address *to, um_local_room *room,
+                     struct msghdr *h);
 
 #endif

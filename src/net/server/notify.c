@@ -56,7 +56,7 @@ static bool get_number(const char *name, unsigned long max, unsigned long *out)
     return *end == '\0' && errno == 0 && *out <= max;
 }
 
-static umbel_status take_descriptor(int fd, umbel_error *err)
+static umbel_status parse_descriptor(int fd, umbel_error *err)
 {
     int flags = fcntl(fd, F_GETFL);
 
@@ -84,7 +84,7 @@ umbel_status um_passed_open(um_passed *out, umbel_error *err)
                        "$LISTEN_FDS must be a number of 0 to %d sockets",
                        UM_PASSED_MAX);
     for (size_t i = 0; i < n; i++) {
-        UM_TRY(take_descriptor(FIRST_PASSED + (int)i, err));
+        UM_TRY(parse_descriptor(FIRST_PASSED + (int)i, err));
         out->fd[out->n++] = FIRST_PASSED + (int)i;
     }
     return UMBEL_OK;
@@ -103,7 +103,7 @@ static bool is_socket_of(int fd, const um_address *a, int type)
            um_address_equal(&bound, a);
 }
 
-int um_passed_take(um_passed *p, const um_address *a, int type)
+int um_passed_parse(um_passed *p, const um_address *a, int type)
 {
     for (size_t i = 0; i < p->n; i++) {
         int fd = p->fd[i];

@@ -28,7 +28,7 @@ umbel_status um_passed_open(um_passed *out, umbel_error *err);
 
 /* Takes the socket of that type and address, which the caller then owns; -1:
  * none was passed. */
-int um_passed_take(um_passed *p, const um_address *a, int type);
+int um_passed_parse(um_passed *p, const um_address *a, int type);
 
 /* Closes what nobody took, and returns how many those were. */
 size_t um_passed_close(um_passed *p);

@@ -22,7 +22,7 @@
 
 enum {
     LINE = 64,
-    MOST_BYTES = 60000 /* of datagrams that are sent as one */
+    MAX_BYTES = 60000 /* of datagrams that are sent as one */
 };
 
 /* Datagrams first to first + n - 1 are one message. */
@@ -62,7 +62,7 @@ uint8_t *um_outbox_room(const um_outbox *o)
     return o->bytes + o->queued * o->stride;
 }
 
-void um_outbox_put(um_outbox *o, const um_address *to, size_t len)
+void um_outbox_append(um_outbox *o, const um_address *to, size_t len)
 {
     o->peer[o->queued] = *to;
     o->part[o->queued++].iov_len = len;
@@ -83,7 +83,7 @@ static run run_at(const um_outbox *o, size_t first)
 
 #ifdef UDP_SEGMENT
     while (!o->single && len && first + n < o->queued &&
-           (n + 1) * len <= MOST_BYTES &&
+           (n + 1) * len <= MAX_BYTES &&
            o->part[first + n - 1].iov_len == len &&
            o->part[first + n].iov_len && o->part[first + n].iov_len <= len &&
            same_client(&o->peer[first], &o->peer[first + n]))
@@ -94,7 +94,7 @@ static run run_at(const um_outbox *o, size_t first)
 
 #ifdef UDP_SEGMENT
 /* Says how long the datagrams are, behind what is there already. */
-static void put_segment(struct msghdr *h, um_local_room *room, size_t len)
+static void write_segment(struct msghdr *h, um_local_room *room, size_t len)
 {
     uint16_t bytes = (uint16_t)len;
     struct cmsghdr *c =
@@ -113,7 +113,7 @@ _Static_assert(CMSG_SPACE(sizeof(struct in6_pktinfo)) +
                "an address and the length of datagrams fit");
 #endif
 
-static void make_head(um_outbox *o, run r, size_t at)
+static void create_head(um_outbox *o, run r, size_t at)
 {
     um_address *to = &o->peer[r.first];
     struct msghdr *h = &o->head[at].msg_hdr;
@@ -123,10 +123,10 @@ static void make_head(um_outbox *o, run r, size_t at)
                          .msg_iov = &o->part[r.first],
                          .msg_iovlen = r.n};
     if (o->from_asked)
-        um_local_put(to, &o->control[at], h);
+        um_local_append(to, &o->control[at], h);
 #ifdef UDP_SEGMENT
     if (r.n > 1)
-        put_segment(h, &o->control[at], o->part[r.first].iov_len);
+        write_segment(h, &o->control[at], o->part[r.first].iov_len);
 #endif
 }
 
@@ -140,7 +140,7 @@ static bool has_no_room(int error)
 /* Sends one message; false: the system refuses it. *full: it has no room. */
 static bool send_one(um_outbox *o, run r, int fd, bool *full)
 {
-    make_head(o, r, 0);
+    create_head(o, r, 0);
     for (;;) {
         if (sendmsg(fd, &o->head[0].msg_hdr, MSG_DONTWAIT | MSG_NOSIGNAL) >=
             0) {
@@ -164,13 +164,13 @@ static void send_apart(um_outbox *o, run r, int fd, bool *full)
     }
 }
 
-static size_t make_heads(um_outbox *o, size_t from, run runs[UM_OUTBOX])
+static size_t create_heads(um_outbox *o, size_t from, run runs[UM_OUTBOX])
 {
     size_t n = 0;
 
     for (size_t i = from; i < o->queued; i += runs[n++].n) {
         runs[n] = run_at(o, i);
-        make_head(o, runs[n], n);
+        create_head(o, runs[n], n);
     }
     return n;
 }
@@ -182,7 +182,7 @@ void um_outbox_flush(um_outbox *o, int fd)
     size_t from = 0;
 
     while (from < o->queued && !full) {
-        size_t n = make_heads(o, from, runs);
+        size_t n = create_heads(o, from, runs);
         int taken =
             sendmmsg(fd, o->head, (unsigned)n, MSG_DONTWAIT | MSG_NOSIGNAL);
         for (int i = 0; i < taken; i++) {

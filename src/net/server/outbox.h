@@ -28,7 +28,7 @@ void um_outbox_fini(um_outbox *o);
 
 /* Returns where the next datagram goes; there must be room for one. */
 uint8_t *um_outbox_room(const um_outbox *o);
-void um_outbox_put(um_outbox *o, const um_address *to, size_t len);
+void um_outbox_append(um_outbox *o, const um_address *to, size_t len);
 
 /* Sends what waits. What the system refuses or has no room for is dropped: the
  * client asks again. */

@@ -132,7 +132,7 @@ umbel_status um_places_set(um_places *p, const um_places_config *c,
     return UMBEL_OK;
 }
 
-um_place um_places_take(um_places *p, const um_address *client)
+um_place um_places_parse(um_places *p, const um_address *client)
 {
     if (p->used >= p->config.total)
         return UM_PLACE_ALL_FULL;

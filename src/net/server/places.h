@@ -32,7 +32,7 @@ umbel_status um_places_set(um_places *p, const um_places_config *c,
                            umbel_error *err);
 
 /* Takes a place for a client; if it is given, um_places_leave gives it back. */
-um_place um_places_take(um_places *p, const um_address *client);
+um_place um_places_parse(um_places *p, const um_address *client);
 void um_places_leave(um_places *p, const um_address *client);
 
 /* Returns the number of places that are taken. */

@@ -226,7 +226,7 @@ static bool takes_more(const um_stream *s)
 }
 
 /* Hands bytes to the protocol; returns how many of them it took. */
-static size_t take_all(um_stream *s, const uint8_t *bytes, size_t len)
+static size_t parse_all(um_stream *s, const uint8_t *bytes, size_t len)
 {
     const um_listener_config *c = &s->listener->config;
     size_t at = 0;
@@ -243,7 +243,7 @@ static size_t take_all(um_stream *s, const uint8_t *bytes, size_t len)
     return at;
 }
 
-static void keep(um_stream *s, const uint8_t *bytes, size_t len)
+static void retain(um_stream *s, const uint8_t *bytes, size_t len)
 {
     uint8_t *copy = NULL;
 
@@ -291,8 +291,8 @@ static void say_last(um_stream *s)
 static void resume(um_stream *s)
 {
     if (s->nkept) {
-        size_t taken = take_all(s, s->kept, s->nkept);
-        keep(s, s->kept + taken, s->nkept - taken);
+        size_t taken = parse_all(s, s->kept, s->nkept);
+        retain(s, s->kept + taken, s->nkept - taken);
     }
     if (!takes_more(s))
         return;
@@ -317,12 +317,12 @@ static void read_bytes(um_stream *s, const uint8_t *bytes, size_t len)
     if (s->nkept) {
         if (!append_kept(s, bytes, len))
             return;
-        size_t taken = take_all(s, s->kept, s->nkept);
+        size_t taken = parse_all(s, s->kept, s->nkept);
         if (taken)
-            keep(s, s->kept + taken, s->nkept - taken);
+            retain(s, s->kept + taken, s->nkept - taken);
     } else {
-        size_t taken = take_all(s, bytes, len);
-        keep(s, bytes + taken, len - taken);
+        size_t taken = parse_all(s, bytes, len);
+        retain(s, bytes + taken, len - taken);
     }
 }
 

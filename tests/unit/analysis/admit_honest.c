@@ -17,13 +17,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { A_SHAPE = 50, MOST_KEYS = 1024 };
+enum { A_SHAPE = 50, MAX_KEYS = 1024 };
 
 static size_t filters = 50000;
 
 static void refill(umbel_filter *f, um_rng *rng, size_t n)
 {
-    umbel_digest d[MOST_KEYS];
+    umbel_digest d[MAX_KEYS];
 
     assert_ok(umbel_clear(f, &test_refusal));
     for (size_t i = 0; i < n; i++)
@@ -51,7 +51,7 @@ static size_t draw_keys(um_rng *rng, const umbel_filter *f)
     uint64_t most = f->layout.cells * 12 / 10 / f->layout.hashes;
 
     return (size_t)(1 +
-                    um_random_below(rng, most < MOST_KEYS ? most : MOST_KEYS));
+                    um_random_below(rng, most < MAX_KEYS ? most : MAX_KEYS));
 }
 
 /* The receiver knows the keys, and allows the error that is to be expected. */
@@ -68,7 +68,7 @@ static void admit_some(um_rng *rng, umbel_filter *f)
             test_expect_admitted(f, &test_no_demand);
         if (known.max_error >= 0.5)
             continue;
-        if (umbel_predict(f) <= um_most_error(known.max_error))
+        if (umbel_predict(f) <= um_max_error(known.max_error))
             test_expect_admitted(f, &known);
         else
             test_expect_refused(f, &known, UMBEL_REFUSED_ERROR, "allowed");

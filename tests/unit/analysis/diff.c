@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static umbel_filter *make(const char *kind, uint64_t cells, uint64_t from,
-                          size_t n)
+static umbel_filter *create(const char *kind, uint64_t cells, uint64_t from,
+                            size_t n)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
@@ -43,9 +43,9 @@ static void the_new_filter_comes_back_byte_for_byte(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(kinds); i++)
         for (int round = 0; round < 4; round++) {
-            umbel_filter *old = make(kinds[i], 60000, 0, 4000);
-            umbel_filter *now = make(kinds[i], 60000, round == 3 ? 90000 : 30,
-                                     round == 0 ? 3970 : 4030);
+            umbel_filter *old = create(kinds[i], 60000, 0, 4000);
+            umbel_filter *now = create(kinds[i], 60000, round == 3 ? 90000 : 30,
+                                       round == 0 ? 3970 : 4030);
             umbel_filter *back = NULL;
             umbel_diff_result bill;
             umbel_set_coded(now, round == 1);
@@ -70,8 +70,8 @@ static void data_comes_back_with_the_filter(void **state)
     for (size_t i = 0; i < TEST_COUNT(notes) * TEST_COUNT(notes); i++) {
         const char *was = notes[i % TEST_COUNT(notes)];
         const char *is = notes[i / TEST_COUNT(notes)];
-        umbel_filter *old = make("aging", 60000, 0, 4000), *back = NULL;
-        umbel_filter *now = make("aging", 60000, 0, 4010);
+        umbel_filter *old = create("aging", 60000, 0, 4000), *back = NULL;
+        umbel_filter *now = create("aging", 60000, 0, 4010);
         umbel_diff_result bill, bare;
         free(diff(old, now, &bare));
         assert_ok(umbel_set_data(old, was, strlen(was), &test_refusal));
@@ -93,7 +93,7 @@ static uint8_t *with_head(uint8_t *bytes, const um_shape *s, size_t *len)
 {
     enum { HEAD = 96, HEAD_LEN_AT = 12, TOTAL_AT = 88 };
     uint8_t head[UM_HEAD_MAX], *sections = bytes + HEAD;
-    size_t was = test_head_len(sections), n = um_head_put(s, 0, NULL, head);
+    size_t was = test_head_len(sections), n = um_head_append(s, 0, NULL, head);
     uint8_t *out = malloc(*len - was + n);
 
     assert_non_null(out);
@@ -111,8 +111,8 @@ static uint8_t *with_head(uint8_t *bytes, const um_shape *s, size_t *len)
 /* A difference that claims a terabyte of data is refused by its head. */
 static void data_cannot_ask_for_much_memory(void **state)
 {
-    umbel_filter *old = make("bloom", 60000, 0, 40), *back = NULL;
-    umbel_filter *now = make("bloom", 60000, 0, 41);
+    umbel_filter *old = create("bloom", 60000, 0, 40), *back = NULL;
+    umbel_filter *now = create("bloom", 60000, 0, 41);
     umbel_diff_result bill;
 
     (void)state;
@@ -132,9 +132,9 @@ static void data_cannot_ask_for_much_memory(void **state)
 
 static void a_wrong_base_is_refused(void **state)
 {
-    umbel_filter *old = make("bloom", 60000, 0, 4000);
-    umbel_filter *now = make("bloom", 60000, 0, 4100);
-    umbel_filter *other = make("bloom", 60000, 1, 4000), *back = NULL;
+    umbel_filter *old = create("bloom", 60000, 0, 4000);
+    umbel_filter *now = create("bloom", 60000, 0, 4100);
+    umbel_filter *other = create("bloom", 60000, 1, 4000), *back = NULL;
     umbel_diff_result bill;
     uint8_t *bytes = diff(old, now, &bill);
     size_t len = (size_t)bill.bytes;
@@ -153,8 +153,8 @@ static void a_wrong_base_is_refused(void **state)
 
 static void filters_of_different_shape_are_refused(void **state)
 {
-    umbel_filter *a = make("bloom", 60000, 0, 10);
-    umbel_filter *b = make("bloom", 60001, 0, 10);
+    umbel_filter *a = create("bloom", 60000, 0, 10);
+    umbel_filter *b = create("bloom", 60001, 0, 10);
     umbel_diff_result bill;
     uint8_t out[1 << 15];
 
@@ -171,8 +171,8 @@ static void filters_of_different_shape_are_refused(void **state)
 /* Every bit of it counts. */
 static void a_damaged_difference_is_refused(void **state)
 {
-    umbel_filter *old = make("bloom", 6000, 0, 400), *back = NULL;
-    umbel_filter *now = make("bloom", 6000, 0, 410);
+    umbel_filter *old = create("bloom", 6000, 0, 400), *back = NULL;
+    umbel_filter *now = create("bloom", 6000, 0, 410);
     umbel_diff_result bill;
     uint8_t *bytes = diff(old, now, &bill);
     size_t len = (size_t)bill.bytes;
@@ -266,8 +266,8 @@ static void refuses_byte(forgery *x, size_t at, uint8_t value,
 
 static void forged_fields_are_refused_by_name(void **state)
 {
-    umbel_filter *old = make("bloom", 6000, 0, 400);
-    umbel_filter *now = make("bloom", 6000, 0, 410);
+    umbel_filter *old = create("bloom", 6000, 0, 400);
+    umbel_filter *now = create("bloom", 6000, 0, 410);
     forgery x = forge(old, now);
 
     (void)state;
@@ -330,8 +330,8 @@ static void a_patch_without_memory_leaves_nothing(void **state)
 static void a_head_of_another_payload_is_refused(void **state)
 {
     enum { AT_CHECKSUM = AT_HEAD + UM_HEAD_SUM_AT };
-    umbel_filter *old = make("bloom", 6000, 0, 400);
-    umbel_filter *now = make("bloom", 6000, 0, 410);
+    umbel_filter *old = create("bloom", 6000, 0, 400);
+    umbel_filter *now = create("bloom", 6000, 0, 410);
     forgery x = forge(old, now);
 
     (void)state;
@@ -345,8 +345,8 @@ static void a_head_of_another_payload_is_refused(void **state)
 /* Its sections end too early, too late, or say more than there is. */
 static void sections_fill_a_difference_exactly(void **state)
 {
-    umbel_filter *old = make("bloom", 6000, 0, 400);
-    umbel_filter *now = make("bloom", 6000, 5000, 400);
+    umbel_filter *old = create("bloom", 6000, 0, 400);
+    umbel_filter *now = create("bloom", 6000, 5000, 400);
     forgery x = forge(old, now);
 
     (void)state;
@@ -370,8 +370,8 @@ static void sections_fill_a_difference_exactly(void **state)
 /* Data that is new has no changes, only a whole. */
 static void new_data_has_nothing_to_change(void **state)
 {
-    umbel_filter *old = make("bloom", 6000, 0, 400);
-    umbel_filter *now = make("bloom", 6000, 0, 400);
+    umbel_filter *old = create("bloom", 6000, 0, 400);
+    umbel_filter *now = create("bloom", 6000, 0, 400);
 
     (void)state;
     assert_ok(umbel_set_data(now, "data", 4, &test_refusal));
@@ -444,8 +444,8 @@ static void small_changes_take_few_bytes(void **state)
 static void
 what_has_nothing_in_common_costs_no_more_than_the_filter(void **state)
 {
-    umbel_filter *old = make("bloom", 100000, 0, 5000);
-    umbel_filter *now = make("bloom", 100000, 50000, 5000);
+    umbel_filter *old = create("bloom", 100000, 0, 5000);
+    umbel_filter *now = create("bloom", 100000, 50000, 5000);
     umbel_diff_result bill;
 
     (void)state;
@@ -458,7 +458,7 @@ what_has_nothing_in_common_costs_no_more_than_the_filter(void **state)
 
 static void a_name_tells_filters_not_forms(void **state)
 {
-    umbel_filter *f = make("bloom", 60000, 0, 4000);
+    umbel_filter *f = create("bloom", 60000, 0, 4000);
     uint8_t raw[UMBEL_CONTENT_LEN], coded[UMBEL_CONTENT_LEN];
 
     (void)state;

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_KEYS = 1000 };
+enum { MAX_KEYS = 1000 };
 
 /* How the keys of a pair of filters overlap. */
 typedef struct overlap {
@@ -28,7 +28,7 @@ static umbel_filter *open_for(const char *addressing, double fpr)
     umbel_params p = UMBEL_PARAMS_INIT;
 
     p.addressing = addressing;
-    p.capacity = MOST_KEYS;
+    p.capacity = MAX_KEYS;
     p.fpr = fpr;
     p.hash = "xxh3-128";
     return test_open(&p);
@@ -36,7 +36,7 @@ static umbel_filter *open_for(const char *addressing, double fpr)
 
 static void add_random(umbel_filter *a, umbel_filter *b, um_rng *rng, size_t n)
 {
-    umbel_digest d[MOST_KEYS];
+    umbel_digest d[MAX_KEYS];
 
     for (size_t i = 0; i < n; i++)
         d[i] = (umbel_digest){um_random(rng), um_random(rng)};

@@ -25,7 +25,7 @@ static umbel_verifier *verifier(const umbel_filter *f)
     return v;
 }
 
-static void give_members(umbel_verifier *v, uint64_t from, size_t n)
+static void pass_members(umbel_verifier *v, uint64_t from, size_t n)
 {
     char *keys = test_keys(from, n);
     umbel_slice *slices = test_slices(keys, n);
@@ -35,7 +35,7 @@ static void give_members(umbel_verifier *v, uint64_t from, size_t n)
     free(keys);
 }
 
-static void give_outside(umbel_verifier *v, uint64_t from, size_t n,
+static void pass_outside(umbel_verifier *v, uint64_t from, size_t n,
                          bool *wrong)
 {
     char *keys = test_keys(from, n);
@@ -61,10 +61,10 @@ static void everything_asked_is_counted(void **state)
     umbel_verifier *v = verifier(f);
 
     (void)state;
-    give_members(v, 0, 1);
-    give_members(v, 1, 2999); /* batches of any size, past several growths */
-    give_outside(v, 10000, 777, NULL);
-    give_outside(v, 10777, 20000, NULL);
+    pass_members(v, 0, 1);
+    pass_members(v, 1, 2999); /* batches of any size, past several growths */
+    pass_outside(v, 10000, 777, NULL);
+    pass_outside(v, 10777, 20000, NULL);
     umbel_verdict x = result(v);
     assert_int_equal(x.members, 3000);
     assert_int_equal(x.false_negatives, 0);
@@ -80,7 +80,7 @@ static void the_interval_is_that_of_the_counts(void **state)
     umbel_verifier *v = verifier(f);
 
     (void)state;
-    give_outside(v, 10000, 5000, NULL);
+    pass_outside(v, 10000, 5000, NULL);
     umbel_verdict x = result(v);
     umbel_interval want = umbel_rate_interval(x.false_positives, 5000);
     assert_near(x.rate, (double)x.false_positives / 5000, 1e-15);
@@ -97,8 +97,8 @@ static void the_prediction_is_near_what_is_counted(void **state)
     umbel_verifier *v = verifier(f);
 
     (void)state;
-    give_members(v, 0, 3000);
-    give_outside(v, 10000, N, NULL);
+    pass_members(v, 0, 3000);
+    pass_outside(v, 10000, N, NULL);
     umbel_verdict x = result(v);
     assert_near(x.rate, x.predicted,
                 5 * sqrt(x.predicted * (1 - x.predicted) / N));
@@ -112,8 +112,8 @@ static void members_among_the_outside_keys_are_dropped(void **state)
     umbel_verifier *v = verifier(f);
 
     (void)state;
-    give_members(v, 0, 1000);
-    give_outside(v, 900, 600, NULL);
+    pass_members(v, 0, 1000);
+    pass_outside(v, 900, 600, NULL);
     umbel_verdict x = result(v);
     assert_int_equal(x.dropped, 100);
     assert_int_equal(x.outside, 500);
@@ -129,8 +129,8 @@ static void denied_members_are_counted_and_still_dropped(void **state)
     size_t lucky = test_hits(f, 1000, 1000);
 
     (void)state;
-    give_members(v, 0, 2000);
-    give_outside(v, 1500, 1000, NULL);
+    pass_members(v, 0, 2000);
+    pass_outside(v, 1500, 1000, NULL);
     umbel_verdict x = result(v);
     assert_int_equal(x.members, 2000);
     assert_int_equal(x.false_negatives, 1000 - lucky);
@@ -149,8 +149,8 @@ static void wrong_flags_mark_the_false_positives(void **state)
 
     (void)state;
     assert_non_null(wrong);
-    give_members(v, 0, 3000);
-    give_outside(v, FROM, N, wrong);
+    pass_members(v, 0, 3000);
+    pass_outside(v, FROM, N, wrong);
     for (uint64_t i = 0; i < N; i++) {
         bool member = FROM + i < 3000;
         assert_int_equal(wrong[i], !member && test_has(f, FROM + i));
@@ -169,8 +169,8 @@ static void a_member_given_twice_is_asked_twice(void **state)
     umbel_verifier *v = verifier(f);
 
     (void)state;
-    give_members(v, 0, 10);
-    give_members(v, 0, 10);
+    pass_members(v, 0, 10);
+    pass_members(v, 0, 10);
     assert_int_equal(result(v).members, 20);
     umbel_close(f);
 }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { ROUNDS = 2000, MOST_BITS = 400 };
+enum { ROUNDS = 2000, MAX_BITS = 400 };
 
 /* Exactly so many bytes, so that a read past the end is seen. */
 static uint8_t *random_bytes(um_rng *rng, size_t len)
@@ -36,8 +36,8 @@ static void counts_any_stretch_of_bits(void **state)
 
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
-        uint64_t from = um_random_below(&rng, MOST_BITS);
-        uint64_t n = um_random_below(&rng, MOST_BITS);
+        uint64_t from = um_random_below(&rng, MAX_BITS);
+        uint64_t n = um_random_below(&rng, MAX_BITS);
         uint8_t *bits = random_bytes(&rng, (size_t)(from + n + 7) / 8);
         assert_int_equal(um_popcount(bits, from, n),
                          count_slowly(bits, from, n));
@@ -51,7 +51,7 @@ static void counts_the_union_of_two_arrays(void **state)
 
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
-        uint64_t n = um_random_below(&rng, MOST_BITS), want = 0;
+        uint64_t n = um_random_below(&rng, MAX_BITS), want = 0;
         size_t len = (size_t)(n + 7) / 8;
         uint8_t *a = random_bytes(&rng, len), *b = random_bytes(&rng, len);
         for (uint64_t i = 0; i < n; i++)

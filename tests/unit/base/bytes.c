@@ -29,9 +29,9 @@ static void writes_what_it_reads(void **state)
     um_writer w = {out, out + sizeof out, false};
 
     (void)state;
-    um_put_u32(&w, 0x01020304);
-    um_put_u64(&w, UINT64_C(0x0102030405060708));
-    um_put_f64(&w, 1.5);
+    um_write_u32(&w, 0x01020304);
+    um_write_u64(&w, UINT64_C(0x0102030405060708));
+    um_write_f64(&w, 1.5);
     assert_false(w.bad);
     assert_memory_equal(out, wire, sizeof wire);
 }
@@ -59,9 +59,9 @@ static void a_write_that_does_not_fit_writes_nothing(void **state)
     um_writer w = {out, out + 3, false};
 
     (void)state;
-    um_put_u32(&w, 0xFFFFFFFF);
+    um_write_u32(&w, 0xFFFFFFFF);
     assert_true(w.bad);
-    um_put_bytes(&w, "ab", 2);
+    um_write_bytes(&w, "ab", 2);
     assert_true(w.bad);
     assert_memory_equal(out, "ab\0\0\0\0\0\0", sizeof out);
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PIECES = 40 };
+enum { MAX_PIECES = 40 };
 
 typedef struct piece {
     uint64_t number, square;
@@ -25,7 +25,7 @@ typedef struct stream {
     uint64_t filled;    /* so far: only fill touches it */
     uint64_t drained;   /* only drain does */
     uint64_t after_end; /* fills that should not have been */
-    unsigned filling, draining, working, most_working;
+    unsigned filling, draining, working, max_working;
     bool wrong, ended;
 } stream;
 
@@ -72,10 +72,10 @@ static void work(void *ctx, void *arg)
     stream *s = ctx;
     piece *p = arg;
     unsigned n = __atomic_add_fetch(&s->working, 1, __ATOMIC_RELAXED);
-    unsigned most = __atomic_load_n(&s->most_working, __ATOMIC_RELAXED);
+    unsigned most = __atomic_load_n(&s->max_working, __ATOMIC_RELAXED);
 
     while (n > most &&
-           !__atomic_compare_exchange_n(&s->most_working, &most, n, true,
+           !__atomic_compare_exchange_n(&s->max_working, &most, n, true,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     p->square = slow_square(p->number);
@@ -98,8 +98,8 @@ static bool drain(void *ctx, void *arg)
 static stream run(unsigned threads, size_t npieces, uint64_t length,
                   uint64_t stop_at)
 {
-    piece memory[MOST_PIECES] = {{0}};
-    void *pieces[MOST_PIECES];
+    piece memory[MAX_PIECES] = {{0}};
+    void *pieces[MAX_PIECES];
     stream s = {.length = length, .stop_at = stop_at};
     um_pipeline crew = {.threads = threads,
                         .pieces = pieces,
@@ -109,13 +109,13 @@ static stream run(unsigned threads, size_t npieces, uint64_t length,
                         .work = work,
                         .drain = drain};
 
-    for (size_t i = 0; i < MOST_PIECES; i++)
+    for (size_t i = 0; i < MAX_PIECES; i++)
         pieces[i] = &memory[i];
     um_pipeline_run(&crew);
     assert_false(s.wrong);
     assert_int_equal(s.after_end, 0);
     assert_int_equal(s.filling + s.draining + s.working, 0);
-    assert_true(s.most_working <= (threads ? threads : 1));
+    assert_true(s.max_working <= (threads ? threads : 1));
     return s;
 }
 
@@ -158,7 +158,7 @@ static void one_thread_goes_piece_by_piece(void **state)
     (void)state;
     stream s = run(1, 40, 1000, 10);
     assert_int_equal(s.filled, 11);
-    assert_int_equal(s.most_working, 1);
+    assert_int_equal(s.max_working, 1);
 }
 
 static void too_many_threads_are_as_many_as_may_be(void **state)

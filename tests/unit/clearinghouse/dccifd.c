@@ -11,7 +11,7 @@ static um_dccifd_envelope taken(const char *text, size_t *mail)
 {
     um_dccifd_envelope e = {0};
 
-    *mail = um_dccifd_take(&e, (const uint8_t *)text, strlen(text));
+    *mail = um_dccifd_parse(&e, (const uint8_t *)text, strlen(text));
     return e;
 }
 
@@ -76,9 +76,9 @@ static void an_envelope_is_the_same_in_any_pieces(void **state)
     (void)state;
     for (size_t cut = 0; cut <= whole; cut++) {
         um_dccifd_envelope e = {0};
-        size_t first = um_dccifd_take(&e, (const uint8_t *)rspamd, cut);
+        size_t first = um_dccifd_parse(&e, (const uint8_t *)rspamd, cut);
         first +=
-            um_dccifd_take(&e, (const uint8_t *)rspamd + first, whole - first);
+            um_dccifd_parse(&e, (const uint8_t *)rspamd + first, whole - first);
         assert_int_equal(first, at);
         assert_memory_equal(&e, &once, sizeof e);
     }
@@ -107,7 +107,7 @@ static void envelopes_have_limits(void **state)
     assert_int_equal(taken(text, &at).state, UM_DCCIFD_TOO_LONG);
 
     um_dccifd_envelope e = {0};
-    um_dccifd_take(&e, (const uint8_t *)"header\0\n", 8);
+    um_dccifd_parse(&e, (const uint8_t *)"header\0\n", 8);
     assert_int_equal(e.state, UM_DCCIFD_NO_TEXT);
 }
 

@@ -46,8 +46,8 @@ static void close_scene(scene *s)
     free(s);
 }
 
-static void put(scene *s, unsigned server, uint8_t flag, bool gone,
-                uint32_t stamp)
+static void append(scene *s, unsigned server, uint8_t flag, bool gone,
+                   uint32_t stamp)
 {
     um_near_write w = {.digest = {1, 2},
                        .name = {3},
@@ -56,7 +56,7 @@ static void put(scene *s, unsigned server, uint8_t flag, bool gone,
                        .amount = 10,
                        .stamp = stamp};
 
-    assert_ok(um_near_put(s->filter[server], &w, &test_refusal));
+    assert_ok(um_near_append(s->filter[server], &w, &test_refusal));
 }
 
 static um_fuzzy_mail ask(const scene *s)
@@ -104,7 +104,7 @@ static void a_deletion_holds_from_where_enough_servers_have_one(void **state)
             s->view.source[3].origin = s->view.source[2].origin;
         for (unsigned i = 0; i < SERVERS; i++, rest /= STATES)
             if (rest % STATES)
-                put(s, i, FLAG, rest % STATES > 1, NOW - rest % STATES);
+                append(s, i, FLAG, rest % STATES > 1, NOW - rest % STATES);
         for (uint32_t at = NOW - STATES; at <= NOW; at++)
             if (deleters(s, at) >= quorum)
                 want = at;
@@ -119,13 +119,13 @@ static void one_server_with_another_flag_hides_nothing(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 3; i++)
-        put(s, i, FLAG, false, NOW - 10);
-    put(s, 3, OTHER, false, NOW);
+        append(s, i, FLAG, false, NOW - 10);
+    append(s, 3, OTHER, false, NOW);
     um_fuzzy_mail m = ask(s);
     assert_true(m.there && m.written);
     assert_int_equal(m.flag, FLAG);
     assert_int_equal(m.value, 30);
-    put(s, 2, OTHER, false, NOW + 1); /* two have it, and they are later */
+    append(s, 2, OTHER, false, NOW + 1); /* two have it, and they are later */
     m = ask(s);
     assert_true(m.there);
     assert_int_equal(m.flag, OTHER);
@@ -138,10 +138,10 @@ static void stamps_from_the_future_do_not_count(void **state)
     scene *s = open_scene(1);
 
     (void)state;
-    put(s, 0, FLAG, false, NOW - 10);
-    put(s, 1, OTHER, false, UINT32_MAX);
-    put(s, 2, FLAG, false, UINT32_MAX);
-    put(s, 3, FLAG, true, UINT32_MAX);
+    append(s, 0, FLAG, false, NOW - 10);
+    append(s, 1, OTHER, false, UINT32_MAX);
+    append(s, 2, FLAG, false, UINT32_MAX);
+    append(s, 3, FLAG, true, UINT32_MAX);
     um_fuzzy_mail m = ask(s);
     assert_true(m.there);
     assert_int_equal(m.flag, FLAG);
@@ -157,8 +157,8 @@ static void too_few_servers_tell_nothing(void **state)
     scene *s = open_scene(2);
 
     (void)state;
-    put(s, 1, FLAG, false, NOW - 10);
-    put(s, 2, OTHER, false, NOW - 5);
+    append(s, 1, FLAG, false, NOW - 10);
+    append(s, 2, OTHER, false, NOW - 5);
     um_fuzzy_mail m = ask(s);
     assert_true(m.written && !m.there);
     assert_int_equal(m.flag, OTHER);

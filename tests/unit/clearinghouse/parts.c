@@ -49,20 +49,20 @@ static void a_network_gets_its_burst_and_then_its_rate(void **state)
 
     (void)state;
     for (int i = 0; i < 20; i++)
-        assert_true(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1000));
-    assert_false(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1000));
-    assert_false(um_limits_take(l, &near, UM_LIMIT_REQUESTS, 1, 1000));
-    assert_true(um_limits_take(l, &far, UM_LIMIT_REQUESTS, 1, 1000));
+        assert_true(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1000));
+    assert_false(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1000));
+    assert_false(um_limits_consume(l, &near, UM_LIMIT_REQUESTS, 1, 1000));
+    assert_true(um_limits_consume(l, &far, UM_LIMIT_REQUESTS, 1, 1000));
     /* Reports have a bucket of their own. */
-    assert_true(um_limits_take(l, &a, UM_LIMIT_REPORTS, 10, 1000));
-    assert_false(um_limits_take(l, &a, UM_LIMIT_REPORTS, 1, 1000));
+    assert_true(um_limits_consume(l, &a, UM_LIMIT_REPORTS, 10, 1000));
+    assert_false(um_limits_consume(l, &a, UM_LIMIT_REPORTS, 1, 1000));
     /* More than the burst at once takes all of it. */
-    assert_true(um_limits_take(l, &far, UM_LIMIT_REPORTS, 1000, 1000));
-    assert_false(um_limits_take(l, &far, UM_LIMIT_REPORTS, 1, 1000));
-    assert_true(um_limits_take(l, &far, UM_LIMIT_REPORTS, 1, 1200));
+    assert_true(um_limits_consume(l, &far, UM_LIMIT_REPORTS, 1000, 1000));
+    assert_false(um_limits_consume(l, &far, UM_LIMIT_REPORTS, 1, 1000));
+    assert_true(um_limits_consume(l, &far, UM_LIMIT_REPORTS, 1, 1200));
     /* A tenth of a second is worth one request. */
-    assert_true(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1100));
-    assert_false(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1100));
+    assert_true(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1100));
+    assert_false(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1100));
     um_limits_close(l);
 }
 
@@ -74,11 +74,11 @@ static void loopback_is_limited_only_if_asked_for(void **state)
 
     (void)state;
     for (int i = 0; i < 1000; i++)
-        assert_true(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1));
+        assert_true(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1));
     s.loopback = true;
     um_limits_set(l, &s);
-    assert_true(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 20, 1));
-    assert_false(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1));
+    assert_true(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 20, 1));
+    assert_false(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1));
     um_limits_close(l);
 }
 
@@ -92,8 +92,8 @@ static void a_busy_network_keeps_its_bucket_among_many_idle_ones(void **state)
     for (unsigned i = 0; i < 20000; i++) {
         um_address other = client("10.0.0.1:1");
         other.ip.v4.sin_addr.s_addr = htonl(0x0A000000 + (i << 8));
-        um_limits_take(l, &other, UM_LIMIT_REQUESTS, 1, 1000);
-        passed += um_limits_take(l, &busy, UM_LIMIT_REQUESTS, 1, 1000);
+        um_limits_consume(l, &other, UM_LIMIT_REQUESTS, 1, 1000);
+        passed += um_limits_consume(l, &busy, UM_LIMIT_REQUESTS, 1, 1000);
     }
     assert_int_equal(passed, 20);
     um_limits_close(l);
@@ -157,7 +157,7 @@ static void answers_leave_in_the_order_they_came(void **state)
     for (uint64_t round = 0; round < 2; round++) {
         for (uint64_t i = 1; i <= UM_PENDING; i++) {
             assert_false(um_pending_full(&p));
-            um_pending_put(&p, &(um_answer){.ticket = i}, thread);
+            um_pending_append(&p, &(um_answer){.ticket = i}, thread);
         }
         assert_true(um_pending_full(&p));
         for (uint64_t i = 1; i <= UM_PENDING; i++) {
@@ -168,8 +168,8 @@ static void answers_leave_in_the_order_they_came(void **state)
         }
         assert_null(um_pending_first(&p));
     }
-    um_pending_put(&p, &(um_answer){.ticket = 1},
-                   (umbel_slice){strange, sizeof strange});
+    um_pending_append(&p, &(um_answer){.ticket = 1},
+                      (umbel_slice){strange, sizeof strange});
     assert_int_equal(um_pending_first(&p)->note_len, 0);
     um_pending_fini(&p);
 }

@@ -48,15 +48,15 @@ static unsigned count_list(void)
     return mail_list() == 0;
 }
 
-static umbel_status take_note(void *ctx, const um_list *const *lists,
-                              size_t nlists, umbel_slice name,
-                              umbel_slice value, umbel_error *err)
+static umbel_status consume_note(void *ctx, const um_list *const *lists,
+                                 size_t nlists, umbel_slice name,
+                                 umbel_slice value, umbel_error *err)
 {
     (void)ctx, (void)lists, (void)nlists, (void)name, (void)value, (void)err;
     return UMBEL_OK;
 }
 
-static void put_notes(void *ctx, um_store *store)
+static void write_notes(void *ctx, um_store *store)
 {
     (void)ctx, (void)store;
 }
@@ -69,8 +69,8 @@ static void open_store(scene *s)
                          .lists = lists,
                          .watch = {.leader = "leader",
                                    .prefix = "published/",
-                                   .note = take_note,
-                                   .before_snapshot = put_notes,
+                                   .note = consume_note,
+                                   .before_snapshot = write_notes,
                                    .counted = um_peers_counted,
                                    .written = um_peers_written,
                                    .ctx = &s->peers}};

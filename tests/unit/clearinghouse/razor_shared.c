@@ -101,7 +101,7 @@ static size_t count_found(um_razor_shared *s, const um_house *h)
 
 static void without_memory_no_account_is_known_and_later_all(void **state)
 {
-    um_razor_shared *s = um_razor_shared_make();
+    um_razor_shared *s = um_razor_shared_create();
     um_house h = open_house();
     uint64_t ticket;
 
@@ -130,7 +130,7 @@ static void without_memory_no_account_is_known_and_later_all(void **state)
 
 static void a_log_that_is_full_is_named_and_tried_again(void **state)
 {
-    um_razor_shared *s = um_razor_shared_make();
+    um_razor_shared *s = um_razor_shared_create();
     um_house h = open_house();
     umbel_slice password;
 

@@ -496,7 +496,7 @@ static size_t write_entry(uint8_t body[128])
 static void entries_that_are_no_exceptions_are_left_out(void **state)
 {
     um_house h = {.machine = machine_with_log(),
-                  .others_exceptions = um_exceptions_make()};
+                  .others_exceptions = um_exceptions_create()};
     umbel_digest d = {.lo = 7}, other = {.lo = 8};
     uint8_t body[128];
     size_t len = write_entry(body), at;

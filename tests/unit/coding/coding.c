@@ -29,7 +29,7 @@ static int by_the_rule_of_now(void **state)
     return 0;
 }
 
-static um_packed make(uint64_t n, unsigned bits)
+static um_packed create(uint64_t n, unsigned bits)
 {
     um_packed c = {.n = n, .bits = bits};
 
@@ -41,7 +41,7 @@ static um_packed make(uint64_t n, unsigned bits)
 /* Bits that are one with that chance. */
 static um_packed random_bits(uint64_t n, double chance, uint64_t seed)
 {
-    um_packed c = make(n, 1);
+    um_packed c = create(n, 1);
     um_rng rng = {seed};
 
     for (uint64_t i = 0; i < n; i++)
@@ -54,7 +54,7 @@ static um_packed random_bits(uint64_t n, double chance, uint64_t seed)
 static um_packed random_cells(uint64_t n, unsigned bits, double chance,
                               uint64_t seed)
 {
-    um_packed c = make(n, bits);
+    um_packed c = create(n, bits);
     um_rng rng = {seed};
 
     for (uint64_t i = 0; i < n; i++) {
@@ -70,11 +70,11 @@ static um_packed random_cells(uint64_t n, unsigned bits, double chance,
 
 static uint8_t *encode(const um_packed *c, size_t *len)
 {
-    uint8_t *out = malloc(um_code_most(c) + UM_CODE_ROOM);
+    uint8_t *out = malloc(um_code_max(c) + UM_CODE_ROOM);
 
     assert_non_null(out);
     *len = um_code_encode(c, rule, out);
-    assert_true(*len <= um_code_most(c));
+    assert_true(*len <= um_code_max(c));
     assert_int_equal(um_code_len(c, rule), *len);
     return out;
 }
@@ -94,7 +94,7 @@ static bool decode(const uint8_t *bytes, size_t len, const um_packed *c)
 /* Takes c over; tells how long its code was, and which way it went. */
 static size_t round_trip(um_packed c, int *way)
 {
-    um_packed back = make(c.n, c.bits);
+    um_packed back = create(c.n, c.bits);
     size_t len;
     uint8_t *code = encode(&c, &len);
 
@@ -136,7 +136,7 @@ static void cells_at_once_are_cells_one_by_one(void **state)
                 out[i] = um_random(&rng) & um_packed_max(&c);
                 um_packed_set(&same, from + i, out[i]);
             }
-            um_packed_put(&c, from, out, n);
+            um_packed_append(&c, from, out, n);
             assert_memory_equal(c.at, same.at, um_packed_bytes(&c) + 64);
             free(c.at);
             free(same.at);
@@ -205,7 +205,7 @@ static void small_filters_take_little_more_than_they_must(void **state)
 
 static void counts_take_little_more_than_they_must(void **state)
 {
-    um_packed c = make(2000000, 4);
+    um_packed c = create(2000000, 4);
     um_rng rng = {5};
     double n[16] = {0}, least = 0;
 
@@ -267,7 +267,7 @@ static void a_code_that_is_cut_or_longer_is_refused(void **state)
         uint8_t *more = calloc(1, len + 1);
         memcpy(more, code, len);
         for (size_t cut = 0; cut <= len + 1; cut += cut + 40 < len ? 37 : 1) {
-            back = make(c.n, 1);
+            back = create(c.n, 1);
             assert_int_equal(decode(more, cut, &back), cut == len);
             free(back.at);
         }
@@ -293,7 +293,7 @@ static void nothing_is_taken_that_would_not_be_written(void **state)
         um_packed c = bits == 1
                           ? random_bits(5000, density, (uint64_t)round)
                           : random_cells(1500, bits, density, (uint64_t)round);
-        um_packed back = make(c.n, bits);
+        um_packed back = create(c.n, bits);
         size_t len, again;
         uint8_t *code = encode(&c, &len);
         for (int flips = 1 + round % 3; flips; flips--)
@@ -358,7 +358,7 @@ static void every_way_to_decode_rows_gives_the_same(void **state)
     um_rans_encoder_init(&e, &f, N, code, 2 * N);
     for (size_t left = N; left;) {
         size_t n = (left - 1) % UM_RANS_PIECE + 1;
-        um_rans_put(&e, symbols + (left -= n), n);
+        um_rans_append(&e, symbols + (left -= n), n);
     }
     size_t len = (size_t)um_rans_finish(&e);
     assert_true(len > 0);
@@ -409,7 +409,7 @@ static size_t change_trip(const um_packed *old, const um_packed *now)
     size_t cap = um_packed_bytes(now) * 4 + 16384;
     uint8_t *out = malloc(cap);
     um_writer w = {out, out + cap, false}, nowhere = {NULL, NULL, false};
-    um_packed back = make(now->n, now->bits);
+    um_packed back = create(now->n, now->bits);
     uint64_t len = 0, counted = 0;
 
     assert_true(um_changes_encode(&w, old, now, &len));
@@ -464,7 +464,7 @@ static double flips_shannon(const um_packed *old, const um_packed *now)
 
 static void flips_take_little_more_than_they_must(void **state)
 {
-    um_packed old = random_bits(14400000, 0.5, 1), now = make(old.n, 1);
+    um_packed old = random_bits(14400000, 0.5, 1), now = create(old.n, 1);
     um_rng rng = {2};
 
     (void)state;
@@ -492,7 +492,7 @@ static void damaged_changes_stay_inside(void **state)
         uint64_t len = 0;
         assert_true(um_changes_encode(&w, &old, &now, &len));
         for (size_t bit = 0; bit < 8 * len; bit++) {
-            um_packed back = make(now.n, now.bits);
+            um_packed back = create(now.n, now.bits);
             memcpy(back.at, old.at, um_packed_bytes(&old));
             uint8_t *copy = malloc(len);
             memcpy(copy, out, len);
@@ -518,7 +518,7 @@ static void varints_are_as_short_as_they_can_be(void **state)
     for (size_t i = 0; i < TEST_COUNT(numbers); i++) {
         uint8_t out[16] = {0};
         um_writer w = {out, out + sizeof out, false};
-        um_put_varint(&w, numbers[i]);
+        um_write_varint(&w, numbers[i]);
         um_reader r = {out, w.at, false};
         assert_true(um_get_varint(&r) == numbers[i] && !r.bad && r.at == w.at);
         w.at[-1] |= 0x80; /* the same with a zero behind */

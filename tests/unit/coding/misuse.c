@@ -33,9 +33,9 @@ static void a_piece_is_never_larger_than_agreed(void **state)
 
     (void)state;
     um_rans_encoder_init(&e, &f, 3 * UM_RANS_PIECE, NULL, 0);
-    um_rans_put(&e, symbols, UM_RANS_PIECE + 1);
+    um_rans_append(&e, symbols, UM_RANS_PIECE + 1);
     assert_true(e.bad);
-    um_rans_put(&e, symbols, 1); /* once bad, always bad */
+    um_rans_append(&e, symbols, 1); /* once bad, always bad */
     assert_true(e.bad);
     assert_int_equal(um_rans_finish(&e), 0);
 }
@@ -48,10 +48,10 @@ static void no_more_symbols_are_coded_than_announced(void **state)
 
     (void)state;
     um_rans_encoder_init(&e, &f, 7, NULL, 0);
-    um_rans_put(&e, symbols, 8);
+    um_rans_append(&e, symbols, 8);
     assert_true(e.bad);
     um_rans_encoder_init(&e, &f, 9, NULL, 0);
-    um_rans_put(&e, symbols, 8);
+    um_rans_append(&e, symbols, 8);
     assert_false(e.bad);
     assert_int_equal(um_rans_finish(&e), 0); /* one is missing */
 }
@@ -64,7 +64,7 @@ static void a_symbol_without_a_frequency_is_refused(void **state)
 
     (void)state;
     um_rans_encoder_init(&e, &f, 3, NULL, 0);
-    um_rans_put(&e, symbols, 3);
+    um_rans_append(&e, symbols, 3);
     assert_int_equal(um_rans_finish(&e), 0);
 }
 
@@ -80,12 +80,12 @@ static void too_little_room_is_noticed(void **state)
     for (size_t i = 0; i < sizeof symbols; i++)
         symbols[i] = i % 3 == 0;
     um_rans_encoder_init(&e, &f, sizeof symbols, NULL, 0);
-    um_rans_put(&e, symbols, sizeof symbols);
+    um_rans_append(&e, symbols, sizeof symbols);
     uint64_t len = um_rans_finish(&e);
     assert_true(len > 0);
     for (size_t room = 0; room <= sizeof out; room++) {
         um_rans_encoder_init(&e, &f, sizeof symbols, out, room);
-        um_rans_put(&e, symbols, sizeof symbols);
+        um_rans_append(&e, symbols, sizeof symbols);
         uint64_t got = um_rans_finish(&e);
         assert_true(got == 0 || (got == len && room >= len));
         fits += got > 0;
@@ -93,7 +93,7 @@ static void too_little_room_is_noticed(void **state)
     assert_true(fits > 0);
     for (size_t room = 2; room < 6; room++) { /* room for a word, no state */
         um_rans_encoder_init(&e, &f, 1, out, room);
-        um_rans_put(&e, symbols, 1);
+        um_rans_append(&e, symbols, 1);
         assert_int_equal(um_rans_finish(&e) > 0, room >= 4);
     }
 }
@@ -206,7 +206,7 @@ static void values_that_cells_cannot_hold_are_refused(void **state)
     (void)state;
     for (uint64_t step = 2; step < 300; step *= 3) {
         um_packed wide = cells(N, 8, step), narrow = cells(N, 4, 0);
-        uint8_t *code = malloc(um_code_most(&wide) + UM_CODE_ROOM);
+        uint8_t *code = malloc(um_code_max(&wide) + UM_CODE_ROOM);
         assert_non_null(code);
         size_t len = um_code_encode(&wide, UM_CODE_NOW, code);
         assert_true(um_code_decode(code, len, UM_CODE_NOW, &narrow) == false);

@@ -32,7 +32,7 @@ void *__wrap_realloc(void *old, size_t len)
     return __real_realloc(old, len);
 }
 
-static void make_figure(um_figure *f, bool log)
+static void create_figure(um_figure *f, bool log)
 {
     um_figure_init(f, "id", HOSTILE, HOSTILE, HOSTILE);
     um_series *s = um_figure_series(f, HOSTILE);
@@ -53,7 +53,7 @@ static void hostile_text_is_escaped_in_markup(void **state)
 
     (void)state;
     test_stream_open(&s);
-    um_put_escaped(s.file, HOSTILE);
+    um_write_escaped(s.file, HOSTILE);
     assert_string_equal(test_stream_text(&s), HARMLESS);
     free(s.text);
 }
@@ -63,7 +63,7 @@ static void assert_csv(const char *text, const char *want)
     test_stream s;
 
     test_stream_open(&s);
-    um_put_csv(s.file, text);
+    um_write_csv(s.file, text);
     assert_string_equal(test_stream_text(&s), want);
     free(s.text);
 }
@@ -183,7 +183,7 @@ static void hostile_figures_are_well_formed(void **state)
     (void)state;
     for (int log = 0; log < 2; log++) {
         um_figure f;
-        make_figure(&f, log);
+        create_figure(&f, log);
         assert_sound_svg(&f);
         um_figure_fini(&f);
     }
@@ -210,7 +210,7 @@ static void dots_belong_to_the_series_before(void **state)
     test_stream s;
 
     (void)state;
-    make_figure(&f, false);
+    create_figure(&f, false);
     um_series *dots = um_figure_series(&f, "dots");
     dots->dots = true;
     um_series_point(dots, 2, 3, NAN);
@@ -333,12 +333,12 @@ static void missing_memory_is_remembered(void **state)
     (void)state;
     for (calls_left = 0; calls_left < 2;) {
         int before = calls_left;
-        make_figure(&f, false);
+        create_figure(&f, false);
         assert_true(um_figure_bad(&f));
         um_figure_fini(&f);
         calls_left = before + 1;
     }
-    make_figure(&f, false);
+    create_figure(&f, false);
     assert_false(um_figure_bad(&f));
     um_figure_fini(&f);
     calls_left = 0;

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { SHAPES = 40, DIGESTS = 50, MOST_KNOWN = 24 };
+enum { SHAPES = 40, DIGESTS = 50, MAX_KNOWN = 24 };
 
 static umbel_digest random_digest(um_rng *rng)
 {
@@ -299,7 +299,7 @@ static const struct known {
     uint32_t hashes;
     uint64_t seed;
     umbel_digest digest;
-    uint64_t pos[MOST_KNOWN];
+    uint64_t pos[MAX_KNOWN];
 } known[] = {
     {"blocked512",
      512000,
@@ -413,7 +413,7 @@ static const struct known {
 
 static void check_known(const struct known *k)
 {
-    uint64_t pos[MOST_KNOWN];
+    uint64_t pos[MAX_KNOWN];
     um_layout l;
 
     um_layout_init(&l, um_addressing_find(k->addressing), k->cells, k->hashes,

@@ -21,7 +21,7 @@
 
 static char *dir;
 
-static int make_dir(void **state)
+static int create_dir(void **state)
 {
     (void)state;
     dir = test_dir_make();
@@ -767,7 +767,8 @@ static void what_is_no_filter_is_refused_by_name(void **state)
     free(text);
 }
 
-#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
+#define IN_DIR(test)                                                           \
+    cmocka_unit_test_setup_teardown(test, create_dir, remove_dir)
 
 TEST_GROUP(disk)
 {

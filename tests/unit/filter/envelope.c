@@ -250,7 +250,7 @@ static size_t width_of(size_t at)
                                                               : 8;
 }
 
-static void put(uint8_t *at, size_t width, uint64_t value)
+static void append(uint8_t *at, size_t width, uint64_t value)
 {
     for (size_t i = 0; i < width; i++)
         at[i] = (uint8_t)(value >> 8 * i);
@@ -454,10 +454,10 @@ static void other_versions_are_refused_as_such(void **state)
     uint8_t *bytes = sample_bytes(NULL, &len);
 
     (void)state;
-    put(bytes + UM_HEAD_VERSION_AT, 4, 3);
+    append(bytes + UM_HEAD_VERSION_AT, 4, 3);
     assert_refused(decode_exactly(bytes, len, NULL), UMBEL_E_VERSION,
                    "version 3");
-    put(bytes + UM_HEAD_VERSION_AT, 4, 0);
+    append(bytes + UM_HEAD_VERSION_AT, 4, 0);
     assert_refused(decode_exactly(bytes, len, NULL), UMBEL_E_VERSION,
                    "version 0");
     free(bytes);
@@ -472,7 +472,7 @@ static void impossible_head_lengths_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(lengths); i++) {
-        put(bytes + UM_HEAD_LEN_AT, 2, lengths[i]);
+        append(bytes + UM_HEAD_LEN_AT, 2, lengths[i]);
         assert_int_not_equal(decode_exactly(bytes, len, NULL), UMBEL_OK);
     }
     free(bytes);
@@ -489,7 +489,7 @@ static void a_raw_head_ends_at_the_next_multiple_of_64(void **state)
     for (uint16_t head = 40; head < len; head++) {
         memset(bytes, 0, len);
         memcpy(bytes, good, HEAD_LEN - UM_HEAD_CHECKSUM_LEN);
-        put(bytes + UM_HEAD_LEN_AT, 2, head);
+        append(bytes + UM_HEAD_LEN_AT, 2, head);
         test_reseal(bytes);
         umbel_status status = decode_exactly(bytes, len, NULL);
         assert_int_equal(status, head == HEAD_LEN ? UMBEL_OK : UMBEL_E_FORMAT);

@@ -39,7 +39,7 @@ static umbel_filter *made_of(const um_kind *kind)
     um_shape s = shape_of(kind);
     umbel_filter *f = NULL;
 
-    assert_ok(um_filter_make(&s, &alloc, &f, &test_refusal));
+    assert_ok(um_filter_create(&s, &alloc, &f, &test_refusal));
     return f;
 }
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WIDTH = 1100 };
+enum { MAX_WIDTH = 1100 };
 
 static um_layout layout_of(const char *addressing, uint64_t cells,
                            uint32_t hashes)
@@ -31,7 +31,7 @@ static um_layout layout_of(const char *addressing, uint64_t cells,
  */
 static double exact_lane(int width, int throws, int u)
 {
-    static double p[MOST_WIDTH + 1];
+    static double p[MAX_WIDTH + 1];
     double mean = 0;
 
     memset(p, 0, sizeof p);

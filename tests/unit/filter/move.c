@@ -40,7 +40,7 @@ static block head_of(const void *memory)
     return head;
 }
 
-static void put_block(void *ctx, void *memory, size_t len)
+static void write_block(void *ctx, void *memory, size_t len)
 {
     (void)ctx;
     assert_int_equal(head_of(memory).len, len);
@@ -59,13 +59,13 @@ static void *move_block(void *ctx, void *memory)
     to = get_block(NULL, 16, len);
     memcpy(to, memory, len);
     memset(memory, 0xa5, len);
-    put_block(NULL, memory, len);
+    write_block(NULL, memory, len);
     return to;
 }
 
 static void moves_a_kind(const char *kind)
 {
-    const umbel_alloc alloc = {NULL, get_block, put_block};
+    const umbel_alloc alloc = {NULL, get_block, write_block};
     umbel_params params = UMBEL_PARAMS_INIT;
     unsigned moves = 0;
     umbel_filter *f;

@@ -308,7 +308,7 @@ static void a_name_is_not_used_twice(void **state)
 }
 
 /* What stands at a name that a save would look at. */
-static void make_name(char out[sizeof temp])
+static void create_name(char out[sizeof temp])
 {
     assert_ok(save("old"));
     assert_ok(save("older"));
@@ -320,7 +320,7 @@ static void what_is_no_file_of_ours_is_passed_over(void **state)
     char name[sizeof temp];
 
     (void)state;
-    make_name(name);
+    create_name(name);
     assert_int_equal(mkfifo(name, 0600), 0);
     assert_ok(save("beside a pipe"));
     assert_int_equal(test_dir_count(dir), 2);

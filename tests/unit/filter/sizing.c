@@ -361,7 +361,7 @@ static void most_keys_are_the_most(void **state)
                              .cells = 65536 * 7, .hashes = 7);
         um_shape s;
         assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
-        double most = (double)um_most_keys(&s, 0.01);
+        double most = (double)um_max_keys(&s, 0.01);
         assert_true(um_shape_error(&s, most) <= 0.01);
         assert_true(um_shape_error(&s, most + 1) > 0.01);
     }

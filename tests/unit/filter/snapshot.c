@@ -153,7 +153,7 @@ static void use_snapshot(const umbel_filter *f, const umbel_filter *copy)
     umbel_close(sum);
 }
 
-static void take_snapshots(const umbel_filter *f, const adder *a)
+static void consume_snapshots(const umbel_filter *f, const adder *a)
 {
     uint64_t before[ADDERS];
 
@@ -181,7 +181,7 @@ static void check_together(const char *kind, const char *addressing,
         assert_int_equal(pthread_create(&a[t].thread, NULL, add_keys, &a[t]),
                          0);
     }
-    take_snapshots(f, a);
+    consume_snapshots(f, a);
     for (size_t t = 0; t < ADDERS; t++)
         pthread_join(a[t].thread, NULL);
     for (size_t t = 0; t < ADDERS; t++)
@@ -262,10 +262,10 @@ static void locks_taken_at_a_fork_hold_up_no_child(void **state)
     assert_ok(umbel_create("bloom", &p, &f, &test_refusal));
     assert_ok(umbel_share(f, &test_refusal));
     for (size_t i = 0; i < UM_GATE_LOCKS; i++)
-        um_gate_take(&f->gate->lock[i]);
+        um_gate_consume(&f->gate->lock[i]);
     bool fine = in_child(adds_but_takes_none, f);
     for (size_t i = 0; i < UM_GATE_LOCKS; i++)
-        um_gate_give_back(&f->gate->lock[i]);
+        um_gate_pass_back(&f->gate->lock[i]);
     assert_true(fine);
     test_add(f, 0, 100);
     umbel_close(f);
@@ -312,7 +312,7 @@ static void *get_some(void *ctx, size_t align, size_t len)
     return (*left)-- > 0 && !posix_memalign(&p, align, len) ? p : NULL;
 }
 
-static void put_back(void *ctx, void *memory, size_t len)
+static void write_back(void *ctx, void *memory, size_t len)
 {
     (void)ctx;
     (void)len;
@@ -322,7 +322,7 @@ static void put_back(void *ctx, void *memory, size_t len)
 static void without_memory_adds_go_on(void **state)
 {
     int left = 3; /* the filter's two, and its gate */
-    umbel_alloc alloc = {.ctx = &left, .get = get_some, .put = put_back};
+    umbel_alloc alloc = {.ctx = &left, .get = get_some, .put = write_back};
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL, *copy = NULL;
 

@@ -152,7 +152,7 @@ static uint8_t *dump(const um_bf *b, size_t *len)
     *len = at + (size_t)um_bf_bytes(b);
     uint8_t *bytes = malloc(*len);
     assert_non_null(bytes);
-    um_bf_put_header(b, bytes);
+    um_bf_append_header(b, bytes);
     for (uint64_t offset = 0; (chunk = um_bf_chunk(b, offset)).len;
          offset += chunk.len, at += chunk.len)
         memcpy(bytes + at, chunk.data, chunk.len);
@@ -353,7 +353,7 @@ static void headers_with_very_many_sub_filters_are_refused(void **state)
     umbel_status status = UMBEL_OK;
 
     (void)state;
-    while (b->nlinks < UM_BF_MOST_LINKS && !status) {
+    while (b->nlinks < UM_BF_MAX_LINKS && !status) {
         um_bf_link link = b->links[0];
         assert_ok(um_bf_link_bits(b, &link, &test_refusal));
         status = um_bf_append(b, &link, &test_refusal);
@@ -364,13 +364,13 @@ static void headers_with_very_many_sub_filters_are_refused(void **state)
     size_t len = um_bf_header_len(b) + UM_BF_LINK;
     uint8_t *header = calloc(1, len);
     assert_non_null(header);
-    um_bf_put_header(b, header);
+    um_bf_append_header(b, header);
     assert_ok(um_bf_from_header(header, len - UM_BF_LINK, NO_LIMIT, true, NULL,
                                 &many, &test_refusal));
     um_bf_close(many);
     memcpy(header + len - UM_BF_LINK, header + UM_BF_HEAD, UM_BF_LINK);
-    um_put_u32(&(um_writer){header + 8, header + 12, false},
-               UM_BF_MOST_LINKS + 1);
+    um_write_u32(&(um_writer){header + 8, header + 12, false},
+                 UM_BF_MAX_LINKS + 1);
     assert_int_equal(um_bf_from_header(header, len, NO_LIMIT, true, NULL, &many,
                                        &test_refusal),
                      UMBEL_E_LIMIT);

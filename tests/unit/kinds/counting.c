@@ -36,7 +36,7 @@ static umbel_filter *open_counting(uint64_t update)
     return open_wide("classic", 4096, 4, 4, update);
 }
 
-static umbel_status take_back(umbel_filter *f, uint64_t i)
+static umbel_status consume_back(umbel_filter *f, uint64_t i)
 {
     char key[TEST_KEY_LEN];
     umbel_slice slice = {key, sizeof key};
@@ -277,7 +277,7 @@ static void taking_back_undoes_adding(void **state)
     assert_ok(umbel_copy(f, &before, &test_refusal));
     test_add(f, 500, 100);
     for (uint64_t i = 0; i < 100; i++)
-        assert_ok(take_back(f, 599 - i));
+        assert_ok(consume_back(f, 599 - i));
     test_assert_same_payload(f, before);
     assert_int_equal(test_hits(f, 0, 200), 200);
     umbel_close(f);
@@ -317,7 +317,7 @@ static void cells_at_their_limit_never_fall(void **state)
     test_add_times(f, 1, 16);
     assert_ok(umbel_copy(f, &whole, &test_refusal));
     for (int i = 0; i < 40; i++)
-        assert_ok(take_back(f, 1));
+        assert_ok(consume_back(f, 1));
     assert_int_equal(test_count(f, 1), 15);
     assert_ok(umbel_merge(f, whole, UMBEL_MINUS, &test_refusal));
     assert_int_equal(test_count(f, 1), 15);
@@ -429,7 +429,7 @@ static void refined_counts_are_not_taken_back(void **state)
         y++;
     test_add(f, 0, 1);
     test_add(f, y, 1);
-    assert_refused(take_back(f, 0), UMBEL_E_UNSUPPORTED, "refined");
+    assert_refused(consume_back(f, 0), UMBEL_E_UNSUPPORTED, "refined");
     assert_int_equal(test_count(f, y), 1);
     locate(f, 0, pos);
     for (int j = 0; j < 2; j++)
@@ -503,7 +503,8 @@ static void joined_counts_are_not_taken_back(void **state)
     test_add(b, 2, 1);
     assert_ok(umbel_merge(a, b, UMBEL_MAX, &test_refusal));
     assert_int_equal(test_count(a, 1), 1);
-    assert_refused(take_back(a, 1), UMBEL_E_UNSUPPORTED, "otherwise than by");
+    assert_refused(consume_back(a, 1), UMBEL_E_UNSUPPORTED,
+                   "otherwise than by");
     assert_refused(umbel_merge(a, b, UMBEL_MINUS, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "otherwise than by");
     um_cells c = cells_of(a);
@@ -558,7 +559,7 @@ static void folded_counts_are_never_too_low(void **state)
         assert_not_under(small, truth, KEYS);
         for (uint64_t i = 0; update == PLAIN && i < KEYS / 2; i++)
             for (; truth[i]; truth[i]--)
-                assert_ok(take_back(small, i));
+                assert_ok(consume_back(small, i));
         assert_not_under(small, truth, KEYS);
         umbel_close(f);
         umbel_close(small);

@@ -475,7 +475,7 @@ static void emulated_rows_take_up_to_16_hashes_and_32_bits_of_blocks(void **s)
 /* The largest filter a row takes, of which only a few pages come to be. */
 static void check_most_blocks(subject s, const um_addressing *a)
 {
-    enum { N = 100, MOST_SELF = 4096 };
+    enum { N = 100, MAX_SELF = 4096 };
     const um_kind *kind = um_kind_find(s.row->kind);
     um_shape shape = {.kind = kind,
                       .addressing = a,
@@ -484,7 +484,7 @@ static void check_most_blocks(subject s, const um_addressing *a)
     um_rng rng = {7};
     umbel_digest d[N];
     bool hit[N], fresh[N];
-    _Alignas(64) uint8_t self[MOST_SELF] = {0};
+    _Alignas(64) uint8_t self[MAX_SELF] = {0};
     um_section section[UM_MAX_SECTIONS];
     um_layout l;
 
@@ -497,7 +497,7 @@ static void check_most_blocks(subject s, const um_addressing *a)
     if (!s.row->usable(&l))
         return;
     assert_int_equal(kind->sections(&shape, section), 1);
-    assert_true(kind->self_len <= MOST_SELF);
+    assert_true(kind->self_len <= MAX_SELF);
     size_t len = (size_t)um_section_room(section);
     void *memory = mmap(NULL, len, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

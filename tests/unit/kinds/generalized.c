@@ -70,7 +70,7 @@ static size_t hits(const umbel_filter *f, const uint64_t *keys, size_t n)
     return sum;
 }
 
-static void put(umbel_filter *f, const uint64_t *keys, size_t n)
+static void append(umbel_filter *f, const uint64_t *keys, size_t n)
 {
     assert_ok(umbel_add_fixed(f, keys, 8, n, NULL, &test_refusal));
 }
@@ -179,7 +179,7 @@ static void a_key_is_found_right_after_it_was_added(void **state)
         umbel_filter *f = open_shape(&shapes[i], 600, 500000000, i);
         for (int j = 0; j < 2000; j++) {
             uint64_t key = um_random(&rng);
-            put(f, &key, 1);
+            append(f, &key, 1);
             assert_int_equal(hits(f, &key, 1), 1);
         }
         umbel_close(f);
@@ -211,8 +211,8 @@ static void without_reset_it_is_the_plain_filter(void **state)
         for (uint32_t k = 1; k <= 20; k++) {
             umbel_filter *bloom = open_bloom(on[i], k);
             umbel_filter *f = open_shape(&(shape){on[i], 0, k}, 5000, 0, 0);
-            put(bloom, keys, 500);
-            put(f, keys, 500);
+            append(bloom, keys, 500);
+            append(f, keys, 500);
             test_assert_same_payload(bloom, f);
             assert_int_equal(hits(bloom, keys, 3000), hits(f, keys, 3000));
             assert_near(umbel_predict(f), umbel_predict(bloom), 1e-12);
@@ -233,8 +233,8 @@ static void without_set_it_is_the_mirror(void **state)
         umbel_filter *bloom = open_bloom("blocked512", k);
         umbel_filter *f =
             open_shape(&(shape){"blocked512", k, 0}, 5000, UM_START_ALL, 0);
-        put(bloom, keys, 500);
-        put(f, keys, 500);
+        append(bloom, keys, 500);
+        append(f, keys, 500);
         for (size_t i = 0; i < bloom->layout.cells / 8; i++)
             assert_int_equal(bloom->payload[i] ^ f->payload[i], 0xFF);
         assert_int_equal(hits(bloom, keys, 3000), hits(f, keys, 3000));
@@ -340,7 +340,7 @@ static void the_start_does_not_change_the_bound_on_false_negatives(void **state)
     for (uint64_t i = 0; i < TEST_COUNT(bound); i++) {
         umbel_filter *f = open_shape(&s, 64000, i * UM_START_ALL / 2, 1);
         assert_true(i != 1 || hits(f, keys, TEST_COUNT(keys)) > 0);
-        put(f, keys, TEST_COUNT(keys));
+        append(f, keys, TEST_COUNT(keys));
         bound[i] = described(f, "fn_bound");
         umbel_close(f);
     }
@@ -533,7 +533,7 @@ static void who_knows_the_keys_is_not_bounded(void **state)
 
     (void)state;
     fill(&rng, keys, 100);
-    put(f, keys, 100); /* targets, by a sender who wants them believed */
+    append(f, keys, 100); /* targets, by a sender who wants them believed */
     assert_true(hits(f, keys, 100) > 90);
     umbel_close(f);
 }
@@ -571,7 +571,7 @@ static void check_rates(const shape *s, uint64_t cells, uint64_t start)
         umbel_filter *f = open_shape(s, cells, start, um_random(&rng));
         fill(&rng, keys, KEYS);
         fill(&rng, strangers, STRANGERS);
-        put(f, keys, KEYS);
+        append(f, keys, KEYS);
         test_spread_add(&fp, (double)hits(f, strangers, STRANGERS) / STRANGERS);
         test_spread_add(&fn, 1 - (double)hits(f, keys, KEYS) / KEYS);
         test_spread_add(&first, !hits(f, keys, 1));
@@ -621,7 +621,7 @@ static void a_filter_that_goes_on_stays_within_its_bound(void **state)
     for (size_t i = 0; i < TEST_COUNT(shapes); i++) {
         umbel_filter *f = open_shape(&shapes[i], CELLS, 0, 0);
         fill(&rng, keys, N);
-        put(f, keys, N);
+        append(f, keys, N);
         assert_true(umbel_predict(f) <= bound_of(f));
         assert_true(umbel_predict(f) > bound_of(f) / 2);
         umbel_close(f);

@@ -19,7 +19,7 @@
 
 enum { MAILS = 20000 };
 
-static umbel_filter *make_filter(uint64_t mails)
+static umbel_filter *create_filter(uint64_t mails)
 {
     static const uint8_t secret[UMBEL_SECRET_LEN] = {7};
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -49,24 +49,24 @@ static um_near_write mail(uint64_t i)
     return w;
 }
 
-static void put(umbel_filter *f, const um_near_write *w)
+static void append(umbel_filter *f, const um_near_write *w)
 {
-    assert_ok(um_near_put(f, w, &test_refusal));
+    assert_ok(um_near_append(f, w, &test_refusal));
 }
 
 static umbel_filter *filled(uint64_t n)
 {
-    umbel_filter *f = make_filter(n);
+    umbel_filter *f = create_filter(n);
 
     for (uint64_t i = 0; i < n; i++) {
         um_near_write w = mail(i);
-        put(f, &w);
+        append(f, &w);
     }
     return f;
 }
 
 /* A copy of mail i that has some of its shingles, and others of its own. */
-static void make_copy(uint64_t i, unsigned shared, uint64_t out[])
+static void create_copy(uint64_t i, unsigned shared, uint64_t out[])
 {
     um_near_write from = mail(i), own = mail(i + 1000000000);
 
@@ -100,7 +100,7 @@ static void every_mail_is_found_by_its_digest_in_a_full_filter(void **state)
 #define BY_CHANCE (1 / 65536.0)
 
 /* Five standard deviations above what is expected. */
-static double most_of(double mean)
+static double max_of(double mean)
 {
     return mean + 5 * sqrt(mean) + 1;
 }
@@ -118,7 +118,7 @@ static void copies_with_more_than_half_of_the_shingles_are_found(void **state)
         uint64_t shingle[UM_NEAR_SHINGLES];
         unsigned shared = 12 + (unsigned)(i % 21);
         um_near_write w = mail(i);
-        make_copy(i, shared, shingle);
+        create_copy(i, shared, shingle);
         unsigned got = um_near_search(f, shingle, &r);
         unsigned want = shared > 16 ? shared : 0;
         expected += (32 - shared) * BY_CHANCE;
@@ -128,7 +128,7 @@ static void copies_with_more_than_half_of_the_shingles_are_found(void **state)
             assert_memory_equal(r.name, w.name, UM_NEAR_NAME);
         assert_true(got >= want && got <= shared + 2);
     }
-    assert_true(others <= most_of(expected));
+    assert_true(others <= max_of(expected));
     umbel_close(f);
 }
 
@@ -152,7 +152,7 @@ static void shingles_of_different_mails_do_not_add_up(void **state)
         assert_true(got == 0 || got == 17);
         hits += got != 0;
     }
-    assert_true(hits <= most_of(MAILS * 32 * BY_CHANCE));
+    assert_true(hits <= max_of(MAILS * 32 * BY_CHANCE));
     umbel_close(f);
 }
 
@@ -160,16 +160,16 @@ static void shingles_of_different_mails_do_not_add_up(void **state)
 static void a_shingle_counts_for_every_mail_that_has_it(void **state)
 {
     (void)state;
-    umbel_filter *f = make_filter(2000);
+    umbel_filter *f = create_filter(2000);
     um_near_write old = mail(5), late = mail(1000000);
     um_near_record r;
 
     for (uint64_t i = 0; i < 1000; i++) {
         um_near_write w = mail(i);
-        put(f, &w);
+        append(f, &w);
     }
     memcpy(late.shingle, old.shingle, 20 * sizeof *late.shingle);
-    put(f, &late);
+    append(f, &late);
     assert_int_equal(um_near_search(f, old.shingle, &r), 32);
     assert_memory_equal(r.name, old.name, UM_NEAR_NAME);
     assert_int_equal(um_near_search(f, late.shingle, &r), 32);
@@ -192,12 +192,12 @@ static um_near_write mail_with_footer(uint64_t i)
 static void mails_with_a_common_footer_are_told_apart(void **state)
 {
     (void)state;
-    umbel_filter *f = make_filter(MAILS);
+    umbel_filter *f = create_filter(MAILS);
     um_near_record r;
 
     for (uint64_t i = 0; i < MAILS; i++) {
         um_near_write w = mail_with_footer(i);
-        put(f, &w);
+        append(f, &w);
     }
     for (uint64_t i = 0; i < MAILS; i++) {
         um_near_write w = mail_with_footer(i), other = mail(i + MAILS);
@@ -211,14 +211,14 @@ static void mails_with_a_common_footer_are_told_apart(void **state)
 /* Mails that agree at 17 positions: all but some of them another mail has. */
 static unsigned search_with_own(unsigned own)
 {
-    umbel_filter *f = make_filter(10);
+    umbel_filter *f = create_filter(10);
     um_near_write one = mail(1), other = mail(2), asked = mail(3);
     um_near_record r;
 
     for (unsigned k = own; k < UM_NEAR_HIT; k++)
         other.shingle[k] = one.shingle[k];
-    put(f, &one);
-    put(f, &other);
+    append(f, &one);
+    append(f, &other);
     memcpy(asked.shingle, one.shingle, UM_NEAR_HIT * sizeof *asked.shingle);
     unsigned got = um_near_search(f, asked.shingle, &r);
     umbel_close(f);
@@ -262,23 +262,23 @@ static int32_t value_of(const umbel_filter *f, const um_near_write *w)
 static void values_are_added_and_may_be_negative(void **state)
 {
     (void)state;
-    umbel_filter *f = make_filter(100);
+    umbel_filter *f = create_filter(100);
     um_near_write w = mail(1);
 
-    put(f, &w);
-    put(f, &w);
+    append(f, &w);
+    append(f, &w);
     assert_int_equal(value_of(f, &w), 20);
     assert_int_equal(umbel_added(f), 1);
     w.amount = -50;
-    put(f, &w);
+    append(f, &w);
     assert_int_equal(value_of(f, &w), -30);
     w.amount = INT32_MAX;
-    put(f, &w);
-    put(f, &w);
+    append(f, &w);
+    append(f, &w);
     assert_int_equal(value_of(f, &w), INT32_MAX);
     w.amount = INT32_MIN;
     for (int i = 0; i < 4; i++)
-        put(f, &w);
+        append(f, &w);
     assert_int_equal(value_of(f, &w), INT32_MIN + 1);
     umbel_close(f);
 }
@@ -286,19 +286,19 @@ static void values_are_added_and_may_be_negative(void **state)
 static void another_flag_begins_again(void **state)
 {
     (void)state;
-    umbel_filter *f = make_filter(100);
+    umbel_filter *f = create_filter(100);
     um_near_write w = mail(1);
     um_near_record r;
 
-    put(f, &w);
+    append(f, &w);
     w.flag = 12;
     w.amount = 3;
-    put(f, &w);
+    append(f, &w);
     assert_int_equal(value_of(f, &w), 3);
     assert_int_equal(um_near_search(f, w.shingle, &r), 32);
     assert_int_equal(r.flag, 12);
     w.renewed = true; /* what it had does not count */
-    put(f, &w);
+    append(f, &w);
     assert_int_equal(value_of(f, &w), 3);
     umbel_close(f);
 }
@@ -306,21 +306,21 @@ static void another_flag_begins_again(void **state)
 static void a_deletion_is_the_latest_record(void **state)
 {
     (void)state;
-    umbel_filter *f = make_filter(100);
+    umbel_filter *f = create_filter(100);
     um_near_write w = mail(1), gone = w;
     um_near_record r;
 
-    put(f, &w);
+    append(f, &w);
     gone.gone = true;
     gone.has_shingles = false;
-    put(f, &gone);
+    append(f, &gone);
     assert_true(um_near_find(f, &w.digest, w.name, &r));
     assert_true(r.gone);
     uint64_t count;
     assert_ok(umbel_count_digests(f, &w.digest, 1, &count, &test_refusal));
     assert_int_equal(count, 0);
     w.amount = 4;
-    put(f, &w);
+    append(f, &w);
     assert_int_equal(value_of(f, &w), 4);
     assert_ok(umbel_count_digests(f, &w.digest, 1, &count, &test_refusal));
     assert_int_equal(count, 4);
@@ -337,10 +337,10 @@ static void a_full_filter_refuses_mails_and_changes_nothing(void **state)
     assert_non_null(before);
     memcpy(before, f->payload, f->payload_len);
     assert_true(um_near_needs_room(f, &more));
-    assert_int_equal(um_near_put(f, &more, NULL), UMBEL_E_FULL);
+    assert_int_equal(um_near_append(f, &more, NULL), UMBEL_E_FULL);
     assert_memory_equal(f->payload, before, f->payload_len);
     assert_false(um_near_needs_room(f, &w));
-    put(f, &w); /* adds to what is there */
+    append(f, &w); /* adds to what is there */
     assert_int_equal(value_of(f, &w), 20);
     free(before);
     umbel_close(f);
@@ -372,7 +372,7 @@ static void whatever_is_written_cells_only_grow(void **state)
 {
     (void)state;
     enum { ROOM = 400 };
-    umbel_filter *f = make_filter(ROOM);
+    umbel_filter *f = create_filter(ROOM);
     uint8_t *before = malloc(f->payload_len);
     um_rng r;
 
@@ -388,7 +388,7 @@ static void whatever_is_written_cells_only_grow(void **state)
         if (um_random(&r) % 2) /* a near copy */
             memcpy(w.shingle, mail(0).shingle, 25 * sizeof *w.shingle);
         memcpy(before, f->payload, f->payload_len);
-        if (um_near_put(f, &w, NULL) == UMBEL_OK)
+        if (um_near_append(f, &w, NULL) == UMBEL_OK)
             assert_grown(f, before);
         else
             assert_memory_equal(f->payload, before, f->payload_len);
@@ -406,7 +406,7 @@ static void a_mail_takes_less_than_200_bytes(void **state)
     } cases[] = {{20000, 180}, {65536, 185}, {1000000, 200}};
 
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
-        umbel_filter *f = make_filter(cases[i].mails);
+        umbel_filter *f = create_filter(cases[i].mails);
         assert_true((double)f->payload_len / (double)cases[i].mails <=
                     cases[i].most);
         umbel_close(f);
@@ -421,7 +421,7 @@ static void any_content_is_safe(void **state)
 
     r = (um_rng){3};
     for (unsigned round = 0; round < 20; round++) {
-        umbel_filter *f = make_filter(257);
+        umbel_filter *f = create_filter(257);
         um_near_record record;
         for (size_t i = 0; i < f->payload_len; i++)
             f->payload[i] = (uint8_t)(round % 2 ? 0xff : um_random(&r));
@@ -429,7 +429,7 @@ static void any_content_is_safe(void **state)
             um_near_write w = mail(i);
             um_near_find(f, &w.digest, w.name, &record);
             um_near_search(f, w.shingle, &record);
-            um_near_put(f, &w, NULL);
+            um_near_append(f, &w, NULL);
         }
         uint64_t n = 0;
         for (uint64_t at = 0; um_near_next(f, &at, &record);)
@@ -451,7 +451,7 @@ static void people_cannot_choose_it(void **state)
 static void keys_cannot_be_added_with_an_amount(void **state)
 {
     (void)state;
-    umbel_filter *f = make_filter(10);
+    umbel_filter *f = create_filter(10);
     umbel_slice key = {"key", 3};
     umbel_digest d = {1, 2};
     uint64_t amount = 1;

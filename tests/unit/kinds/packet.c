@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_BYTES = (UMBEL_PACKET_MOST + 7) / 8 };
+enum { MAX_BYTES = (UMBEL_PACKET_MOST + 7) / 8 };
 
 static umbel_packet *open_packet(uint32_t bits, uint32_t reset, uint32_t set,
                                  const uint8_t *secret)
@@ -35,7 +35,7 @@ static void scribble(um_rng *rng, uint8_t *bits, size_t len)
 static void the_last_key_is_known(void **state)
 {
     um_rng rng = {1};
-    uint8_t bits[MOST_BYTES];
+    uint8_t bits[MAX_BYTES];
 
     (void)state;
     for (uint32_t n = UMBEL_PACKET_LEAST; n <= UMBEL_PACKET_MOST; n += 8)
@@ -55,7 +55,7 @@ static void the_last_key_is_known(void **state)
 static void no_other_bit_is_touched_or_looked_at(void **state)
 {
     umbel_packet *p = open_packet(100, 4, 4, NULL);
-    uint8_t zeros[MOST_BYTES] = {0}, ones[MOST_BYTES];
+    uint8_t zeros[MAX_BYTES] = {0}, ones[MAX_BYTES];
 
     (void)state;
     memset(ones, 0xFF, sizeof ones);
@@ -64,7 +64,7 @@ static void no_other_bit_is_touched_or_looked_at(void **state)
         umbel_packet_add(p, ones, &key, sizeof key);
         assert_int_equal(zeros[12] & 0xF0, 0);
         assert_int_equal(ones[12] & 0xF0, 0xF0);
-        for (size_t i = 13; i < MOST_BYTES; i++)
+        for (size_t i = 13; i < MAX_BYTES; i++)
             assert_true(zeros[i] == 0 && ones[i] == 0xFF);
     }
     memcpy(ones, zeros, 12);
@@ -95,7 +95,7 @@ static void check_bound(uint32_t n, uint32_t reset, uint32_t set)
     double bound = umbel_generalized_distinct_bound(n, reset, set);
     double over = 5 * sqrt(bound * (1 - bound) / ASKED);
     um_rng rng = {n};
-    uint8_t bits[MOST_BYTES];
+    uint8_t bits[MAX_BYTES];
 
     static const int fill[] = {0x00, 0xFF, 0x55, 0x0F, 0x01, 0x7F};
     for (size_t i = 0; i < TEST_COUNT(fill); i++) {

@@ -35,22 +35,22 @@ static void answer(um_mail_answer_kind kind, uint32_t id, size_t len)
 }
 
 /* Reads exactly so many bytes, of which the last 12 are returned. */
-static void take(uint8_t *head, size_t len)
+static void consume(uint8_t *head, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (read(FD, head + i % UM_MAIL_REQUEST, 1) != 1)
             _exit(0);
 }
 
-static uint32_t take_mail(void)
+static uint32_t consume_mail(void)
 {
     uint8_t head[UM_MAIL_REQUEST], rest[UM_MAIL_REQUEST];
     um_mail_request r;
 
-    take(head, sizeof head);
+    consume(head, sizeof head);
     if (!um_mail_request_decode(head, &r))
         _exit(1);
-    take(rest, r.len);
+    consume(rest, r.len);
     return r.id;
 }
 
@@ -74,35 +74,35 @@ static void dies_receiving(void)
     uint8_t byte[UM_MAIL_REQUEST];
 
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    take(byte, 15);
+    consume(byte, 15);
     killed();
 }
 
 static void dies_reading(void)
 {
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    take_mail();
+    consume_mail();
     abort();
 }
 
 static void dies_answering(void)
 {
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    answer(UM_MAIL_READ, take_mail(), 100);
+    answer(UM_MAIL_READ, consume_mail(), 100);
     killed();
 }
 
 static void ends_without_memory(void)
 {
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    take_mail();
+    consume_mail();
     _exit(UM_MAIL_WORKER_NO_MEMORY);
 }
 
 static void hangs(void)
 {
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    take_mail();
+    consume_mail();
     for (;;)
         pause();
 }
@@ -112,7 +112,7 @@ static void answers_garbage(void)
     uint8_t bytes[UM_MAIL_ANSWER];
 
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    take_mail();
+    consume_mail();
     memset(bytes, 0xee, sizeof bytes);
     while (write(FD, bytes, sizeof bytes) > 0)
         continue;
@@ -122,7 +122,7 @@ static void answers_garbage(void)
 static void answers_another(void)
 {
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    answer(UM_MAIL_READ, take_mail() + 1, UM_MAIL_ANSWER);
+    answer(UM_MAIL_READ, consume_mail() + 1, UM_MAIL_ANSWER);
     for (;;)
         pause();
 }
@@ -130,7 +130,7 @@ static void answers_another(void)
 static void is_ready_twice(void)
 {
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    take_mail();
+    consume_mail();
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
     for (;;)
         pause();
@@ -139,7 +139,7 @@ static void is_ready_twice(void)
 static void closes_its_socket(void)
 {
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    take_mail();
+    consume_mail();
     close(FD);
     for (;;)
         pause();
@@ -149,7 +149,7 @@ static void is_out_of_memory(void)
 {
     answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
     for (;;)
-        answer(UM_MAIL_NO_MEMORY, take_mail(), UM_MAIL_ANSWER);
+        answer(UM_MAIL_NO_MEMORY, consume_mail(), UM_MAIL_ANSWER);
 }
 
 static const struct {

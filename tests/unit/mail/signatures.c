@@ -154,7 +154,7 @@ static const char *const syllables[] = {"ba", "ke", "li", "mo", "nu", "ra",
                                         "se", "ti", "vo", "zu", "pa", "de"};
 
 /* Word i of letter n, always the same: two or three syllables. */
-static void put_word(char *out, uint64_t n, unsigned i)
+static void write_word(char *out, uint64_t n, unsigned i)
 {
     uint64_t x = (n * 1000003 + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -171,7 +171,7 @@ static size_t shingle_letter(uint64_t n, bool changed,
     size_t len = 0;
 
     for (unsigned i = 0; i < 400; i++) {
-        put_word(text + len, changed && i % 80 == 40 ? n + 1000 : n, i);
+        write_word(text + len, changed && i % 80 == 40 ? n + 1000 : n, i);
         len += strlen(text + len);
     }
     umbel_slice part = {text, len};

@@ -50,8 +50,8 @@ static umbel_digest *digests(const umbel_filter *f, uint64_t from, size_t n)
     return d;
 }
 
-static instance make(const char *addressing, uint64_t cells, uint64_t groups,
-                     uint64_t seed)
+static instance create(const char *addressing, uint64_t cells, uint64_t groups,
+                       uint64_t seed)
 {
     instance x = {.f = open_grouped(addressing, cells, groups, seed)};
 
@@ -133,7 +133,7 @@ static void two_groups_keep_what_was_promised(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(bars); i++)
         for (uint64_t seed = 1; seed <= 4; seed++) {
-            instance x = make("classic", bars[i].cells, 2, seed);
+            instance x = create("classic", bars[i].cells, 2, seed);
             umbel_choose_result bill = choose(&x);
             check_bill(&x, &bill);
             print_message("m %6u seed %u: %4u of %4u match, share %.2g of "
@@ -152,7 +152,7 @@ static void two_groups_keep_what_was_promised(void **state)
 static void other_keys_err_as_predicted(void **state)
 {
     enum { OTHERS = 300000 };
-    instance x = make("classic", 100000, 2, 9);
+    instance x = create("classic", 100000, 2, 9);
     double p = choose(&x).error;
     double hits = (double)test_hits(x.f, 1 << 20, OTHERS);
 
@@ -168,7 +168,7 @@ static void every_addressing_can_choose(void **state)
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
-        instance x = make(names[i], 100000, 3, 5);
+        instance x = create(names[i], 100000, 3, 5);
         umbel_choose_result bill = choose(&x);
         check_bill(&x, &bill);
         assert_true(bill.share_left <= 1e-5);
@@ -180,7 +180,7 @@ static void every_addressing_can_choose(void **state)
 /* Before is what a filter without the setting does, key by key. */
 static void before_is_one_group(void **state)
 {
-    instance x = make("classic", 60000, 2, 2);
+    instance x = create("classic", 60000, 2, 2);
     umbel_filter *plain = open_grouped("classic", 60000, 1, 2);
     umbel_choose_result bill = choose(&x), same;
 
@@ -200,7 +200,8 @@ static void before_is_one_group(void **state)
 
 static void the_same_input_gives_the_same_cells(void **state)
 {
-    instance x = make("classic", 60000, 2, 3), y = make("classic", 60000, 2, 3);
+    instance x = create("classic", 60000, 2, 3),
+             y = create("classic", 60000, 2, 3);
 
     (void)state;
     choose(&x);
@@ -340,7 +341,7 @@ static void choices_stay_where_they_were(void **state)
 
 static void the_same_lists_give_the_older_filter(void **state)
 {
-    instance x = make("blocked512", 100352, 2, 8);
+    instance x = create("blocked512", 100352, 2, 8);
     umbel_filter *again = open_grouped("blocked512", 100352, 2, 8);
     umbel_choose_params p = UMBEL_CHOOSE_INIT;
     umbel_choose_result bill;
@@ -394,7 +395,7 @@ static void nobody_moves_who_need_not(void **state)
 /* Both of two equal members go, or the unwanted key would match for ever. */
 static void members_that_stand_twice_move_together(void **state)
 {
-    instance x = make("classic", 100000, 2, 6);
+    instance x = create("classic", 100000, 2, 6);
     umbel_choose_result bill;
 
     (void)state;
@@ -402,7 +403,7 @@ static void members_that_stand_twice_move_together(void **state)
     bill = choose_like(x.f, NULL, x.members, x.never, NEVER);
     assert_int_equal(bill.matched, 0);
     drop(&x);
-    x = make("classic", 60000, 2, 6);
+    x = create("classic", 60000, 2, 6);
     memcpy(x.members + MEMBERS / 2, x.members, MEMBERS / 2 * sizeof *x.members);
     bill = choose_like(x.f, NULL, x.members, x.never, NEVER);
     assert_int_equal(bill.matched, 0);
@@ -525,7 +526,7 @@ static umbel_status in_pieces(const void *ctx, size_t from, size_t to,
 
 static void the_way_members_come_changes_nothing(void **state)
 {
-    instance x = make("blocked512", 100352, 2, 13);
+    instance x = create("blocked512", 100352, 2, 13);
     const umbel_key_list *never = TEST_LIST(x.never, x.weights, NEVER);
     const um_digest_source sources[] = {
         um_source_of_list(TEST_LIST(x.members, NULL, MEMBERS)),

@@ -44,21 +44,21 @@ static size_t members_of(size_t part, size_t size)
     return part == 2 ? size / 2 : few < size ? few : size;
 }
 
-static void put_key(scene *s, size_t part, size_t number)
+static void write_key(scene *s, size_t part, size_t number)
 {
     snprintf(s->keys[s->all++], KEY_LEN, "P%zu\t%zu", part, number);
 }
 
-static void make_keys(scene *s, size_t size)
+static void create_keys(scene *s, size_t size)
 {
     for (size_t part = 0; part < PARTS; part++)
         for (size_t i = 0; i < members_of(part, size); i++)
-            put_key(s, part, i);
+            write_key(s, part, i);
     s->n = s->all;
     for (size_t part = 0; part < PARTS; part++) {
         size_t members = members_of(part, size);
         for (size_t i = members; i < size; i++)
-            put_key(s, part, i);
+            write_key(s, part, i);
         s->least += log2_choose((double)size, (double)members);
     }
 }
@@ -84,7 +84,7 @@ static void scene_make(scene *s, const char *hash, size_t size)
     s->keys = malloc(PARTS * size * sizeof *s->keys);
     s->digests = malloc(PARTS * size * sizeof *s->digests);
     assert_true(s->keys && s->digests);
-    make_keys(s, size);
+    create_keys(s, size);
     digest_keys(s);
     assert_true(um_part_counts_add(&s->counts, s->digests, s->all));
     um_part_counts_sort(&s->counts);

@@ -137,7 +137,7 @@ static void no_method_beats_the_optimum_and_annealing_finds_it(void **state)
 /* The figures of the paper and of ours, at a fifth of the size. */
 enum { RUNS = 5, N = 2000, UNIVERSE = 400000, BITS = 20000 };
 
-static void take_false_positives(test_scene *s)
+static void consume_false_positives(test_scene *s)
 {
     bool *hit = malloc(s->never.n + 1);
     umbel_digest *d = s->digests + s->members.n;
@@ -194,7 +194,7 @@ static void figures_of_the_papers_and_ours(void **state)
         umbel_params p = test_classic(BITS, 5, run + 1);
         test_scene s;
         test_scene_make(&s, &p, N, UNIVERSE, 0);
-        take_false_positives(&s);
+        consume_false_positives(&s);
         for (size_t i = 0; i < NFIGURES; i++)
             test_spread_add(&spread[i], chi_of(&s, &figures[i], run));
         test_scene_free(&s);
@@ -246,7 +246,7 @@ static void heavy_keys_go_first(void **state)
     test_scene s;
 
     test_scene_make(&s, &shape, N, N * 200, 0);
-    take_false_positives(&s);
+    consume_false_positives(&s);
     assert_in_range(s.never.n, 1000, N * 2);
     for (size_t i = 0; i < s.never.n; i++)
         weights[i] = i % 100 == 0 ? 1000.5 : 1;

@@ -107,7 +107,7 @@ static void note_end(void *ctx, const um_address *client, um_end why)
 
 /* --- the scene ------------------------------------------------------------ */
 
-static void give_up(void *ctx)
+static void abandon(void *ctx)
 {
     (void)ctx;
     fail_msg("the loop did not end");
@@ -132,7 +132,7 @@ static int set_up(void **state)
 
     assert_non_null(s);
     assert_ok(um_loop_open(&s->loop, &test_refusal));
-    assert_ok(um_timer_open(s->loop, PATIENCE_MS, 0, give_up, s, &s->patience,
+    assert_ok(um_timer_open(s->loop, PATIENCE_MS, 0, abandon, s, &s->patience,
                             &test_refusal));
     open_side(s, &s->caller, -1);
     *state = s;

@@ -72,8 +72,8 @@ static void reply_late(void *ctx)
 }
 
 /* "sum" adds the bytes that follow; "sum later" takes its time. */
-static void take(void *ctx, um_control_request *r, const char *line,
-                 uint8_t *bytes, size_t len)
+static void consume(void *ctx, um_control_request *r, const char *line,
+                    uint8_t *bytes, size_t len)
 {
     scene *s = ctx;
     unsigned long sum = 0;
@@ -101,7 +101,7 @@ static void count_end(void *ctx, const um_address *client, um_end why)
         um_loop_stop(s->loop);
 }
 
-static void give_up(void *ctx)
+static void abandon(void *ctx)
 {
     (void)ctx;
     fail_msg("the loop did not end");
@@ -115,14 +115,14 @@ static int set_up(void **state)
     s->dir = test_dir_make();
     s->path = test_path(s->dir, "control");
     assert_ok(um_loop_open(&s->loop, &test_refusal));
-    assert_ok(um_timer_open(s->loop, 20000, 0, give_up, s, &s->patience,
+    assert_ok(um_timer_open(s->loop, 20000, 0, abandon, s, &s->patience,
                             &test_refusal));
     assert_ok(um_control_open(s->loop,
                               &(um_control_config){.path = s->path,
                                                    .fd = -1,
                                                    .answer = answer,
                                                    .follow = follow,
-                                                   .take = take,
+                                                   .take = consume,
                                                    .ended = count_end,
                                                    .ctx = s,
                                                    .timeout_ms = 5000},

@@ -26,7 +26,7 @@ typedef struct scene {
     um_datagrams_stats stats;
 } scene;
 
-static void take(void *ctx, const um_datagram *d, size_t n)
+static void consume(void *ctx, const um_datagram *d, size_t n)
 {
     scene *s = ctx;
 
@@ -69,7 +69,7 @@ static void open_server(scene *s, const char *where)
     assert_ok(um_datagrams_open(
         s->loop, fd,
         &(um_datagrams_config){
-            .ceiling = CEILING, .reply = REPLY, .take = take, .ctx = s},
+            .ceiling = CEILING, .reply = REPLY, .take = consume, .ctx = s},
         &s->server, &test_refusal));
     s->client = open_client(&s->address);
 }
@@ -169,7 +169,7 @@ static void a_reply_may_come_later(void **state)
         um_datagrams_reply(s->server, &s->last_peer, (umbel_slice){"late", 4});
     uint8_t *room = um_datagrams_room(s->server);
     memset(room, 'r', 4);
-    um_datagrams_put(s->server, &s->last_peer, 4);
+    um_datagrams_append(s->server, &s->last_peer, 4);
     um_datagrams_flush(s->server);
     for (int i = 0; i < UM_DATAGRAM_BATCH + 1; i++) {
         assert_int_equal(reply(s, bytes, sizeof bytes), 4);

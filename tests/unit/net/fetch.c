@@ -17,8 +17,8 @@ typedef struct taken {
     size_t calls, refuse_at;
 } taken;
 
-static umbel_status take(void *ctx, uint64_t at, umbel_slice bytes,
-                         umbel_error *err)
+static umbel_status consume(void *ctx, uint64_t at, umbel_slice bytes,
+                            umbel_error *err)
 {
     taken *t = ctx;
 
@@ -42,7 +42,7 @@ static umbel_status fetch(const char *url, uint64_t from, taken *t,
     umbel_request r = {.url = url,
                        .from = from,
                        .max = sizeof t->bytes,
-                       .take = take,
+                       .take = consume,
                        .ctx = t};
 
     return f.get(f.ctx, &r, out, &test_refusal);
@@ -136,7 +136,7 @@ static void limits_may_be_huge(void **state)
     params.min_rate = UINT64_MAX;
     umbel_request r = {.url = url,
                        .max = (UINT64_MAX - (1 << 18)) / 9 * 8 + 64,
-                       .take = take,
+                       .take = consume,
                        .ctx = t};
     assert_ok(f.get(f.ctx, &r, &out, &test_refusal));
     assert_int_equal(out.bytes, sizeof bytes);

@@ -84,7 +84,7 @@ static void count_end(void *ctx, const um_address *client, um_end why)
         um_loop_stop(s->loop);
 }
 
-static void give_up(void *ctx)
+static void abandon(void *ctx)
 {
     (void)ctx;
     fail_msg("the loop did not end");
@@ -98,7 +98,7 @@ static int set_up(void **state)
     s->got = malloc(BIG + 10000);
     assert_non_null(s->got);
     assert_ok(um_loop_open(&s->loop, &test_refusal));
-    assert_ok(um_timer_open(s->loop, PATIENCE_MS, 0, give_up, s, &s->patience,
+    assert_ok(um_timer_open(s->loop, PATIENCE_MS, 0, abandon, s, &s->patience,
                             &test_refusal));
     for (int i = 0; i < CLIENTS; i++)
         s->fd[i] = -1;

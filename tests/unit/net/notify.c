@@ -101,7 +101,7 @@ static um_address passed_socket(int fd, int type)
 }
 
 /* With descriptors 3 and 4 free for it. */
-static void take_passed_sockets(void)
+static void consume_passed_sockets(void)
 {
     um_address stream = passed_socket(3, SOCK_STREAM);
     um_address datagram = passed_socket(4, SOCK_DGRAM), other;
@@ -116,10 +116,10 @@ static void take_passed_sockets(void)
     assert_true(fcntl(3, F_GETFD) & FD_CLOEXEC);
     assert_true(fcntl(4, F_GETFL) & O_NONBLOCK);
     assert_ok(um_address_parse("127.0.0.1:1", &other, &test_refusal));
-    assert_int_equal(um_passed_take(&p, &other, SOCK_STREAM), -1);
-    assert_int_equal(um_passed_take(&p, &stream, SOCK_DGRAM), -1);
-    assert_int_equal(um_passed_take(&p, &datagram, SOCK_DGRAM), 4);
-    assert_int_equal(um_passed_take(&p, &datagram, SOCK_DGRAM), -1);
+    assert_int_equal(um_passed_parse(&p, &other, SOCK_STREAM), -1);
+    assert_int_equal(um_passed_parse(&p, &stream, SOCK_DGRAM), -1);
+    assert_int_equal(um_passed_parse(&p, &datagram, SOCK_DGRAM), 4);
+    assert_int_equal(um_passed_parse(&p, &datagram, SOCK_DGRAM), -1);
     assert_int_equal(um_passed_close(&p), 1);
     assert_int_equal(fcntl(3, F_GETFD), -1);
     assert_true(fcntl(4, F_GETFD) >= 0);
@@ -130,7 +130,7 @@ static void passed_sockets_are_found_by_their_address(void **state)
     int kept[2] = {dup(3), dup(4)};
 
     (void)state;
-    take_passed_sockets();
+    consume_passed_sockets();
     close(4);
     for (int i = 0; i < 2; i++)
         if (kept[i] >= 0) {

@@ -53,10 +53,10 @@ static void close_scene(scene *s)
         close(s->to[i]);
 }
 
-static void put(scene *s, int client, uint8_t number, size_t len)
+static void append(scene *s, int client, uint8_t number, size_t len)
 {
     memset(um_outbox_room(&s->box), number, LEN);
-    um_outbox_put(&s->box, &s->address[client], len);
+    um_outbox_append(&s->box, &s->address[client], len);
 }
 
 static void expect(const scene *s, int client, uint8_t number, size_t len)
@@ -90,7 +90,7 @@ static void send_any(scene *s, um_rng *r)
         client[i] = again ? client[i - 1] : (int)um_random_below(r, CLIENTS);
         len[i] = again && um_random_below(r, 4) ? len[i - 1]
                                                 : um_random_below(r, LEN + 1);
-        put(s, client[i], (uint8_t)(i + 1), len[i]);
+        append(s, client[i], (uint8_t)(i + 1), len[i]);
     }
     um_outbox_flush(&s->box, s->from);
     assert_int_equal(s->box.queued, 0);
@@ -140,13 +140,13 @@ static void a_client_that_cannot_be_reached_changes_nothing(void **state)
     um_address nowhere = s.address[1];
     nowhere.ip.v4.sin_port = 0;
     for (uint8_t i = 0; i < 4; i++)
-        put(&s, 0, i, 50);
+        append(&s, 0, i, 50);
     for (uint8_t i = 0; i < 4; i++) {
         memset(um_outbox_room(&s.box), i, LEN);
-        um_outbox_put(&s.box, &nowhere, 50);
+        um_outbox_append(&s.box, &nowhere, 50);
     }
     for (uint8_t i = 4; i < 8; i++)
-        put(&s, 0, i, 50);
+        append(&s, 0, i, 50);
     um_outbox_flush(&s.box, s.from);
     for (uint8_t i = 0; i < 8; i++)
         expect(&s, 0, i, 50);

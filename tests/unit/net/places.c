@@ -36,16 +36,16 @@ static void a_network_has_its_share_and_all_have_theirs(void **state)
                d = client(3, 1);
 
     (void)state;
-    assert_int_equal(um_places_take(p, &a), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &b), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &a), UM_PLACE_NETWORK_FULL);
-    assert_int_equal(um_places_take(p, &c), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &c), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &d), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &d), UM_PLACE_ALL_FULL);
+    assert_int_equal(um_places_parse(p, &a), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &b), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &a), UM_PLACE_NETWORK_FULL);
+    assert_int_equal(um_places_parse(p, &c), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &c), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &d), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &d), UM_PLACE_ALL_FULL);
     assert_int_equal(um_places_used(p), 5);
     um_places_leave(p, &b);
-    assert_int_equal(um_places_take(p, &a), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &a), UM_PLACE_GIVEN);
     um_places_close(p);
 }
 
@@ -56,19 +56,19 @@ static void local_clients_share_only_the_total(void **state)
 
     (void)state;
     assert_ok(um_address_parse("127.0.0.1:9", &local, &test_refusal));
-    assert_int_equal(um_places_take(p, &local), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &local), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &path), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &path), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &path), UM_PLACE_ALL_FULL);
+    assert_int_equal(um_places_parse(p, &local), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &local), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &path), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &path), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &path), UM_PLACE_ALL_FULL);
     um_places_leave(p, &local);
     assert_ok(um_places_set(p,
                             &(um_places_config){.total = 9,
                                                 .per_network = 2,
                                                 .limit_loopback = true},
                             &test_refusal));
-    assert_int_equal(um_places_take(p, &local), UM_PLACE_GIVEN);
-    assert_int_equal(um_places_take(p, &local), UM_PLACE_NETWORK_FULL);
+    assert_int_equal(um_places_parse(p, &local), UM_PLACE_GIVEN);
+    assert_int_equal(um_places_parse(p, &local), UM_PLACE_NETWORK_FULL);
     um_places_close(p);
 }
 
@@ -89,7 +89,7 @@ static void the_table_agrees_with_plain_counts(void **state)
             um_place want = used == TOTAL     ? UM_PLACE_ALL_FULL
                             : held[n] == EACH ? UM_PLACE_NETWORK_FULL
                                               : UM_PLACE_GIVEN;
-            assert_int_equal(um_places_take(p, &a), want);
+            assert_int_equal(um_places_parse(p, &a), want);
             held[n] += want == UM_PLACE_GIVEN;
             used += want == UM_PLACE_GIVEN;
         } else if (held[n]) {

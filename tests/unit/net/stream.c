@@ -63,7 +63,7 @@ static void flood(um_stream *s)
     free(bytes);
 }
 
-static size_t take_line(um_stream *s, const uint8_t *bytes, size_t len)
+static size_t consume_line(um_stream *s, const uint8_t *bytes, size_t len)
 {
     const uint8_t *end = memchr(bytes, '\n', len);
     size_t n = end ? (size_t)(end - bytes) + 1 : 0;
@@ -79,15 +79,17 @@ static size_t take_line(um_stream *s, const uint8_t *bytes, size_t len)
     return n;
 }
 
-static void take_last(um_stream *s, const uint8_t *bytes, size_t len)
+static void consume_last(um_stream *s, const uint8_t *bytes, size_t len)
 {
     um_stream_write(s, (umbel_slice){"last:", 5});
     um_stream_write(s, (umbel_slice){bytes, len});
     um_stream_end(s, UM_END_DONE);
 }
 
-static const um_stream_protocol echo = {
-    .opened = greet, .take = take_line, .last = take_last, .closed = farewell};
+static const um_stream_protocol echo = {.opened = greet,
+                                        .take = consume_line,
+                                        .last = consume_last,
+                                        .closed = farewell};
 
 static void count_end(void *ctx, const um_address *client, um_end why)
 {
@@ -103,7 +105,7 @@ static void count_end(void *ctx, const um_address *client, um_end why)
 /* --- the scene --------------------------------------------------------------
  */
 
-static void give_up(void *ctx)
+static void abandon(void *ctx)
 {
     (void)ctx;
     fail_msg("the loop did not end");
@@ -115,7 +117,7 @@ static int set_up(void **state)
 
     assert_non_null(s);
     assert_ok(um_loop_open(&s->loop, &test_refusal));
-    assert_ok(um_timer_open(s->loop, PATIENCE_MS, 0, give_up, s, &s->patience,
+    assert_ok(um_timer_open(s->loop, PATIENCE_MS, 0, abandon, s, &s->patience,
                             &test_refusal));
     for (int i = 0; i < CLIENTS; i++)
         s->fd[i] = -1;

@@ -64,7 +64,7 @@ static void a_shuffled_part_counts_as_the_whole_does(void **state)
     assert_non_null(s);
     um_spam_draw_keys(&load, &rng);
     um_spam_draw_counts(e, false, &load, &rng);
-    um_spam_take_keys(&s->keys, &load);
+    um_spam_parse_keys(&s->keys, &load);
     assert_ok(um_spam_open(80000, 6, SPAM_BITS, SPAM_PLAIN_UPDATE, 9, &plain,
                            &test_refusal));
     assert_ok(um_spam_open(80000, 6, SPAM_BITS, SPAM_REFINED_UPDATE, 9, &whole,
@@ -174,14 +174,14 @@ static void a_split_store_holds_any_counts(void **state)
         uint32_t value = (uint32_t)um_random_below(&rng, 8);
         if (cell < N / 2) /* these overflow, and never shrink */
             value = wide[cell] + (uint32_t)um_random_below(&rng, 1 << 24);
-        um_split_put(&s, cell, value);
+        um_split_append(&s, cell, value);
         wide[cell] = value;
     }
     for (uint32_t i = 0; i < N; i++)
         assert_int_equal(um_split_get(&s, i), wide[i]);
     assert_int_equal(s.used, N / 2);
     for (uint32_t i = 0; i < N; i++) /* every table full */
-        um_split_put(&s, i, 1000 + i);
+        um_split_append(&s, i, 1000 + i);
     assert_int_equal(s.used, N);
     um_split_merge(&s, &s, N);
     for (uint32_t i = 0; i < N; i++)

@@ -14,7 +14,7 @@
 static uint8_t secret[UMBEL_SIGN_KEY_LEN], other_secret[UMBEL_SIGN_KEY_LEN];
 static uint8_t public_key[UMBEL_TRUST_KEY_LEN], other_key[UMBEL_TRUST_KEY_LEN];
 
-static int make_keys(void **state)
+static int create_keys(void **state)
 {
     uint8_t seed[crypto_sign_SEEDBYTES] = {1};
 
@@ -424,5 +424,5 @@ TEST_GROUP(manifest)
         cmocka_unit_test(the_last_serial_is_never_reached),
         cmocka_unit_test(a_memory_is_read_as_it_was_written),
     };
-    return cmocka_run_group_tests(tests, make_keys, NULL);
+    return cmocka_run_group_tests(tests, create_keys, NULL);
 }

@@ -575,5 +575,5 @@ TEST_GROUP(publish)
         cmocka_unit_test(a_filter_with_groups_is_built_like_the_last_edition),
     };
 
-    return cmocka_run_group_tests(tests, test_make_keys, NULL);
+    return cmocka_run_group_tests(tests, test_create_keys, NULL);
 }

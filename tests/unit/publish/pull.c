@@ -572,5 +572,5 @@ TEST_GROUP(pull)
         on_a_scene(parameters_have_a_size_and_calls),
     };
 
-    return cmocka_run_group_tests(tests, test_make_keys, NULL);
+    return cmocka_run_group_tests(tests, test_create_keys, NULL);
 }

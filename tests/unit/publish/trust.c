@@ -393,5 +393,5 @@ TEST_GROUP(trust)
         on_a_scene(the_memory_limit_holds_by_every_route),
     };
 
-    return cmocka_run_group_tests(tests, test_make_keys, NULL);
+    return cmocka_run_group_tests(tests, test_create_keys, NULL);
 }

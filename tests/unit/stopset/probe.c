@@ -34,8 +34,8 @@ static uint16_t sum_of(const uint8_t *at, size_t len)
     return (uint16_t)sum;
 }
 
-static size_t put_ip4(uint8_t *out, const char *from, const char *to,
-                      size_t len)
+static size_t write_ip4(uint8_t *out, const char *from, const char *to,
+                        size_t len)
 {
     uint8_t bytes[16];
 
@@ -52,7 +52,7 @@ static size_t put_ip4(uint8_t *out, const char *from, const char *to,
     return IP4;
 }
 
-static size_t put_ip6(uint8_t *out, const char *to)
+static size_t write_ip6(uint8_t *out, const char *to)
 {
     memset(out, 0, IP6);
     out[0] = 0x60;
@@ -69,11 +69,12 @@ static size_t expired4(const ss_probe *p, size_t quoted, uint8_t out[PACKET])
 
     if (quoted > len)
         quoted = len;
-    size_t at = put_ip4(out, "198.51.100.9", "192.0.2.1", ICMP + IP4 + quoted);
+    size_t at =
+        write_ip4(out, "198.51.100.9", "192.0.2.1", ICMP + IP4 + quoted);
     memset(out + at, 0, ICMP);
     out[at] = 11;
     at += ICMP;
-    at += put_ip4(out + at, "192.0.2.1", "203.0.113.5", len);
+    at += write_ip4(out + at, "192.0.2.1", "203.0.113.5", len);
     memcpy(out + at, probe, quoted);
     return at + quoted;
 }
@@ -127,7 +128,7 @@ static void the_destination_sends_the_probe_back(void **state)
     ss_answer a;
 
     (void)state;
-    size_t len = put_ip4(packet, "203.0.113.5", "192.0.2.1", 0);
+    size_t len = write_ip4(packet, "203.0.113.5", "192.0.2.1", 0);
     len += ss_write_echo(&stamp, &p, NULL, packet + len);
     packet[IP4] = 0; /* echo reply */
     assert_true(ss_read_icmp4(&stamp, packet, len, &a));
@@ -151,7 +152,7 @@ static void ipv6_routers_quote_the_seal_or_are_not_believed(void **state)
     ss_answer a;
 
     (void)state;
-    size_t head = ICMP + put_ip6(packet + ICMP, "2001:db8::5");
+    size_t head = ICMP + write_ip6(packet + ICMP, "2001:db8::5");
     size_t len = head + ss_write_echo(&stamp, &p, NULL, packet + head);
     assert_true(ss_read_icmp6(&stamp, router, packet, len, &a));
     assert_int_equal(a.outcome, SS_EXPIRED);

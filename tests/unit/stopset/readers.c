@@ -21,7 +21,7 @@ typedef struct seen {
     ss_input_counts counts;
 } seen;
 
-static umbel_status keep_trace(void *ctx, const ss_trace *t, umbel_error *err)
+static umbel_status retain_trace(void *ctx, const ss_trace *t, umbel_error *err)
 {
     seen *s = ctx;
 
@@ -37,7 +37,7 @@ static umbel_status keep_trace(void *ctx, const ss_trace *t, umbel_error *err)
 /* Feeds bytes in pieces of that length. */
 static umbel_status feed(const void *bytes, size_t len, size_t piece, seen *s)
 {
-    ss_sink sink = {.ctx = s, .trace = keep_trace};
+    ss_sink sink = {.ctx = s, .trace = retain_trace};
     const uint8_t *at = bytes;
     umbel_status status = UMBEL_OK;
 

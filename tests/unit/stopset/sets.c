@@ -355,8 +355,8 @@ static void the_smallest_file_for_a_success_is_found(void **state)
     (void)state;
     learn_many(&t);
     assert_ok(ss_task_init(&task, &t, &info, 0, &test_refusal));
-    assert_ok(ss_make_for(&task, SS_RETOUCHED, 0.9, &p, &bytes, &len, &made,
-                          &test_refusal));
+    assert_ok(ss_create_for(&task, SS_RETOUCHED, 0.9, &p, &bytes, &len, &made,
+                            &test_refusal));
     assert_true(made.success >= 0.9);
     free(bytes);
     p.bytes = len * 9 / 10;

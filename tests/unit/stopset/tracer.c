@@ -50,7 +50,7 @@ static bool next_destination(void *ctx, ss_addr *dst)
     return true;
 }
 
-static void keep_trace(void *ctx, const ss_trace *t, unsigned probes)
+static void retain_trace(void *ctx, const ss_trace *t, unsigned probes)
 {
     world *w = ctx;
 
@@ -129,7 +129,7 @@ static uint64_t trace_all(world *w, ss_tracer_config c)
 
     c.ctx = w;
     c.next = next_destination;
-    c.finished = keep_trace;
+    c.finished = retain_trace;
     if (w->red || w->local)
         c.ask = ask;
     assert_int_equal(ss_tracer_open(&c, &w->tracer, &err), UMBEL_OK);
@@ -360,7 +360,7 @@ static void answers_to_what_was_never_asked_change_nothing(void **state)
     (void)state;
     c.ctx = &w;
     c.next = next_destination;
-    c.finished = keep_trace;
+    c.finished = retain_trace;
     assert_int_equal(ss_tracer_open(&c, &w.tracer, &err), UMBEL_OK);
     assert_true(ss_tracer_send(w.tracer, 5, &probe));
     for (unsigned ttl = 0; ttl < 256; ttl++)

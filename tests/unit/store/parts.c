@@ -136,7 +136,7 @@ static int read_bytes(void *ctx, uint64_t at, void *out, size_t len,
 }
 
 /* Three blocks; the third knows that the first was durable. */
-static memory *make_journal(size_t end[3])
+static memory *create_journal(size_t end[3])
 {
     static memory m;
 
@@ -177,7 +177,7 @@ static void a_cut_journal_gives_its_whole_blocks(void **state)
 {
     (void)state;
     size_t end[3];
-    memory *m = make_journal(end);
+    memory *m = create_journal(end);
 
     for (size_t len = m->len; len >= UM_JOURNAL_HEAD; len--) {
         bool damaged;
@@ -192,7 +192,7 @@ static void a_hole_below_what_was_durable_is_damage(void **state)
 {
     (void)state;
     size_t end[3];
-    memory *m = make_journal(end);
+    memory *m = create_journal(end);
     bool damaged;
 
     for (size_t at = UM_JOURNAL_HEAD; at < end[2]; at++) {
@@ -223,7 +223,7 @@ static size_t write_snapshot(sim_disk *d, size_t len)
     assert_ok(um_snapshot_create(&w, sim_ops(d), &head, &test_refusal));
     for (size_t i = 0; i < len; i++) {
         byte = (uint8_t)(i * 7);
-        assert_ok(um_sink_put(&w.sink, &byte, 1, &test_refusal));
+        assert_ok(um_sink_append(&w.sink, &byte, 1, &test_refusal));
     }
     assert_ok(um_snapshot_finish(&w, &test_refusal));
     size_t size = (size_t)w.at;
@@ -322,7 +322,7 @@ static void a_snapshot_that_fails_leaves_no_file(void **state)
 
     sim_limit(d, UM_SNAPSHOT_HEAD + UM_PIECE_HEAD);
     assert_ok(um_snapshot_create(&w, sim_ops(d), &head, &test_refusal));
-    assert_ok(um_sink_put(&w.sink, "some bytes", 10, &test_refusal));
+    assert_ok(um_sink_append(&w.sink, "some bytes", 10, &test_refusal));
     assert_refused(um_snapshot_finish(&w, &test_refusal), UMBEL_E_IO,
                    "No space left");
     um_snapshot_writer_fini(&w);
@@ -339,7 +339,7 @@ static void marks_fade_and_make_room(void **state)
 
     for (uint64_t i = 1; i <= 20000; i++) {
         assert_ok(um_once_reserve(&o, 1, i, &test_refusal));
-        um_once_put(&o, i * 3, i);
+        um_once_append(&o, i * 3, i);
     }
     assert_true(um_once_seen(&o, 3 * 19401, 20000));
     assert_false(um_once_seen(&o, 3 * 19399, 20000));
@@ -367,8 +367,8 @@ static void marks_come_back_and_not_when_wrong(void **state)
 
     m.len = 0;
     assert_ok(um_once_reserve(&o, 2, 1000, &test_refusal));
-    um_once_put(&o, 7, 100); /* too old to be written */
-    um_once_put(&o, 8, 900);
+    um_once_append(&o, 7, 100); /* too old to be written */
+    um_once_append(&o, 8, 900);
     assert_ok(um_once_encode(&o, 1000, &sink, &test_refusal));
     assert_int_equal(m.len, 24);
     um_feed feed = feed_of(&m);
@@ -401,22 +401,23 @@ static void notes_have_limits(void **state)
     char name[16];
     umbel_status status = UMBEL_OK;
 
-    assert_refused(um_notes_put(&t, text(""), text("x"), &test_refusal),
+    assert_refused(um_notes_append(&t, text(""), text("x"), &test_refusal),
                    UMBEL_E_RANGE, "1 to 255");
-    assert_refused(um_notes_put(&t, text("x"), (umbel_slice){big, sizeof big},
-                                &test_refusal),
+    assert_refused(um_notes_append(&t, text("x"),
+                                   (umbel_slice){big, sizeof big},
+                                   &test_refusal),
                    UMBEL_E_RANGE, "65535");
     for (unsigned i = 0; status == UMBEL_OK; i++) {
         snprintf(name, sizeof name, "%u", i);
-        status = um_notes_put(&t, text(name),
-                              (umbel_slice){big, UM_NOTE_VALUE_MAX}, NULL);
+        status = um_notes_append(&t, text(name),
+                                 (umbel_slice){big, UM_NOTE_VALUE_MAX}, NULL);
     }
     assert_int_equal(status, UMBEL_E_LIMIT);
     assert_true(t.bytes <= UM_NOTES_MAX_BYTES);
     assert_true(um_notes_drop(&t, text("0")));
     assert_false(um_notes_drop(&t, text("0")));
     assert_false(um_notes_get(&t, text("0"), &value));
-    assert_ok(um_notes_put(
+    assert_ok(um_notes_append(
         &t, text(name), (umbel_slice){big, UM_NOTE_VALUE_MAX}, &test_refusal));
     um_notes_fini(&t);
     assert_false(um_notes_drop(&t, text("0")));
@@ -431,9 +432,9 @@ static void notes_come_back_and_not_when_cut(void **state)
     umbel_slice value;
 
     m.len = 0;
-    assert_ok(um_notes_put(&t, text("a"), text("first"), &test_refusal));
-    assert_ok(um_notes_put(&t, text("b"), text(""), &test_refusal));
-    assert_ok(um_notes_put(&t, text("a"), text("second"), &test_refusal));
+    assert_ok(um_notes_append(&t, text("a"), text("first"), &test_refusal));
+    assert_ok(um_notes_append(&t, text("b"), text(""), &test_refusal));
+    assert_ok(um_notes_append(&t, text("a"), text("second"), &test_refusal));
     assert_ok(um_notes_encode(&t, &sink, &test_refusal));
     um_feed feed = feed_of(&m);
     assert_ok(um_notes_decode(&again, &feed, &test_refusal));

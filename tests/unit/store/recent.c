@@ -27,11 +27,11 @@ static umbel_digest digest_of(uint64_t i)
     return d;
 }
 
-static void put(um_recent *r, unsigned column, uint64_t i, uint64_t count,
-                uint64_t now)
+static void append(um_recent *r, unsigned column, uint64_t i, uint64_t count,
+                   uint64_t now)
 {
     umbel_digest d = digest_of(i);
-    um_recent_put(r, column, &d, &count, 1, now);
+    um_recent_append(r, column, &d, &count, 1, now);
 }
 
 typedef struct times {
@@ -71,10 +71,10 @@ static void a_new_digest_has_its_times_for_an_hour(void **state)
     um_recent *r = open_recent(100);
 
     assert_false(times_at(r, REPORTS, 1, T0).known);
-    put(r, REPORTS, 1, 0, T0);
+    append(r, REPORTS, 1, 0, T0);
     assert_times(times_at(r, REPORTS, 1, T0), T0, T0);
-    put(r, REPORTS, 1, 1, T0 + 1234);
-    put(r, REPORTS, 1, 2, T0 + 2345);
+    append(r, REPORTS, 1, 1, T0 + 1234);
+    append(r, REPORTS, 1, 2, T0 + 2345);
     assert_times(times_at(r, REPORTS, 1, T0 + 3000), T0, T0 + 2345);
     assert_times(times_at(r, REPORTS, 1, T0 + HOUR - 10), T0, T0 + 2345);
     assert_false(times_at(r, REPORTS, 1, T0 + HOUR + 10).known);
@@ -88,10 +88,10 @@ static void a_known_digest_is_not_entered(void **state)
     (void)state;
     um_recent *r = open_recent(100);
 
-    put(r, REPORTS, 1, 7, T0);
+    append(r, REPORTS, 1, 7, T0);
     assert_false(times_at(r, REPORTS, 1, T0).known);
-    put(r, REPORTS, 2, 0, T0);
-    put(r, REPORTS, 2, 1, T0 + HOUR + 10);
+    append(r, REPORTS, 2, 0, T0);
+    append(r, REPORTS, 2, 1, T0 + HOUR + 10);
     assert_false(times_at(r, REPORTS, 2, T0 + HOUR + 10).known);
     um_recent_close(r);
 }
@@ -101,15 +101,15 @@ static void columns_have_times_of_their_own(void **state)
     (void)state;
     um_recent *r = open_recent(100);
 
-    put(r, REPORTS, 1, 0, T0);
-    put(r, WHITE, 1, 0, T0 + 500);
-    put(r, WHITE, 1, 1, T0 + 700);
-    put(r, REPORTS, 1, 1, T0 + 800);
+    append(r, REPORTS, 1, 0, T0);
+    append(r, WHITE, 1, 0, T0 + 500);
+    append(r, WHITE, 1, 1, T0 + 700);
+    append(r, REPORTS, 1, 1, T0 + 800);
     assert_times(times_at(r, REPORTS, 1, T0 + 900), T0, T0 + 800);
     assert_times(times_at(r, WHITE, 1, T0 + 900), T0 + 500, T0 + 700);
     assert_int_equal(stats_of(r).digests, 1);
     /* One column is over, the other is not. */
-    put(r, REPORTS, 99, 0, T0 + HOUR + 100);
+    append(r, REPORTS, 99, 0, T0 + HOUR + 100);
     assert_false(times_at(r, REPORTS, 1, T0 + HOUR + 100).known);
     assert_times(times_at(r, WHITE, 1, T0 + HOUR + 100), T0 + 500, T0 + 700);
     um_recent_close(r);
@@ -120,8 +120,8 @@ static void a_clock_set_back_stands_still(void **state)
     (void)state;
     um_recent *r = open_recent(100);
 
-    put(r, REPORTS, 1, 0, T0);
-    put(r, REPORTS, 2, 0, T0 - 2 * HOUR);
+    append(r, REPORTS, 1, 0, T0);
+    append(r, REPORTS, 2, 0, T0 - 2 * HOUR);
     assert_times(times_at(r, REPORTS, 1, T0 - 2 * HOUR), T0, T0);
     assert_times(times_at(r, REPORTS, 2, T0), T0, T0);
     um_recent_close(r);
@@ -148,7 +148,7 @@ static void times_are_right_over_days(void **state)
             entered[c][i] = entered[c][i] && now / 10 - entered[c][i] / 10 < 360
                                 ? entered[c][i]
                                 : now;
-        put(r, c, i, known, now);
+        append(r, c, i, known, now);
         updated[c][i] = now;
 
         uint64_t j = um_random_below(&rng, DIGESTS);
@@ -171,7 +171,7 @@ static void what_is_over_makes_room(void **state)
 
     for (uint64_t hour = 0; hour < 20; hour++)
         for (uint64_t i = 0; i < 600; i++)
-            put(r, REPORTS, hour * 600 + i, 0, T0 + hour * HOUR + 6 * i);
+            append(r, REPORTS, hour * 600 + i, 0, T0 + hour * HOUR + 6 * i);
     assert_int_equal(stats_of(r).pushed, 0);
     /* 128 ticks after its hour a digest has gone. */
     assert_true(stats_of(r).digests <= 600 + 600 * 1280 / HOUR + 5);
@@ -186,12 +186,12 @@ static void a_full_table_keeps_the_latest(void **state)
     size_t kept = 0, late = 0;
 
     for (uint64_t i = 0; i < CAPACITY; i++)
-        put(r, REPORTS, i, 0, T0 + i / 100);
+        append(r, REPORTS, i, 0, T0 + i / 100);
     /* Made for these: hardly one was pushed out. */
     assert_true(stats_of(r).pushed < CAPACITY / 1000);
     assert_true((double)stats_of(r).bytes < 8.95 * CAPACITY);
     for (uint64_t i = CAPACITY; i < 3 * CAPACITY; i++)
-        put(r, REPORTS, i, 0, T0 + i / 100);
+        append(r, REPORTS, i, 0, T0 + i / 100);
     for (uint64_t i = 0; i < CAPACITY; i++)
         kept += times_at(r, REPORTS, i, T0 + 600).known;
     for (uint64_t i = 5 * CAPACITY / 2; i < 3 * CAPACITY; i++)
@@ -212,7 +212,7 @@ static void capacities_without_sense_are_refused(void **state)
     assert_refused(um_recent_open(UINT64_MAX, NULL, &r, &test_refusal),
                    UMBEL_E_RANGE, "2^32");
     r = open_recent(1);
-    put(r, REPORTS, 1, 0, T0);
+    append(r, REPORTS, 1, 0, T0);
     assert_true(times_at(r, REPORTS, 1, T0).known);
     um_recent_close(r);
 }
@@ -253,9 +253,9 @@ static um_recent *some_digests(size_t n)
     um_recent *r = open_recent(1000);
 
     for (uint64_t i = 0; i < n; i++) {
-        put(r, REPORTS, i, 0, T0 + i);
+        append(r, REPORTS, i, 0, T0 + i);
         if (i % 3 == 0)
-            put(r, WHITE, i, 0, T0 + i);
+            append(r, WHITE, i, 0, T0 + i);
     }
     return r;
 }
@@ -267,7 +267,7 @@ static void decoding_gives_the_same_times(void **state)
     bytes b = encoded(r);
 
     assert_true(b.len < 800 * 8 + 200);
-    put(again, REPORTS, 5000, 0, T0); /* goes */
+    append(again, REPORTS, 5000, 0, T0); /* goes */
     assert_ok(decode(again, &b));
     assert_false(times_at(again, REPORTS, 5000, T0 + 800).known);
     for (uint64_t i = 0; i < 800; i++) {
@@ -279,7 +279,7 @@ static void decoding_gives_the_same_times(void **state)
     assert_memory_equal(b.at, twice.at, b.len);
     /* Time goes on from there. */
     for (uint64_t t = 800; t < 3 * HOUR; t += 50)
-        put(again, REPORTS, 6000 + t, 0, T0 + t);
+        append(again, REPORTS, 6000 + t, 0, T0 + t);
     assert_false(times_at(again, REPORTS, 1, T0 + 3 * HOUR).known);
     assert_true(stats_of(again).digests <= (HOUR + 1280) / 50 + 2);
     free(b.at);
@@ -296,7 +296,7 @@ static void another_capacity_starts_empty(void **state)
 
     assert_ok(decode(other, &b));
     assert_int_equal(stats_of(other).digests, 0);
-    put(other, REPORTS, 1, 0, T0 + 100);
+    append(other, REPORTS, 1, 0, T0 + 100);
     assert_times(times_at(other, REPORTS, 1, T0 + 100), T0 + 100, T0 + 100);
     free(b.at);
     um_recent_close(r);
@@ -317,7 +317,7 @@ static void damaged_bytes_are_refused_or_safe(void **state)
         b.at[i] ^= 0xFF;
         decode(again, &b);
         for (uint64_t j = 0; j < 5; j++) {
-            put(again, WHITE, j, 0, T0 + 61);
+            append(again, WHITE, j, 0, T0 + 61);
             times_at(again, REPORTS, j, T0 + 61);
         }
         assert_true(stats_of(again).digests <= stats_of(again).slots);

@@ -178,7 +178,7 @@ static void killed_servers_lose_nothing_committed(void **state)
     }
 }
 
-static void take_snapshot(um_store *s)
+static void consume_snapshot(um_store *s)
 {
     uint64_t before = stats_of(s).snapshots;
 
@@ -212,7 +212,7 @@ static void snapshots_replace_the_journal(void **state)
 
     assert_null(um_store_failed(s));
     fill(s, 0, MANY);
-    take_snapshot(s);
+    consume_snapshot(s);
     fill(s, MANY, 10);
     assert_true(stats_of(s).journal_bytes < 10000);
     assert_true(stats_of(s).snapshot_bytes > 1000);
@@ -235,7 +235,7 @@ static void a_clock_that_is_set_back_does_no_harm(void **state)
 
     append(s, 0, 1, 1, 0, T0);
     um_store_tick(s, T0 + 500);
-    take_snapshot(s);
+    consume_snapshot(s);
     append(s, 0, 2, 1, 0, T0 + 100);
     um_store_close(s);
     s = open_store(dir);
@@ -284,7 +284,7 @@ static void marks_are_remembered_for_ten_minutes(void **state)
         assert_false(um_store_seen(s, 77, T0 + 601));
         assert_false(um_store_seen(s, 78, T0));
         assert_false(um_store_seen(s, 0, T0));
-        take_snapshot(s);
+        consume_snapshot(s);
         um_store_close(s);
     }
     test_dir_remove(dir);
@@ -300,13 +300,13 @@ static void marks_are_refused_beyond_their_limit(void **state)
     uint64_t n = 0, later = T0 + UM_ONCE_SECONDS + 1, ticket;
 
     while (n <= UM_ONCE_MAX && um_once_reserve(o, 1, T0, NULL) == UMBEL_OK)
-        um_once_put(o, 1000 + n++, T0);
+        um_once_append(o, 1000 + n++, T0);
     assert_int_equal(n, UM_ONCE_MAX);
     assert_true(o->cap * sizeof *o->slot <= UM_ONCE_MAX_BYTES);
     assert_refused(um_store_append(s, &e, 1, T0, &ticket, &test_refusal),
                    UMBEL_E_LIMIT, "signed requests");
     append(s, 0, 1, 1, 0, T0); /* without a mark */
-    take_snapshot(s);
+    consume_snapshot(s);
     um_store_close(s);
     s = open_store(dir); /* all of them */
     assert_true(um_store_seen(s, 1000 + n - 1, T0));
@@ -332,7 +332,7 @@ static void assert_note(const um_store *s, const char *name, const char *want)
     }
 }
 
-static void put_note(um_store *s, const char *name, const char *value)
+static void write_note(um_store *s, const char *name, const char *value)
 {
     umbel_slice none = {NULL, 0};
     uint64_t ticket;
@@ -350,11 +350,11 @@ static void notes_change_and_stay(void **state)
 
     for (int i = 0; i < 100; i++) {
         snprintf(name, sizeof name, "note %d", i);
-        put_note(s, name, name + 5);
+        write_note(s, name, name + 5);
     }
     for (int i = 0; i < 100; i += 2) {
         snprintf(name, sizeof name, "note %d", i);
-        put_note(s, name, i % 4 ? "" : NULL);
+        write_note(s, name, i % 4 ? "" : NULL);
     }
     um_store_close(s);
     for (int round = 0; round < 2; round++) {
@@ -365,7 +365,7 @@ static void notes_change_and_stay(void **state)
             assert_note(s, name, i % 2 ? name + 5 : i % 4 ? "" : NULL);
         }
         assert_int_equal(stats_of(s).notes, 75);
-        take_snapshot(s);
+        consume_snapshot(s);
         um_store_close(s);
     }
     test_dir_remove(dir);
@@ -472,7 +472,7 @@ static void times_of_the_last_hour_survive_restarts(void **state)
     um_store_close(s);
     s = open_at(&c, T0 + 4000); /* from the journal */
     assert_all_times(s);
-    take_snapshot(s);
+    consume_snapshot(s);
     um_store_close(s);
     s = open_at(&c, T0 + 4000); /* from the snapshot */
     assert_all_times(s);
@@ -524,7 +524,7 @@ static void the_format_is_the_documented_one(void **state)
     c.secret_bytes = test_secret;
     um_store_close(open_at(&c, T0));
     um_store *s = open_at(&c, T0);
-    put_note(s, "greeting", "hello");
+    write_note(s, "greeting", "hello");
     assert_ok(um_store_append(s, &e, 1, T0, &ticket, &test_refusal));
     um_store_close(s);
     assert_documented(dir, "journal-2");
@@ -534,8 +534,8 @@ static void the_format_is_the_documented_one(void **state)
     c.dir = dir;
     c.nlists = 0;
     s = open_at(&c, T0);
-    put_note(s, "greeting", "hello");
-    take_snapshot(s);
+    write_note(s, "greeting", "hello");
+    consume_snapshot(s);
     um_store_close(s);
     assert_documented(dir, "snapshot-2");
     test_dir_remove(dir);
@@ -553,7 +553,7 @@ static void refuses(const um_store_config *c, umbel_status status,
 }
 
 /* A directory with a snapshot and a journal of MANY records. */
-static char *make_data(void)
+static char *create_data(void)
 {
     char *dir = test_dir_make();
     um_store *s = open_store(dir);
@@ -613,7 +613,7 @@ static void the_last_child_of_a_killed_server_is_waited_for(void **state)
 static void the_secret_is_made_once_and_for_the_owner(void **state)
 {
     (void)state;
-    char *dir = make_data(), *path = test_path(dir, "secret");
+    char *dir = create_data(), *path = test_path(dir, "secret");
     um_store_config c = usual(dir);
     struct stat st;
 
@@ -651,7 +651,7 @@ static void spoil(const char *dir, const char *name, size_t at, uint8_t with,
 static void files_of_another_version_are_refused(void **state)
 {
     (void)state;
-    char *dir = make_data();
+    char *dir = create_data();
     um_store_config c = usual(dir);
 
     spoil(dir, "journal-1", 8, 3, UM_JOURNAL_MARK_AT - 8);
@@ -681,7 +681,7 @@ static void damage_is_refused_by_name(void **state)
     };
 
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
-        char *dir = make_data();
+        char *dir = create_data();
         um_store_config c = usual(dir);
         spoil(dir, cases[i].name, cases[i].at, 1, 0);
         um_store *s = NULL;
@@ -720,7 +720,7 @@ static void half_a_journal_or_snapshot_is_refused(void **state)
                  {"snapshot-1", -1, "snapshot-1: "}};
 
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
-        char *dir = make_data();
+        char *dir = create_data();
         um_store_config c = usual(dir);
         um_store *s = NULL;
         cut(dir, cases[i].name, cases[i].by);
@@ -735,7 +735,7 @@ static void half_a_journal_or_snapshot_is_refused(void **state)
 static void missing_parts_are_named(void **state)
 {
     (void)state;
-    char *dir = make_data(), *path = test_path(dir, "snapshot-1");
+    char *dir = create_data(), *path = test_path(dir, "snapshot-1");
     um_store_config c = usual(dir);
 
     c.nlists = 1;

@@ -287,7 +287,7 @@ static void the_index_never_changes_an_answer(void **state)
     assert_non_null(c);
     for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
         umbel_filter *shape = small_shape(kinds[k]);
-        size_t most_known = 0, by_sums = 0;
+        size_t max_known = 0, by_sums = 0;
         c->now = 1000;
         c->rng = (um_rng){k + 1};
         set_up(&c->all, shape, 1000);
@@ -304,9 +304,9 @@ static void the_index_never_changes_an_answer(void **state)
                 by_sums += um_sums_know(c->all.machine, 0);
             }
             size_t known = known_copies(c->all.machine);
-            most_known = known > most_known ? known : most_known;
+            max_known = known > max_known ? known : max_known;
         }
-        assert_true(most_known > UM_COLUMNS_MOST); /* some share a column */
+        assert_true(max_known > UM_COLUMNS_MOST); /* some share a column */
         assert_true(by_sums > 0);
         for (size_t i = 0; i < ORIGINS; i++)
             test_sync_close(&c->one[i]);
@@ -372,7 +372,7 @@ static void an_index_gives_its_memory_to_copies(void **state)
     enum { ROOM = 14 };
     umbel_filter *shape = small_shape("table");
     test_sync_server all = {0};
-    size_t most_known = 0;
+    size_t max_known = 0;
 
     (void)state;
     all.list.shape = shape;
@@ -391,9 +391,9 @@ static void an_index_gives_its_memory_to_copies(void **state)
         assert_true(all.machine->memory <= all.params.limits.memory);
         umbel_sync_tick(all.machine, 2);
         size_t known = known_copies(all.machine);
-        most_known = known > most_known ? known : most_known;
+        max_known = known > max_known ? known : max_known;
     }
-    assert_true(most_known > 0);
+    assert_true(max_known > 0);
     assert_int_equal(known_copies(all.machine), 0);
     assert_false(um_sums_know(all.machine, 0));
     test_sync_close(&all);

@@ -15,7 +15,7 @@ typedef struct kept {
     size_t len[KEPT], n;
 } kept;
 
-static void keep(kept *k, umbel_slice m)
+static void retain(kept *k, umbel_slice m)
 {
     assert_true(k->n < KEPT);
     k->bytes[k->n] = malloc(m.len);
@@ -42,7 +42,7 @@ static void carry(test_sync_link *l, uint64_t now, kept *k, int lost)
             while (umbel_sync_next(l->end[i]->machine, l->peer[i], now, &m)) {
                 quiet = false;
                 if (k && i == 0)
-                    keep(k, m);
+                    retain(k, m);
                 if (((const uint8_t *)m.data)[0] != lost)
                     umbel_sync_receive(l->end[!i]->machine, l->peer[!i], m.data,
                                        m.len, now, NULL);

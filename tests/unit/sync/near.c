@@ -12,7 +12,7 @@
 
 enum { MAILS = 300, HONEST = 100, ROUNDS = 60, CHANGES = 2000 };
 
-static umbel_filter *make_shape(void)
+static umbel_filter *create_shape(void)
 {
     static const uint8_t secret[UMBEL_SECRET_LEN] = {7};
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -45,7 +45,7 @@ static void write_mails(umbel_filter *f)
 {
     for (uint64_t i = 0; i < HONEST; i++) {
         um_near_write w = mail(i);
-        assert_ok(um_near_put(f, &w, &test_refusal));
+        assert_ok(um_near_append(f, &w, &test_refusal));
     }
 }
 
@@ -155,7 +155,7 @@ static bool read_copies(const test_sync_server *s, const uint8_t *honest)
 
 static void crafted_pages_of_mails_are_safe_to_read(void **state)
 {
-    umbel_filter *shape = make_shape();
+    umbel_filter *shape = create_shape();
     um_rng r = {18};
     size_t taken = 0, refused = 0;
 

@@ -436,7 +436,7 @@ static void publish_a_page(world *w, unsigned i)
 }
 
 /* A new epoch begins for a server when its clock says so. */
-static void keep_time(world *w, unsigned i)
+static void retain_time(world *w, unsigned i)
 {
     test_sync_server *s = &w->server[i];
 
@@ -490,7 +490,7 @@ static message copy_of(unsigned link, unsigned from, umbel_slice bytes)
 }
 
 /* The liar keeps messages, to send them again much later. */
-static void keep_message(world *w, const message *m)
+static void retain_message(world *w, const message *m)
 {
     size_t i = w->nkept < KEPT ? w->nkept++ : (size_t)pick(w, KEPT);
 
@@ -512,7 +512,7 @@ static void send_on_a_link(world *w)
                              clock_of(w, i), &m))
             break;
         message copy = copy_of(l, from, m);
-        keep_message(w, &copy);
+        retain_message(w, &copy);
         if (pick(w, 5) == 0) /* lost */
             free(copy.bytes);
         else
@@ -865,7 +865,7 @@ static void happen(world *w)
     else if (!w->dropped && pick(w, 4) == 0)
         drop_liar(w);
     for (unsigned j = 0; j < SERVERS; j++) {
-        keep_time(w, j);
+        retain_time(w, j);
         if ((what + j) % 4 == 0)
             umbel_sync_work(w->server[j].machine);
     }
@@ -891,7 +891,7 @@ static void heal(world *w)
     if (clock_of(w, 0) % EPOCH > EPOCH - (ROUNDS + 1) * RETRY)
         w->now += (ROUNDS + 1) * RETRY;
     for (unsigned i = 0; i < SERVERS; i++) {
-        keep_time(w, i);
+        retain_time(w, i);
         publish(w, i);
     }
     /* Links that are up stay: what was lost on them must come again. */
@@ -937,7 +937,7 @@ static const char *run_schedule(uint64_t seed, const um_sync_rules *rules,
     return failure;
 }
 
-static umbel_filter *make_shape(void)
+static umbel_filter *create_shape(void)
 {
     umbel_setting settings[] = {{"cell_bits", 8}, {"update", 1}};
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -964,7 +964,7 @@ static const um_sync_rules *rules_of(uint64_t seed)
 
 static void every_schedule_ends_in_agreement(void **state)
 {
-    umbel_filter *shape = make_shape();
+    umbel_filter *shape = create_shape();
 
     (void)state;
     for (uint64_t i = 0; i < schedules; i++) {
@@ -984,7 +984,7 @@ static void every_schedule_ends_in_agreement(void **state)
 
 static void machines_broken_on_purpose_are_caught(void **state)
 {
-    umbel_filter *shape = make_shape();
+    umbel_filter *shape = create_shape();
 
     (void)state;
     for (size_t m = BROKEN; m < TEST_COUNT(machines); m++) {

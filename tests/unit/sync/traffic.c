@@ -71,7 +71,7 @@ static double entropy_bits(const umbel_filter *old, const umbel_filter *now,
 }
 
 /* How much is done: little, unless KEYS are given. */
-static uint64_t first_keys = 20000, base_keys = 10000, most_reports = 4000,
+static uint64_t first_keys = 20000, base_keys = 10000, max_reports = 4000,
                 rounds = 1;
 
 typedef struct traffic_case {
@@ -129,7 +129,7 @@ static void open_pair(test_sync_server *a, test_sync_server *b,
 
 static void differences_cost_their_entropy(void **state)
 {
-    uint64_t reports[] = {1, 30, 1000, most_reports};
+    uint64_t reports[] = {1, 30, 1000, max_reports};
     const traffic_limits *limits = *state;
 
     for (size_t k = 0; k < TEST_COUNT(cases); k++) {
@@ -205,7 +205,7 @@ static void a_first_exchange_costs_the_coded_file(void **state)
  * filter for all, of the cell-wise sum, and of the sum of minima. Counts are
  * Pareto, P(c >= x) = 1 / x, or all 20.
  */
-enum { MOST_SERVERS = 8, ERROR_KEYS = 10000 };
+enum { MAX_SERVERS = 8, ERROR_KEYS = 10000 };
 
 typedef struct error_row {
     bool pareto;
@@ -281,7 +281,7 @@ static void count_errors(const error_row *row, uint64_t seed, um_rng *rng,
                          errors *to)
 {
     static uint64_t times[ERROR_KEYS];
-    umbel_filter *server[MOST_SERVERS], *cells, *central = error_filter(seed);
+    umbel_filter *server[MAX_SERVERS], *cells, *central = error_filter(seed);
 
     for (int s = 0; s < row->servers; s++)
         server[s] = error_filter(seed);
@@ -330,7 +330,7 @@ static void sums_over_origins_err_less_than_sums_of_cells(void **state)
         assert_true(e.minima <= e.cells);
         if (row->minima > 0)
             assert_true(is_at_most(e.minima, e.keys, row->minima));
-        if (row->pareto && row->servers == MOST_SERVERS)
+        if (row->pareto && row->servers == MAX_SERVERS)
             assert_true(e.cells > 3 * e.minima);
     }
 }
@@ -351,6 +351,6 @@ TEST_GROUP(traffic)
 
     if (argc > 1)
         first_keys = strtoull(argv[1], NULL, 10), base_keys = 60000,
-        most_reports = 20000, rounds = 10;
+        max_reports = 20000, rounds = 10;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static umbel_slice next_of(fixture *f)
 }
 
 /* Hands b messages of a until it is busy with one. */
-static void make_busy(fixture *f)
+static void create_busy(fixture *f)
 {
     for (int i = 0; i < 10 && !umbel_sync_busy(f->b.machine); i++) {
         umbel_slice m = next_of(f);
@@ -84,7 +84,7 @@ static void an_update_is_seen_when_its_last_page_is_read(void **state)
     (void)state;
     open_both(&f);
     publish_keys(&f.a, 0);
-    make_busy(&f);
+    create_busy(&f);
     assert_int_equal(test_sync_count(&f.b, 7), 0);
     assert_int_equal(f.b.events[UMBEL_SYNC_TOOK], 0);
     assert_true(finish(&f.b) > 2);
@@ -92,7 +92,7 @@ static void an_update_is_seen_when_its_last_page_is_read(void **state)
     assert_int_equal(test_sync_count(&f.b, 7), 1);
     test_sync_run(&f.l, NOW);
     publish_keys(&f.a, KEYS); /* a difference */
-    make_busy(&f);
+    create_busy(&f);
     assert_int_equal(test_sync_count(&f.b, KEYS + 7), 0);
     assert_true(finish(&f.b) > 2);
     assert_int_equal(test_sync_count(&f.b, KEYS + 7), 1);
@@ -108,7 +108,7 @@ static void no_message_is_given_out_while_the_machine_is_busy(void **state)
     (void)state;
     open_both(&f);
     publish_keys(&f.a, 0);
-    make_busy(&f);
+    create_busy(&f);
     assert_false(umbel_sync_next(f.b.machine, f.l.peer[1], NOW, &m));
     finish(&f.b);
     assert_true(umbel_sync_next(f.b.machine, f.l.peer[1], NOW, &m));
@@ -122,7 +122,7 @@ static void the_next_message_finishes_the_one_before(void **state)
     (void)state;
     open_both(&f);
     publish_keys(&f.a, 0);
-    make_busy(&f);
+    create_busy(&f);
     umbel_sync_receive(f.b.machine, f.l.peer[1], "x", 1, NOW, NULL);
     assert_false(umbel_sync_busy(f.b.machine));
     assert_int_equal(test_sync_count(&f.b, 7), 1);
@@ -136,7 +136,7 @@ static void what_ends_meanwhile_does_not_come_back(void **state)
         (void)state;
         open_both(&f);
         publish_keys(&f.a, 0);
-        make_busy(&f);
+        create_busy(&f);
         if (how == 0)
             umbel_sync_tick(f.b.machine, NOW + 5 * EPOCH);
         else if (how == 1)

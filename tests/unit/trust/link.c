@@ -41,7 +41,7 @@ static bool is_busy(void *ctx)
     return ((const side *)ctx)->busy;
 }
 
-static umbel_status take(void *ctx, umbel_slice message, umbel_error *err)
+static umbel_status consume(void *ctx, umbel_slice message, umbel_error *err)
 {
     side *s = ctx;
 
@@ -63,7 +63,7 @@ static void open_side(side *s, const side *other, bool caller)
     um_link_config c = {.sign_key = s->sign_key,
                         .caller = caller,
                         .is_known = is_known,
-                        .take = take,
+                        .take = consume,
                         .is_busy = is_busy,
                         .ctx = s,
                         .message_max = LONG};
@@ -177,7 +177,7 @@ static void a_message_longer_than_agreed_is_neither_sent_nor_taken(void **state)
     um_link_config c = {.sign_key = p.a.sign_key, /* it sends more than LONG */
                         .caller = true,
                         .is_known = is_known,
-                        .take = take,
+                        .take = consume,
                         .is_busy = is_busy,
                         .ctx = &p.a};
     assert_ok(um_link_open(&c, &p.a.link, &test_refusal));

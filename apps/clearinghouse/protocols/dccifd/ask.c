@@ -54,7 +54,7 @@ static umbel_status receive_all(int fd, um_dccifd_answer *out, umbel_error *err)
 }
 
 /* Takes off the result of the mail, and those of its recipients. */
-static umbel_status take_results(um_dccifd_answer *a, umbel_error *err)
+static umbel_status parse_results(um_dccifd_answer *a, umbel_error *err)
 {
     char result = a->text[0];
     char *rest = strchr(a->text, '\n');
@@ -81,5 +81,5 @@ umbel_status um_dccifd_ask(const um_dccifd_question *q, umbel_slice mail,
     if (!status)
         status = receive_all(fd, out, err);
     close(fd);
-    return status ? status : take_results(out, err);
+    return status ? status : parse_results(out, err);
 }

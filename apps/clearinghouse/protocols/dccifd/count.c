@@ -79,8 +79,8 @@ static void fill_reply(um_dccifd_reply *r, const um_mail_facts *facts,
     }
     fuz2->present = i < k->keys.n;
     fuz2->count = um_mail_counts_of(k, UM_KEY_SHINGLE);
-    um_put_u64(&w, facts->shingle[0]);
-    um_put_u64(&w, facts->shingle[1]);
+    um_write_u64(&w, facts->shingle[0]);
+    um_write_u64(&w, facts->shingle[1]);
 }
 
 um_dccifd_outcome um_dccifd_count_mail(um_dccifd_job *job,

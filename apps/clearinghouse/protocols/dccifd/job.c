@@ -27,8 +27,8 @@ static void free_job(um_dccifd_job *job)
  * Keeps what workers will read, and one byte more, by which they know that the
  * mail goes on. A mail that is sent back must be kept whole.
  */
-static um_dccifd_outcome keep_mail(um_dccifd_job *job, const uint8_t *bytes,
-                                   size_t len)
+static um_dccifd_outcome retain_mail(um_dccifd_job *job, const uint8_t *bytes,
+                                     size_t len)
 {
     static const um_dccifd_outcome outcomes[] = {
         [UM_MAIL_IN_FINE] = UM_DCCIFD_OK,
@@ -38,8 +38,8 @@ static um_dccifd_outcome keep_mail(um_dccifd_job *job, const uint8_t *bytes,
     bool whole = job->envelope.words & UM_DCCIFD_BODY;
     uint64_t keep = whole ? largest : job->front->house->opened.mail.bytes + 1;
 
-    return outcomes[um_mail_in_take(&job->mail, bytes, len, (size_t)keep,
-                                    largest)];
+    return outcomes[um_mail_in_parse(&job->mail, bytes, len, (size_t)keep,
+                                     largest)];
 }
 
 /* --- answers ---------------------------------------------------------------
@@ -148,7 +148,7 @@ void um_dccifd_answer_pending(um_dccifd_front *f)
 /* --- the mail --------------------------------------------------------------
  */
 
-static void take_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     um_dccifd_job *job = arg;
     um_dccifd_front *f = job->front;
@@ -193,11 +193,11 @@ static bool is_within_limits(const um_dccifd_job *job)
 {
     um_house *h = job->front->house;
 
-    return um_limits_take(h->limits, &job->client, UM_LIMIT_REQUESTS, 1,
-                          um_house_ms(h)) &&
+    return um_limits_consume(h->limits, &job->client, UM_LIMIT_REQUESTS, 1,
+                             um_house_ms(h)) &&
            (um_dccifd_is_query(&job->envelope) ||
-            um_limits_take(h->limits, &job->client, UM_LIMIT_REPORTS, 1,
-                           um_house_ms(h)));
+            um_limits_consume(h->limits, &job->client, UM_LIMIT_REPORTS, 1,
+                              um_house_ms(h)));
 }
 
 static void ask_worker(um_dccifd_job *job)
@@ -209,10 +209,10 @@ static void ask_worker(um_dccifd_job *job)
         finish_failed(job, UM_DCCIFD_BUSY);
         return;
     }
-    uint8_t *mail = um_mail_in_give(&job->mail, &len);
+    uint8_t *mail = um_mail_in_pass(&job->mail, &len);
     job->reading = true;
     f->reading++;
-    if (um_mail_pool_ask(f->house->pool, mail, len, take_facts, job) !=
+    if (um_mail_pool_ask(f->house->pool, mail, len, parse_facts, job) !=
         UMBEL_OK) {
         job->reading = false;
         f->reading--;
@@ -239,10 +239,10 @@ static void opened(um_stream *s)
     um_stream_set_data(s, job);
 }
 
-static size_t take_envelope(um_dccifd_job *job, const uint8_t *bytes,
-                            size_t len)
+static size_t parse_envelope(um_dccifd_job *job, const uint8_t *bytes,
+                             size_t len)
 {
-    size_t taken = um_dccifd_take(&job->envelope, bytes, len);
+    size_t taken = um_dccifd_parse(&job->envelope, bytes, len);
     um_dccifd_state state = job->envelope.state;
 
     if (state == UM_DCCIFD_TOO_LONG || state == UM_DCCIFD_NO_TEXT)
@@ -253,15 +253,15 @@ static size_t take_envelope(um_dccifd_job *job, const uint8_t *bytes,
 
 /* A mail that is refused is read to its end, too: clients hear no answer
  * before. */
-static void take_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
+static void parse_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
 {
     if (job->outcome == UM_DCCIFD_OK)
-        job->outcome = keep_mail(job, bytes, len);
+        job->outcome = retain_mail(job, bytes, len);
     if (job->outcome != UM_DCCIFD_OK)
         um_mail_in_drop(&job->mail);
 }
 
-/* A client that wants the mail back must not take none for it. */
+/* A client that wants the mail back must not consume none for it. */
 static void refuse_mail(um_dccifd_job *job)
 {
     if (job->outcome == UM_DCCIFD_LARGE &&
@@ -271,13 +271,13 @@ static void refuse_mail(um_dccifd_job *job)
         finish_failed(job, job->outcome);
 }
 
-static size_t take(um_stream *s, const uint8_t *bytes, size_t len)
+static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 {
     um_dccifd_job *job = um_stream_data(s);
 
     if (job->envelope.state == UM_DCCIFD_MORE)
-        return take_envelope(job, bytes, len);
-    take_mail(job, bytes, len);
+        return parse_envelope(job, bytes, len);
+    parse_mail(job, bytes, len);
     return len;
 }
 
@@ -308,4 +308,4 @@ static void closed(um_stream *s)
         free_job(job);
 }
 
-const um_stream_protocol um_dccifd_protocol = {opened, take, last, closed};
+const um_stream_protocol um_dccifd_protocol = {opened, consume, last, closed};

@@ -32,8 +32,8 @@ bool um_dccifd_is_bulk(const um_dccifd_reply *r)
     return false;
 }
 
-static char *put_results(const um_dccifd_reply *r, unsigned recipients,
-                         char *at)
+static char *write_results(const um_dccifd_reply *r, unsigned recipients,
+                           char *at)
 {
     char letter = r->failed ? 'T' : 'A';
 
@@ -46,7 +46,7 @@ static char *put_results(const um_dccifd_reply *r, unsigned recipients,
 }
 
 /* rspamd wants something behind "; ", so a blank stands there in any case. */
-static char *put_header(const um_dccifd_reply *r, const char *host, char *at)
+static char *write_header(const um_dccifd_reply *r, const char *host, char *at)
 {
     at += sprintf(at, "X-DCC-umbel-Metrics: %.*s 1;%s", UM_DCCIFD_HOST, host,
                   r->welcome             ? " whitelist"
@@ -62,7 +62,7 @@ static char *put_header(const um_dccifd_reply *r, const char *host, char *at)
     return at;
 }
 
-static char *put_checksum(const um_dccifd_reply *r, unsigned i, char *at)
+static char *write_checksum(const um_dccifd_reply *r, unsigned i, char *at)
 {
     const um_dccifd_count *c = &r->sum[i];
 
@@ -72,25 +72,25 @@ static char *put_checksum(const um_dccifd_reply *r, unsigned i, char *at)
     return at + sprintf(at, " %s\n", print_count(r, c->count).text);
 }
 
-static char *put_checksums(const um_dccifd_reply *r, char *at)
+static char *write_checksums(const um_dccifd_reply *r, char *at)
 {
     at += sprintf(at, "%41s %-15s checksum  server\n",
                   "reported:", print_count(r, r->reported).text);
     for (unsigned i = 0; i < UM_DCCIFD_SUMS; i++)
         if (r->sum[i].present)
-            at = put_checksum(r, i, at);
+            at = write_checksum(r, i, at);
     return at;
 }
 
 size_t um_dccifd_print(const um_dccifd_reply *r, const um_dccifd_envelope *e,
                        const char *host, char out[UM_DCCIFD_REPLY])
 {
-    char *at = put_results(r, e->recipients, out);
+    char *at = write_results(r, e->recipients, out);
 
     if (!r->failed &&
         e->words & (UM_DCCIFD_HEADER | UM_DCCIFD_CKSUMS | UM_DCCIFD_BODY))
-        at = put_header(r, host, at);
+        at = write_header(r, host, at);
     if (!r->failed && e->words & UM_DCCIFD_CKSUMS)
-        at = put_checksums(r, at);
+        at = write_checksums(r, at);
     return (size_t)(at - out);
 }

@@ -47,7 +47,7 @@ static void copy_value(umbel_slice line, char *out, size_t cap)
     out[len] = '\0';
 }
 
-static void take_line(um_dccifd_envelope *e, umbel_slice line)
+static void parse_line(um_dccifd_envelope *e, umbel_slice line)
 {
     switch (e->line) {
     case WORDS:
@@ -73,7 +73,7 @@ static void take_line(um_dccifd_envelope *e, umbel_slice line)
     e->line++;
 }
 
-size_t um_dccifd_take(um_dccifd_envelope *e, const uint8_t *bytes, size_t len)
+size_t um_dccifd_parse(um_dccifd_envelope *e, const uint8_t *bytes, size_t len)
 {
     size_t at = 0;
 
@@ -86,7 +86,7 @@ size_t um_dccifd_take(um_dccifd_envelope *e, const uint8_t *bytes, size_t len)
         if (memchr(bytes + at, '\0', line)) {
             e->state = UM_DCCIFD_NO_TEXT;
         } else if (end) {
-            take_line(e, (umbel_slice){bytes + at, line});
+            parse_line(e, (umbel_slice){bytes + at, line});
             at += line + 1;
         } else if (most == UM_DCCIFD_LINE) {
             e->state = UM_DCCIFD_TOO_LONG;

@@ -68,7 +68,7 @@ typedef struct um_dccifd_envelope {
  * Takes whole lines while state is UM_DCCIFD_MORE; returns the number of bytes.
  * Fewer than len: state has changed, or the rest is no whole line.
  */
-size_t um_dccifd_take(um_dccifd_envelope *e, const uint8_t *bytes, size_t len);
+size_t um_dccifd_parse(um_dccifd_envelope *e, const uint8_t *bytes, size_t len);
 
 /* Without a recipient nobody receives the mail, so it is only looked up. */
 static inline bool um_dccifd_is_query(const um_dccifd_envelope *e)

@@ -12,7 +12,7 @@ static void send_bytes(um_fuzzy_front *f, um_datagrams *to,
                        um_fuzzy_outcome outcome, const um_fuzzy_reply *r)
 {
     um_fuzzy_print(r, um_datagrams_room(to));
-    um_datagrams_put(to, client, UM_FUZZY_REPLY);
+    um_datagrams_append(to, client, UM_FUZZY_REPLY);
     um_front_count(f->stats, op, outcome);
 }
 
@@ -65,8 +65,8 @@ static um_fuzzy_outcome judge(um_fuzzy_front *f, um_fuzzy_job *job)
     const um_datagram *d = job->datagram;
 
     job->request = (um_fuzzy_request){.op = UM_FUZZY_OTHER};
-    if (!um_limits_take(h->limits, d->from, UM_LIMIT_REQUESTS, 1,
-                        um_house_ms(h)))
+    if (!um_limits_consume(h->limits, d->from, UM_LIMIT_REQUESTS, 1,
+                           um_house_ms(h)))
         return UM_FUZZY_RATE_LIMIT;
     if (d->cut)
         return UM_FUZZY_LONG;
@@ -75,8 +75,8 @@ static um_fuzzy_outcome judge(um_fuzzy_front *f, um_fuzzy_job *job)
         return outcome;
     if (!may_write(f, d->from))
         return UM_FUZZY_FORBIDDEN;
-    return um_limits_take(h->limits, d->from, UM_LIMIT_REPORTS, 1,
-                          um_house_ms(h))
+    return um_limits_consume(h->limits, d->from, UM_LIMIT_REPORTS, 1,
+                             um_house_ms(h))
                ? UM_FUZZY_OK
                : UM_FUZZY_RATE_LIMIT;
 }
@@ -89,7 +89,7 @@ static void hash_shingles(const um_fuzzy_front *f, um_fuzzy_request *q)
 
 /* --- changes -------------------------------------------------------------- */
 
-static void take_change(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
+static void parse_change(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
 {
     const um_fuzzy_request *q = &job->request;
     um_fuzzy_change c = {.name = q->digest,
@@ -117,12 +117,12 @@ static void take_change(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
         return;
     }
     um_fuzzy_print(&r, note);
-    um_pending_put(&f->net.pending,
-                   &(um_answer){.to = to,
-                                .client = *job->datagram->from,
-                                .ticket = ticket,
-                                .op = q->op},
-                   (umbel_slice){note, sizeof note});
+    um_pending_append(&f->net.pending,
+                      &(um_answer){.to = to,
+                                   .client = *job->datagram->from,
+                                   .ticket = ticket,
+                                   .op = q->op},
+                      (umbel_slice){note, sizeof note});
 }
 
 /* A reply that waited, or that it cannot be stored. */
@@ -133,10 +133,10 @@ static void answer_one(um_fuzzy_front *f, const um_answer *a, bool stored)
 
     memcpy(room, a->note, UM_FUZZY_REPLY);
     if (!stored) {
-        um_put_u32(&w, um_fuzzy_verdicts[UM_FUZZY_NOT_STORED].code);
+        um_write_u32(&w, um_fuzzy_verdicts[UM_FUZZY_NOT_STORED].code);
         memset(room + 12, 0, 4); /* the probability */
     }
-    um_datagrams_put(a->to, &a->client, UM_FUZZY_REPLY);
+    um_datagrams_append(a->to, &a->client, UM_FUZZY_REPLY);
     um_front_count(f->stats, a->op, stored ? UM_FUZZY_OK : UM_FUZZY_NOT_STORED);
 }
 
@@ -246,14 +246,14 @@ static void fetch(um_fuzzy_front *f, um_fuzzy_job *job)
                       q->has_shingles ? q->shingle : NULL);
 }
 
-static void take_job(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
+static void parse_job(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
 {
     if (job->outcome != UM_FUZZY_OK)
         refuse(f, to, job);
     else if (job->request.op == UM_FUZZY_CHECK)
         check_mail(f, to, job);
     else if (is_change(&job->request))
-        take_change(f, to, job);
+        parse_change(f, to, job);
     else
         answer_plain(f, to, job);
 }
@@ -273,5 +273,5 @@ void um_fuzzy_take(void *ctx, const um_datagram *d, size_t n)
             fetch(f, job);
     }
     for (size_t i = 0; i < n; i++)
-        take_job(f, s->datagrams, &f->job[i]);
+        parse_job(f, s->datagrams, &f->job[i]);
 }

@@ -24,8 +24,8 @@ static umbel_status ask_fuzzy(int fd, um_fuzzy_op op, const char *name,
     um_reader r = {answer, answer + UM_FUZZY_REPLY, false};
     size_t n;
 
-    um_put_u32(&w, TAG);
-    um_put_bytes(&w, "umbel clearinghouse doctor", 26);
+    um_write_u32(&w, TAG);
+    um_write_bytes(&w, "umbel clearinghouse doctor", 26);
     UM_TRY(um_call_send(fd, (const char *)text, sizeof text, err));
     if (um_call_receive(fd, (char *)answer, sizeof answer, &n, err) != UMBEL_OK)
         return um_fail(err, UMBEL_E_IO,

@@ -10,7 +10,7 @@
 enum {
     VERSION = 4,        /* the low four bits of the first byte ... */
     VERSION_BITS = 0xf, /* ... and the others are flags */
-    MOST_VALUE = 0xffffff
+    MAX_VALUE = 0xffffff
 };
 
 static um_fuzzy_op op_of(uint8_t command)
@@ -21,7 +21,7 @@ static um_fuzzy_op op_of(uint8_t command)
 static bool is_swapped(const um_fuzzy_request *r)
 {
     return (r->op == UM_FUZZY_WRITE || r->op == UM_FUZZY_DELETE) &&
-           (r->value > MOST_VALUE || r->value < -MOST_VALUE ||
+           (r->value > MAX_VALUE || r->value < -MAX_VALUE ||
             (r->value && (r->value & 0xffff) == 0));
 }
 
@@ -70,12 +70,12 @@ void um_fuzzy_print(const um_fuzzy_reply *r, uint8_t out[UM_FUZZY_REPLY])
 
     memcpy(&bits, &r->probability, sizeof bits);
     memset(out, 0, UM_FUZZY_REPLY);
-    um_put_u32(&w, (uint32_t)r->value);
-    um_put_u32(&w, r->flag);
-    um_put_u32(&w, r->tag);
-    um_put_u32(&w, bits);
+    um_write_u32(&w, (uint32_t)r->value);
+    um_write_u32(&w, r->flag);
+    um_write_u32(&w, r->tag);
+    um_write_u32(&w, bits);
     if (r->digest)
         memcpy(w.at, r->digest, UM_NEAR_NAME);
     w.at += UM_NEAR_NAME;
-    um_put_u32(&w, r->time);
+    um_write_u32(&w, r->time);
 }

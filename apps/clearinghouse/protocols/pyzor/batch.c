@@ -14,7 +14,7 @@ void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,
 
     r->code = um_pyzor_verdicts[outcome].code;
     r->diag = um_pyzor_verdicts[outcome].diag;
-    um_datagrams_put(to, client, um_pyzor_print(r, (char *)room));
+    um_datagrams_append(to, client, um_pyzor_print(r, (char *)room));
     um_front_count(f->stats, op, outcome);
     if (outcome != UM_PYZOR_OK)
         um_house_log_refusal(f->house, &um_front_pyzor, outcome, client, claim);
@@ -51,8 +51,8 @@ static um_pyzor_outcome judge_datagram(um_pyzor_front *f, um_pyzor_job *job)
 
     job->judged = (um_pyzor_judged){.op = UM_PYZOR_OPS};
     job->request = (um_pyzor_request){0};
-    if (!um_limits_take(h->limits, d->from, UM_LIMIT_REQUESTS, 1,
-                        um_house_ms(h)))
+    if (!um_limits_consume(h->limits, d->from, UM_LIMIT_REQUESTS, 1,
+                           um_house_ms(h)))
         return UM_PYZOR_RATE_LIMIT;
     if (d->cut)
         return UM_PYZOR_TOO_LONG;
@@ -67,14 +67,14 @@ static void judge_job(um_pyzor_front *f, um_pyzor_job *job)
 
     job->outcome = judge_datagram(f, job);
     if (is_report(job) && job->request.ndigests &&
-        !um_limits_take(h->limits, job->datagram->from, UM_LIMIT_REPORTS,
-                        job->request.ndigests, um_house_ms(h)))
+        !um_limits_consume(h->limits, job->datagram->from, UM_LIMIT_REPORTS,
+                           job->request.ndigests, um_house_ms(h)))
         job->outcome = UM_PYZOR_RATE_LIMIT;
 }
 
 /* --- reports -------------------------------------------------------------- */
 
-static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
+static void parse_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
 {
     um_pyzor_reply r = {0};
     uint64_t ticket = 0;
@@ -89,12 +89,12 @@ static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
                                job->datagram->from, job->request.ndigests);
     if (job->outcome == UM_PYZOR_OK &&
         ticket > um_store_committed(f->house->store))
-        um_pending_put(&f->net.pending,
-                       &(um_answer){.to = to,
-                                    .client = *job->datagram->from,
-                                    .ticket = ticket,
-                                    .op = job->judged.op},
-                       job->request.thread);
+        um_pending_append(&f->net.pending,
+                          &(um_answer){.to = to,
+                                       .client = *job->datagram->from,
+                                       .ticket = ticket,
+                                       .op = job->judged.op},
+                          job->request.thread);
     else
         send_job(f, to, job, &r);
 }
@@ -217,7 +217,7 @@ void um_pyzor_take(void *ctx, const um_datagram *d, size_t n)
         job->datagram = &d[i];
         judge_job(f, job);
         if (is_report(job)) {
-            take_report(f, s->datagrams, job);
+            parse_report(f, s->datagrams, job);
         } else if (is_lookup(job)) {
             l.key[l.n] = job->request.digest;
             l.job[l.n++] = job;

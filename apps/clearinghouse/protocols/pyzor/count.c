@@ -67,7 +67,7 @@ static bool is_repeated(const counting *c, const umbel_digest *d, size_t n)
 }
 
 /* Makes entries of those digests that count; returns how many. */
-static size_t make_entries(counting *c, size_t n)
+static size_t create_entries(counting *c, size_t n)
 {
     um_house *h = c->front->house;
     umbel_digest digest[UM_STORE_BATCH];
@@ -109,7 +109,7 @@ static um_pyzor_outcome count_all(counting *c, umbel_slice text)
     size_t n;
 
     while ((n = next_keys(c, &w))) {
-        n = make_entries(c, n);
+        n = create_entries(c, n);
         if (n && append_entries(c, n) != UMBEL_OK)
             return UM_PYZOR_NOT_STORED;
     }

@@ -102,13 +102,13 @@ bool um_pyzor_next_digest(um_pyzor_walk *w, umbel_slice *out)
     return false;
 }
 
-static void keep_first(umbel_slice *kept, umbel_slice value)
+static void retain_first(umbel_slice *kept, umbel_slice value)
 {
     if (!kept->data)
         *kept = value;
 }
 
-static void keep_field(um_pyzor_request *r, const um_pyzor_field *f)
+static void retain_field(um_pyzor_request *r, const um_pyzor_field *f)
 {
     const struct {
         const char *name;
@@ -120,13 +120,13 @@ static void keep_field(um_pyzor_request *r, const um_pyzor_field *f)
     };
 
     if (um_pyzor_is_named(f, "Op-Digest")) {
-        keep_first(&r->digest, f->value);
+        retain_first(&r->digest, f->value);
         r->ndigests++;
         return;
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (um_pyzor_is_named(f, rows[i].name))
-            keep_first(rows[i].target, f->value);
+            retain_first(rows[i].target, f->value);
 }
 
 void um_pyzor_parse(const void *bytes, size_t len, um_pyzor_request *out)
@@ -135,5 +135,5 @@ void um_pyzor_parse(const void *bytes, size_t len, um_pyzor_request *out)
 
     *out = (um_pyzor_request){.text = {bytes, len}};
     for (um_pyzor_walk w = um_pyzor_begin(out->text); um_pyzor_next(&w, &f);)
-        keep_field(out, &f);
+        retain_field(out, &f);
 }

@@ -54,9 +54,9 @@ bool um_razor_account_find(const um_store *s, umbel_slice name,
            um_store_get(s, name_note(name, &note), password);
 }
 
-umbel_status um_razor_account_put(um_store *s, umbel_slice name,
-                                  umbel_slice password, uint64_t now,
-                                  uint64_t *ticket, umbel_error *err)
+umbel_status um_razor_account_append(um_store *s, umbel_slice name,
+                                     umbel_slice password, uint64_t now,
+                                     uint64_t *ticket, umbel_error *err)
 {
     note_name note;
 
@@ -126,8 +126,8 @@ umbel_status um_razor_serial(um_store *s, umbel_slice state, uint64_t now,
         }
     }
     *serial = now > last ? now : last + 1;
-    um_put_u64(&w, *serial);
-    um_put_bytes(&w, state.data, state.len);
+    um_write_u64(&w, *serial);
+    um_write_bytes(&w, state.data, state.len);
     return um_store_put(s, name, (umbel_slice){bytes, (size_t)(w.at - bytes)},
                         now, &ticket, err);
 }

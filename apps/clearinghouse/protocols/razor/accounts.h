@@ -25,9 +25,9 @@ bool um_razor_is_name(umbel_slice text);
 /* The password is valid until the store changes. */
 bool um_razor_account_find(const um_store *s, umbel_slice name,
                            umbel_slice *password);
-umbel_status um_razor_account_put(um_store *s, umbel_slice name,
-                                  umbel_slice password, uint64_t now,
-                                  uint64_t *ticket, umbel_error *err);
+umbel_status um_razor_account_append(um_store *s, umbel_slice name,
+                                     umbel_slice password, uint64_t now,
+                                     uint64_t *ticket, umbel_error *err);
 size_t um_razor_account_count(const um_store *s);
 /* Walks them; *at is 0 at first. */
 bool um_razor_account_next(const um_store *s, size_t *at, umbel_slice *name,

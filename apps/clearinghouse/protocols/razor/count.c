@@ -235,8 +235,8 @@ static void set_outcome(um_razor_job *job, um_razor_outcome outcome)
             job->item[i].answer.outcome = outcome;
 }
 
-static size_t make_entries(const um_razor_session *s, um_razor_job *job,
-                           um_entry *entry)
+static size_t create_entries(const um_razor_session *s, um_razor_job *job,
+                             um_entry *entry)
 {
     const um_razor_front *f = s->front;
     uint64_t weight = um_config_weight_percent(&f->house->config, s->user,
@@ -271,12 +271,12 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
         reports += is_report(&job->item[i]);
     if (!reports)
         return;
-    if (!um_limits_take(h->limits, client_of(s), UM_LIMIT_REPORTS, reports,
-                        um_house_ms(h))) {
+    if (!um_limits_consume(h->limits, client_of(s), UM_LIMIT_REPORTS, reports,
+                           um_house_ms(h))) {
         set_outcome(job, UM_RAZOR_RATE_LIMIT);
         return;
     }
-    size_t n = make_entries(s, job, entry);
+    size_t n = create_entries(s, job, entry);
     if (um_store_failed(h->store) ||
         (n && um_store_append(h->store, entry, n, h->now, &job->ticket, NULL) !=
                   UMBEL_OK)) {
@@ -291,7 +291,7 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
 /* --- the request ---------------------------------------------------------- */
 
 /* Keeps a report until its mail has come. */
-static void keep_report(um_razor_job *to, const um_razor_job *job, size_t i)
+static void retain_report(um_razor_job *to, const um_razor_job *job, size_t i)
 {
     to->item[to->n] = job->item[i];
     memcpy(to->text[to->n], job->text[i], sizeof to->text[0]);
@@ -321,7 +321,7 @@ static void ask_for_mail(um_razor_session *s, um_razor_job *job)
     s->asked->ticket = 0;
     for (size_t i = 0; i < job->n; i++)
         if (needs_mail(&job->item[i])) {
-            keep_report(s->asked, job, i);
+            retain_report(s->asked, job, i);
             job->item[i].answer.outcome = UM_RAZOR_WANTS_MAIL;
         }
 }

@@ -54,10 +54,10 @@ static bool is_within_signups(um_razor_session *s)
     const um_razor_settings *set = um_razor_settings_of(s->front);
 
     return !set->registrations ||
-           um_limits_take(s->front->signup, um_stream_peer(s->stream),
-                          UM_LIMIT_REQUESTS,
-                          UM_RAZOR_SIGNUP_SECONDS / set->registrations,
-                          um_house_ms(s->front->house));
+           um_limits_consume(s->front->signup, um_stream_peer(s->stream),
+                             UM_LIMIT_REQUESTS,
+                             UM_RAZOR_SIGNUP_SECONDS / set->registrations,
+                             um_house_ms(s->front->house));
 }
 
 static um_razor_outcome
@@ -93,8 +93,8 @@ static umbel_status store_account(um_razor_front *f, const credentials *c,
 {
     um_house *h = f->house;
 
-    UM_TRY(um_razor_account_put(h->store, c->name_slice, c->password_slice,
-                                h->now, ticket, NULL));
+    UM_TRY(um_razor_account_append(h->store, c->name_slice, c->password_slice,
+                                   h->now, ticket, NULL));
     f->accounts++;
     if (!um_razor_settings_of(f)->accounts || !h->peers)
         return UMBEL_OK;

@@ -15,7 +15,7 @@ enum {
     TOTAL_MS = 3600000,
     SIGNUP_NETWORKS = 4096, /* whose registrations are remembered */
     SHARE_MS = 100,         /* between slices of accounts, ... */
-    SHARE_MOST_MS = 60000,  /* ... and while the log takes none */
+    SHARE_MAX_MS = 60000,  /* ... and while the log takes none */
     ONCE = 100000           /* latest reports, with weights below 1 */
 };
 
@@ -217,11 +217,11 @@ bool um_razor_knows(const um_house *h, const char *name)
 static void wait_for_log(um_razor_front *f, uint64_t now, const char *why)
 {
     f->share_wait *= 2;
-    if (f->share_wait > SHARE_MOST_MS)
-        f->share_wait = SHARE_MOST_MS;
+    if (f->share_wait > SHARE_MAX_MS)
+        f->share_wait = SHARE_MAX_MS;
     if (now < f->share_tell_at)
         return;
-    f->share_tell_at = now + SHARE_MOST_MS;
+    f->share_tell_at = now + SHARE_MAX_MS;
     um_log_event(&f->house->log,
                  "razor: peers do not get all accounts: %s; those that are "
                  "missing can log in here only",
@@ -345,7 +345,7 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
         return UMBEL_OK;
     UM_TRY(check_announced(s, NULL, err));
     f->accounts = um_razor_account_count(h->store);
-    f->shared = um_razor_shared_make();
+    f->shared = um_razor_shared_create();
     if (!f->shared)
         return um_no_memory(err, 1);
     UM_TRY(choose_unit(f, err));

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_MAIL = 1 << 20 }; /* bytes; clients send at most 128 KiB */
+enum { MAX_MAIL = 1 << 20 }; /* bytes; clients send at most 128 KiB */
 
 /* --- replies -------------------------------------------------------------- */
 
@@ -181,11 +181,11 @@ static bool is_within_limits(um_razor_session *s, size_t n)
 {
     um_house *h = s->front->house;
 
-    return um_limits_take(h->limits, um_stream_peer(s->stream),
-                          UM_LIMIT_REQUESTS, n, um_house_ms(h));
+    return um_limits_consume(h->limits, um_stream_peer(s->stream),
+                             UM_LIMIT_REQUESTS, n, um_house_ms(h));
 }
 
-static void take_signatures(um_razor_session *s, const um_razor_request *r)
+static void parse_signatures(um_razor_session *s, const um_razor_request *r)
 {
     um_razor_job *job = &s->front->job;
     um_razor_walk w = um_razor_begin(r);
@@ -272,7 +272,7 @@ static const action *find_action(const um_razor_query *q)
     return NULL;
 }
 
-static void take_line(um_razor_session *s, const um_razor_request *r)
+static void parse_line(um_razor_session *s, const um_razor_request *r)
 {
     um_razor_query q = um_razor_begin(r).first;
     const action *a = q.malformed ? NULL : find_action(&q);
@@ -283,7 +283,7 @@ static void take_line(um_razor_session *s, const um_razor_request *r)
              q.value[UM_RAZOR_CN].data)
         ; /* a client says its name, and reads no reply */
     else if (!a)
-        take_signatures(s, r);
+        parse_signatures(s, r);
     else if (is_within_limits(s, 1))
         a->run(s, &q);
     else
@@ -325,7 +325,7 @@ static void finish_mail(um_razor_session *s)
             (umbel_slice){text[1], um_razor_print(&failed, text[1])});
 }
 
-static size_t take_mail(um_razor_session *s, const uint8_t *bytes, size_t len)
+static size_t parse_mail(um_razor_session *s, const uint8_t *bytes, size_t len)
 {
     bool over;
     size_t taken = um_razor_skip_mail(bytes, len, &s->matched, &over);
@@ -333,7 +333,7 @@ static size_t take_mail(um_razor_session *s, const uint8_t *bytes, size_t len)
     s->mail_bytes += taken;
     if (over)
         finish_mail(s);
-    else if (s->mail_bytes > MOST_MAIL)
+    else if (s->mail_bytes > MAX_MAIL)
         um_stream_end(s->stream, UM_END_TOO_LONG);
     return taken;
 }
@@ -367,17 +367,17 @@ static void opened(um_stream *stream)
                   (umbel_slice){text, um_razor_print_greeting(&state, text)});
 }
 
-static size_t take(um_stream *stream, const uint8_t *bytes, size_t len)
+static size_t consume(um_stream *stream, const uint8_t *bytes, size_t len)
 {
     um_razor_session *s = um_stream_data(stream);
 
     if (s->in_mail)
-        return take_mail(s, bytes, len);
+        return parse_mail(s, bytes, len);
     um_razor_request r = um_razor_find(bytes, len);
     if (r.form == UM_RAZOR_LINE)
-        take_line(s, &r);
+        parse_line(s, &r);
     else if (r.form == UM_RAZOR_BATCHED)
-        take_signatures(s, &r);
+        parse_signatures(s, &r);
     else if (r.form == UM_RAZOR_MAIL)
         begin_mail(s);
     return r.len;
@@ -395,4 +395,4 @@ static void closed(um_stream *stream)
     free(s);
 }
 
-const um_stream_protocol um_razor_protocol = {opened, take, NULL, closed};
+const um_stream_protocol um_razor_protocol = {opened, consume, NULL, closed};

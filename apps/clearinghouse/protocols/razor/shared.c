@@ -13,7 +13,7 @@
 
 enum {
     FIXED_LEN = 9,
-    MOST_LEN = FIXED_LEN + UM_RAZOR_NAME + UM_RAZOR_PASSWORD,
+    MAX_LEN = FIXED_LEN + UM_RAZOR_NAME + UM_RAZOR_PASSWORD,
     SLICE = 64 /* entries that are signed in one turn */
 };
 
@@ -40,13 +40,13 @@ umbel_status um_razor_shared_append(um_house *h, umbel_slice name,
                                     umbel_slice password, uint64_t *ticket,
                                     umbel_error *err)
 {
-    uint8_t body[MOST_LEN], len = (uint8_t)name.len;
+    uint8_t body[MAX_LEN], len = (uint8_t)name.len;
     um_writer w = {body, body + sizeof body, false};
 
-    um_put_u64(&w, h->now);
-    um_put_bytes(&w, &len, 1);
-    um_put_bytes(&w, name.data, name.len);
-    um_put_bytes(&w, password.data, password.len);
+    um_write_u64(&w, h->now);
+    um_write_bytes(&w, &len, 1);
+    um_write_bytes(&w, name.data, name.len);
+    um_write_bytes(&w, password.data, password.len);
     if (w.bad)
         return um_fail(err, UMBEL_E_RANGE, "a name or password is too long");
     return um_peers_append(h->peers, UM_LOG_RAZOR_ACCOUNT,
@@ -260,7 +260,7 @@ void um_razor_shared_again(um_razor_shared *s)
 
 /* --- memory --------------------------------------------------------------- */
 
-um_razor_shared *um_razor_shared_make(void)
+um_razor_shared *um_razor_shared_create(void)
 {
     return calloc(1, sizeof(um_razor_shared));
 }

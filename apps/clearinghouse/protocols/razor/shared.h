@@ -20,7 +20,7 @@ enum { UM_LOG_RAZOR_ACCOUNT = UMBEL_SYNC_LOG_FIRST + 1 };
 typedef struct um_razor_shared um_razor_shared;
 
 /* NULL: no memory. */
-um_razor_shared *um_razor_shared_make(void);
+um_razor_shared *um_razor_shared_create(void);
 void um_razor_shared_free(um_razor_shared *s);
 
 /* Finds an account in the logs; the password is valid until they change. */
