@@ -14,7 +14,7 @@ int main(int argc, char **argv)
                                     .summary = um_cmd_clearinghouse.summary,
                                     .manual = um_cmd_clearinghouse.manual,
                                     .plain = &um_cmd_clearinghouse,
-                                    .rows = um_house_commands};
+                                    .rows = um_clearinghouse_commands};
 
     if (argc > 1 && strcmp(argv[1], UM_MAIL_WORKER_ARGUMENT) == 0)
         return um_mail_worker_main(argc - 2, argv + 2);

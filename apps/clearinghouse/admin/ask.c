@@ -4,8 +4,8 @@
 #include "clearinghouse/admin/ask.h"
 
 #include "base/error.h"
-#include "clearinghouse/admin/house_control.h"
-#include "clearinghouse/admin/house_requests.h"
+#include "clearinghouse/admin/control.h"
+#include "clearinghouse/admin/requests.h"
 #include "net/server/control.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static umbel_status parse_answer(const char *text, size_t len, FILE *out,
 umbel_status um_ask_server(const um_config *c, const char *line,
                            umbel_slice more, FILE *out, umbel_error *err)
 {
-    char *path = um_house_control_path(c), *text = NULL;
+    char *path = um_server_control_path(c), *text = NULL;
     size_t len = 0;
     FILE *answer = open_memstream(&text, &len);
     umbel_status status = UMBEL_E_NOMEM;

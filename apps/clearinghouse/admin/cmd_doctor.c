@@ -13,7 +13,7 @@ typedef struct doctor_args {
     const char *config;
 } doctor_args;
 
-static const um_option options[] = {UM_HOUSE_CONFIG(doctor_args), {0}};
+static const um_option options[] = {UM_SERVER_CONFIG(doctor_args), {0}};
 
 static int examine(const um_args *args, um_doctor *d, const um_config *c)
 {
@@ -44,7 +44,7 @@ static int run(const um_args *args)
     return code;
 }
 
-const um_command um_house_cmd_doctor = {
+const um_command um_clearinghouse_cmd_doctor = {
     .name = "clearinghouse doctor",
     .summary = "try every front as a client does, and say what is broken",
     .details =

@@ -3,7 +3,7 @@
  */
 #include "clearinghouse/admin/ask.h"
 #include "clearinghouse/admin/commands.h"
-#include "clearinghouse/admin/house_requests.h"
+#include "clearinghouse/admin/requests.h"
 #include "clearinghouse/runtime/digest_text.h"
 
 #include "base/error.h"
@@ -21,7 +21,7 @@ typedef struct forget_args {
 enum { FORGET, LIST };
 
 static const um_option options[] = {
-    UM_HOUSE_CONFIG(forget_args),
+    UM_SERVER_CONFIG(forget_args),
     {"undo", 0, NULL, "let the counts of these digests hold again",
      UM_TARGET(forget_args, undo), .modes = UM_MODE(FORGET)},
     {"revoked", 0, NULL,
@@ -87,7 +87,7 @@ static int run(const um_args *args)
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
-const um_command um_house_cmd_forget = {
+const um_command um_clearinghouse_cmd_forget = {
     .name = "clearinghouse forget",
     .summary = "take digests back: clients are told 0",
     .details =

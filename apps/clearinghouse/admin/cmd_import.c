@@ -30,7 +30,7 @@ typedef struct import_args {
     const char *config, *from, *file;
 } import_args;
 
-static const um_option options[] = {UM_HOUSE_CONFIG(import_args), {0}};
+static const um_option options[] = {UM_SERVER_CONFIG(import_args), {0}};
 
 typedef struct import import;
 
@@ -211,7 +211,7 @@ static umbel_status import_rspamd(import *im, const char *path,
 /* Counts that the list would have dropped by now are not taken. */
 static uint64_t oldest_of(const um_config *c, const char *list)
 {
-    const um_list_settings *l = &c->list[um_front_list_find(list)];
+    const um_list_settings *l = &c->list[um_protocol_list_find(list)];
     uint64_t seconds = l->epoch / 1000 * l->epochs, now = (uint64_t)time(NULL);
 
     return now > seconds ? now - seconds : 0;
@@ -300,7 +300,7 @@ static int run(const um_args *args)
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
-const um_command um_house_cmd_import = {
+const um_command um_clearinghouse_cmd_import = {
     .name = "clearinghouse import",
     .summary = "take over the counts of another server",
     .details =

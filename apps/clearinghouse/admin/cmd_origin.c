@@ -14,10 +14,10 @@ typedef struct origin_args {
     bool notice;
 } origin_args;
 
-static const um_option options[] = {UM_HOUSE_CONFIG(origin_args), {0}};
+static const um_option options[] = {UM_SERVER_CONFIG(origin_args), {0}};
 
 static const um_option drop_options[] = {
-    UM_HOUSE_CONFIG(origin_args),
+    UM_SERVER_CONFIG(origin_args),
     {"notice", 0, NULL,
      "tell the other servers, too; they follow if their drop_quorum says so",
      UM_TARGET(origin_args, notice)},
@@ -70,7 +70,7 @@ static int run_allow(const um_args *args)
         }                                                                      \
     }
 
-const um_command um_house_cmd_drop = {
+const um_command um_clearinghouse_cmd_drop = {
     .name = "clearinghouse drop",
     .summary = "remove all that an origin said, and refuse it from now on",
     .details = "ORIGIN is the name of a peer, a public key, or the first "
@@ -85,7 +85,7 @@ const um_command um_house_cmd_drop = {
     .run = run_drop,
 };
 
-const um_command um_house_cmd_mute = {
+const um_command um_clearinghouse_cmd_mute = {
     .name = "clearinghouse mute",
     .summary = "leave an origin out of all answers, and keep what it says",
     .details = "ORIGIN is the name of a peer, a public key, or the first "
@@ -98,7 +98,7 @@ const um_command um_house_cmd_mute = {
     .run = run_mute,
 };
 
-const um_command um_house_cmd_allow = {
+const um_command um_clearinghouse_cmd_allow = {
     .name = "clearinghouse allow",
     .summary = "count an origin that was dropped or muted again",
     .details = "ORIGIN is the name of a peer, a public key, or the first "

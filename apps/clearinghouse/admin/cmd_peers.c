@@ -8,7 +8,7 @@ typedef struct peers_args {
     const char *config;
 } peers_args;
 
-static const um_option options[] = {UM_HOUSE_CONFIG(peers_args), {0}};
+static const um_option options[] = {UM_SERVER_CONFIG(peers_args), {0}};
 
 static int run(const um_args *args)
 {
@@ -21,7 +21,7 @@ static int run(const um_args *args)
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
-const um_command um_house_cmd_peers = {
+const um_command um_clearinghouse_cmd_peers = {
     .name = "clearinghouse peers",
     .summary = "list peers and origins, what they said and how far behind they "
                "are",

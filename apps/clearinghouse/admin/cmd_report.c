@@ -3,7 +3,7 @@
  */
 #include "clearinghouse/admin/ask.h"
 #include "clearinghouse/admin/commands.h"
-#include "clearinghouse/admin/house_requests.h"
+#include "clearinghouse/admin/requests.h"
 
 #include "base/error.h"
 
@@ -13,7 +13,7 @@ typedef struct report_args {
     const char *config, *mail;
 } report_args;
 
-static const um_option options[] = {UM_HOUSE_CONFIG(report_args), {0}};
+static const um_option options[] = {UM_SERVER_CONFIG(report_args), {0}};
 
 static umbel_status ask(const um_args *args, const char *request, char *bytes,
                         umbel_error *err)
@@ -59,7 +59,7 @@ static int run_revoke(const um_args *args)
     .operands = {                                                              \
         {"MAIL", UM_TEXT, offsetof(report_args, mail), UM_INPUT, .min = 0}}
 
-const um_command um_house_cmd_report = {
+const um_command um_clearinghouse_cmd_report = {
     .name = "clearinghouse report",
     .summary = "report a mail as spam, to the clients of all fronts",
     .details =
@@ -71,7 +71,7 @@ const um_command um_house_cmd_report = {
     .run = run_report,
 };
 
-const um_command um_house_cmd_revoke = {
+const um_command um_clearinghouse_cmd_revoke = {
     .name = "clearinghouse revoke",
     .summary = "take a mail back that was reported by mistake",
     .details =

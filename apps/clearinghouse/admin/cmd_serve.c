@@ -10,7 +10,7 @@ typedef struct serve_args {
 } serve_args;
 
 static const um_option options[] = {
-    UM_HOUSE_CONFIG(serve_args),
+    UM_SERVER_CONFIG(serve_args),
     {"check", 0, NULL,
      "check the settings, the files they name, the data directory and its "
      "secret, then exit; ports are not tried",
@@ -43,5 +43,6 @@ const um_command um_cmd_clearinghouse = {
     .run = run,
 };
 
-#define ROW(name) &um_house_cmd_##name,
-const um_command *const um_house_commands[] = {UM_HOUSE_COMMANDS(ROW) NULL};
+#define ROW(name) &um_clearinghouse_cmd_##name,
+const um_command *const um_clearinghouse_commands[] = {
+    UM_CLEARINGHOUSE_COMMANDS(ROW) NULL};

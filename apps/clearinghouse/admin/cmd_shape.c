@@ -6,8 +6,8 @@
 #include "clearinghouse/admin/commands.h"
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/peering/settings.h"
-#include "clearinghouse/protocols/front.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/protocols/protocol.h"
+#include "clearinghouse/server/server.h"
 
 #include "base/error.h"
 #include "cli/commands/files.h"
@@ -23,7 +23,7 @@ typedef struct shape_args {
 } shape_args;
 
 static const um_option options[] = {
-    UM_HOUSE_CONFIG(shape_args),
+    UM_SERVER_CONFIG(shape_args),
     {"output", 'o', "FILE", "write the filter to FILE",
      UM_TARGET(shape_args, output), .role = UM_OUTPUT, .required = true},
     {0}};
@@ -32,12 +32,12 @@ static umbel_status find_list(const char *name, size_t *list, umbel_error *err)
 {
     char names[256] = "";
 
-    for (*list = 0; um_front_list(*list); ++*list) {
+    for (*list = 0; um_protocol_list(*list); ++*list) {
         size_t len = strlen(names);
-        if (strcmp(um_front_list(*list), name) == 0)
+        if (strcmp(um_protocol_list(*list), name) == 0)
             return UMBEL_OK;
         snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
-                 um_front_list(*list));
+                 um_protocol_list(*list));
     }
     return um_fail(err, UMBEL_E_UNKNOWN, "there is no list %.40s: lists are %s",
                    name, names);
@@ -58,7 +58,7 @@ static umbel_status read_secret(const um_config *c,
 static umbel_status create_shape(const um_config *c, size_t list,
                                  umbel_filter **out, umbel_error *err)
 {
-    um_list_config l = um_house_list_config(c, list);
+    um_list_config l = um_server_list_config(c, list);
     uint8_t secret[UMBEL_SECRET_LEN];
     um_peers_keys keys;
 
@@ -101,7 +101,7 @@ static int run(const um_args *args)
                                                        : um_trouble(args, &err);
 }
 
-const um_command um_house_cmd_shape = {
+const um_command um_clearinghouse_cmd_shape = {
     .name = "clearinghouse shape",
     .summary = "write an empty filter of a list, for umbel sync",
     .details =

@@ -8,7 +8,7 @@ typedef struct status_args {
     const char *config;
 } status_args;
 
-static const um_option options[] = {UM_HOUSE_CONFIG(status_args), {0}};
+static const um_option options[] = {UM_SERVER_CONFIG(status_args), {0}};
 
 static int run(const um_args *args)
 {
@@ -21,7 +21,7 @@ static int run(const um_args *args)
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
-const um_command um_house_cmd_status = {
+const um_command um_clearinghouse_cmd_status = {
     .name = "clearinghouse status",
     .summary = "ask the running server how it does",
     .example = "--json",

@@ -16,7 +16,7 @@ typedef struct welcome_args {
     um_list rule;
 } welcome_args;
 
-static const um_option options[] = {UM_HOUSE_CONFIG(welcome_args), {0}};
+static const um_option options[] = {UM_SERVER_CONFIG(welcome_args), {0}};
 
 /* Reads the rule from its words, which may also be given in one. */
 static umbel_status rule_from_args(const welcome_args *a, um_welcome_rule *out,
@@ -136,7 +136,7 @@ static int run(const um_args *args)
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
-const um_command um_house_cmd_welcome = {
+const um_command um_clearinghouse_cmd_welcome = {
     .name = "clearinghouse welcome",
     .summary = "add, remove or list rules for mail that is never a hit",
     .details = "A rule is a word and a value: sender, from, list-id, client or "

@@ -3,7 +3,7 @@
  */
 #include "clearinghouse/admin/ask.h"
 #include "clearinghouse/admin/commands.h"
-#include "clearinghouse/admin/house_requests.h"
+#include "clearinghouse/admin/requests.h"
 #include "net/server/address.h"
 #include "net/server/control.h"
 
@@ -21,7 +21,7 @@ typedef struct why_args {
 enum { MAIL, DIGESTS };
 
 static const um_option options[] = {
-    UM_HOUSE_CONFIG(why_args),
+    UM_SERVER_CONFIG(why_args),
     {"digest", 0, "DIGEST",
      "ask about a digest, without its mail; may be repeated",
      UM_TARGET(why_args, digests)},
@@ -113,7 +113,7 @@ static int run(const um_args *args)
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
-const um_command um_house_cmd_why = {
+const um_command um_clearinghouse_cmd_why = {
     .name = "clearinghouse why",
     .summary = "explain why a mail is a hit, and how to take it back",
     .details =

@@ -7,7 +7,7 @@
 
 #include "cli/framework/command.h"
 
-#define UM_HOUSE_COMMANDS(X)                                                   \
+#define UM_CLEARINGHOUSE_COMMANDS(X)                                           \
     X(status)                                                                  \
     X(doctor)                                                                  \
     X(why)                                                                     \
@@ -22,17 +22,17 @@
     X(allow)                                                                   \
     X(shape)
 
-#define UM_HOUSE_COMMAND_DECLARE(name)                                         \
-    extern const um_command um_house_cmd_##name;
-UM_HOUSE_COMMANDS(UM_HOUSE_COMMAND_DECLARE)
+#define UM_CLEARINGHOUSE_COMMAND_DECLARE(name)                                 \
+    extern const um_command um_clearinghouse_cmd_##name;
+UM_CLEARINGHOUSE_COMMANDS(UM_CLEARINGHOUSE_COMMAND_DECLARE)
 
 /* What it does without a command: it serves. */
 extern const um_command um_cmd_clearinghouse;
 /* The rows, up to NULL. */
-extern const um_command *const um_house_commands[];
+extern const um_command *const um_clearinghouse_commands[];
 
 /* The option that all of them have. */
-#define UM_HOUSE_CONFIG(args)                                                  \
+#define UM_SERVER_CONFIG(args)                                                 \
     {                                                                          \
         "config", 'c', "FILE",                                                 \
             "read settings from FILE; see umbel-clearinghouse.conf(5)",        \

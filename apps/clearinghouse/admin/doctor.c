@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "clearinghouse/admin/ask.h"
-#include "clearinghouse/admin/house_control.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/admin/control.h"
+#include "clearinghouse/server/server.h"
 #include "clearinghouse/status/problems.h"
 #include "net/server/call.h"
 #include "net/server/socket.h"
@@ -112,12 +112,12 @@ static void parse_lines(um_doctor *d, const char *control, char *text)
 /* As umbel-clearinghouse --check does, without its words. */
 static umbel_status check_all(const um_config *c, umbel_error *err)
 {
-    umbel_status status = um_house_check(c, err);
+    umbel_status status = um_server_check(c, err);
     FILE *nowhere = fopen("/dev/null", "we");
 
-    for (size_t i = 0; status == UMBEL_OK && nowhere && um_front_row(i); i++)
-        if (um_front_row(i)->check)
-            status = um_front_row(i)->check(c->front[i], nowhere, err);
+    for (size_t i = 0; status == UMBEL_OK && nowhere && um_protocol_row(i); i++)
+        if (um_protocol_row(i)->check)
+            status = um_protocol_row(i)->check(c->front[i], nowhere, err);
     if (nowhere)
         fclose(nowhere);
     return status;
@@ -149,7 +149,7 @@ static void find_out_why_away(um_doctor *d, const char *control,
 
 static void ask_server(um_doctor *d)
 {
-    char *control = um_house_control_path(d->config), *text = NULL;
+    char *control = um_server_control_path(d->config), *text = NULL;
     size_t len = 0;
     FILE *answer = open_memstream(&text, &len);
     umbel_error err = {.text = "no memory"};
@@ -281,7 +281,7 @@ void um_doctor_try(um_doctor *d, const um_doctor_row *row, const char *address)
 /* --- the fronts ----------------------------------------------------------- */
 
 /* The i-th place of a front in the running server. */
-static const char *place_of(const um_doctor *d, const um_front *f, size_t i)
+static const char *place_of(const um_doctor *d, const um_protocol *f, size_t i)
 {
     for (size_t p = 0; p < d->nplaces; p++)
         if (strcmp(d->place[p].front, f->name) == 0 && i-- == 0)
@@ -289,7 +289,7 @@ static const char *place_of(const um_doctor *d, const um_front *f, size_t i)
     return NULL;
 }
 
-static bool is_place(const um_doctor *d, const um_front *f, const char *text)
+static bool is_place(const um_doctor *d, const um_protocol *f, const char *text)
 {
     const char *place;
 
@@ -300,7 +300,7 @@ static bool is_place(const um_doctor *d, const um_front *f, const char *text)
 }
 
 /* An address of the configuration. Port 0 is whatever port the server got. */
-static void try_listen(um_doctor *d, const um_front *f,
+static void try_listen(um_doctor *d, const um_protocol *f,
                        const um_doctor_row *row, const char *text, size_t i)
 {
     um_address at;
@@ -321,9 +321,9 @@ static void try_listen(um_doctor *d, const um_front *f,
         um_doctor_try(d, row, real);
 }
 
-static void try_front(um_doctor *d, size_t number)
+static void try_protocol(um_doctor *d, size_t number)
 {
-    const um_front *f = um_front_row(number);
+    const um_protocol *f = um_protocol_row(number);
     const char *settings = d->config->front[number];
     size_t before = 0; /* addresses of the rows above */
 
@@ -343,8 +343,8 @@ void um_doctor_run(um_doctor *d, const um_config *c, const char *path)
 {
     *d = (um_doctor){.config = c, .path = path};
     ask_server(d);
-    for (size_t i = 0; um_front_row(i); i++)
-        try_front(d, i);
+    for (size_t i = 0; um_protocol_row(i); i++)
+        try_protocol(d, i);
 }
 
 bool um_doctor_is_well(const um_doctor *d)

@@ -9,7 +9,7 @@
 #ifndef UM_CLEARINGHOUSE_DOCTOR_H
 #define UM_CLEARINGHOUSE_DOCTOR_H
 
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 #include "net/server/address.h"
 
 enum { UM_FINDINGS = 96, UM_FINDING_TEXT = 320, UM_DOCTOR_MS = 5000 };

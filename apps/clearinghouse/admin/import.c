@@ -62,7 +62,7 @@ static umbel_status read_lines(umbel_slice text, import_line *out, size_t *n,
 }
 
 /* The most that a list counts. */
-static uint64_t count_limit(const um_house *h, unsigned list)
+static uint64_t count_limit(const um_server *h, unsigned list)
 {
     um_list_stats stats;
 
@@ -70,7 +70,7 @@ static uint64_t count_limit(const um_house *h, unsigned list)
     return stats.count_limit < UINT32_MAX ? stats.count_limit : UINT32_MAX;
 }
 
-static bool is_left_out(const um_house *h, const import_line *l, unsigned list,
+static bool is_left_out(const um_server *h, const import_line *l, unsigned list,
                         const umbel_digest *d)
 {
     umbel_slice text = {l->digest, strlen(l->digest)};
@@ -83,10 +83,10 @@ static bool is_left_out(const um_house *h, const import_line *l, unsigned list,
 }
 
 /* Makes entries of what counts; returns how many. */
-static size_t create_entries(um_house *h, const import_line *lines, size_t n,
+static size_t create_entries(um_server *h, const import_line *lines, size_t n,
                              um_entry *entry, um_import_result *out)
 {
-    unsigned first = um_house_first_list(&um_front_pyzor);
+    unsigned first = um_server_first_list(&um_protocol_pyzor);
     size_t made = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -112,7 +112,7 @@ static size_t create_entries(um_house *h, const import_line *lines, size_t n,
     return made;
 }
 
-umbel_status um_import_pyzor(um_house *h, const char *name, umbel_slice text,
+umbel_status um_import_pyzor(um_server *h, const char *name, umbel_slice text,
                              um_import_result *out, umbel_error *err)
 {
     import_line lines[UM_IMPORT_LINES];

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "clearinghouse/protocols/fuzzy/front.h"
+#include "clearinghouse/protocols/fuzzy/row.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,10 +93,10 @@ static umbel_status read_lines(umbel_slice text, mail_line *out, size_t *n,
     return UMBEL_OK;
 }
 
-static umbel_status write_lines(um_house *h, mail_line *lines, size_t n,
+static umbel_status write_lines(um_server *h, mail_line *lines, size_t n,
                                 um_import_result *out, umbel_error *err)
 {
-    unsigned list = um_house_first_list(&um_front_fuzzy);
+    unsigned list = um_server_first_list(&um_protocol_fuzzy);
     uint64_t secret[UM_NEAR_SHINGLES], ticket;
     um_fuzzy_view view;
 
@@ -122,7 +122,7 @@ static umbel_status write_lines(um_house *h, mail_line *lines, size_t n,
     return UMBEL_OK;
 }
 
-umbel_status um_import_fuzzy(um_house *h, const char *name, umbel_slice text,
+umbel_status um_import_fuzzy(um_server *h, const char *name, umbel_slice text,
                              um_import_result *out, umbel_error *err)
 {
     mail_line *lines = calloc(UM_IMPORT_MAILS, sizeof *lines);

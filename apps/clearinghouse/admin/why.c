@@ -13,19 +13,19 @@
 
 /* --- signatures ----------------------------------------------------------- */
 
-static void look_up(const um_house *h, um_why_signature *s)
+static void look_up(const um_server *h, um_why_signature *s)
 {
     umbel_slice key = {s->digest, strlen(s->digest)};
     umbel_digest d;
 
     um_store_digest(h->store, &key, 1, &d);
     s->hashed = d;
-    for (unsigned i = 0; um_front_list(i); i++) {
+    for (unsigned i = 0; um_protocol_list(i); i++) {
         um_why_counts *c = &s->list[i];
         c->epochs =
             um_list_count_epochs(um_store_list(h->store, i), &d, c->count);
         c->forgotten = um_forgotten(h, i, &d);
-        um_house_count(h, i, &d, 1, &c->total);
+        um_server_count(h, i, &d, 1, &c->total);
     }
 }
 
@@ -92,14 +92,14 @@ static void match_welcome(um_why *w)
 
 /* The count from which on a list makes a hit: the setting "many" of its front,
  * or any count. */
-static uint64_t threshold_of(const um_house *h, unsigned list)
+static uint64_t threshold_of(const um_server *h, unsigned list)
 {
-    const um_front *f = um_front_of_list(list);
+    const um_protocol *f = um_protocol_of_list(list);
     const um_setting *s = um_setting_find(f->settings, "many");
     uint64_t many = 1;
 
     if (s)
-        memcpy(&many, um_setting_target(s, um_config_front(&h->opened, f)),
+        memcpy(&many, um_setting_target(s, um_config_protocol(&h->opened, f)),
                sizeof many);
     return many;
 }
@@ -127,25 +127,25 @@ static bool is_hit_by(const um_why *w, unsigned list)
 {
     if (!w->count || w->count < w->threshold)
         return false;
-    return um_front_of_list(list)->revokes ? !w->pyzor_welcome && !w->revoked
-                                           : !w->welcome;
+    return um_protocol_of_list(list)->revokes ? !w->pyzor_welcome && !w->revoked
+                                              : !w->welcome;
 }
 
 /* How often the list of a front that takes back has it; 0: not often enough. */
-static uint64_t revocations(const um_why *w, const um_front *f)
+static uint64_t revocations(const um_why *w, const um_protocol *f)
 {
     if (!f->revokes)
         return 0;
-    uint64_t n = count_in(w, um_house_first_list(f) + f->revokes);
+    uint64_t n = count_in(w, um_server_first_list(f) + f->revokes);
     return f->revoked_at && n < f->revoked_at(w->house) ? 0 : n;
 }
 
 static void judge_counts(um_why *w)
 {
-    for (unsigned i = 0; um_front_list(i) && !w->hit; i++) {
+    for (unsigned i = 0; um_protocol_list(i) && !w->hit; i++) {
         w->list = i;
-        w->revoked =
-            um_front_list_revokes(i) || revocations(w, um_front_of_list(i));
+        w->revoked = um_protocol_list_revokes(i) ||
+                     revocations(w, um_protocol_of_list(i));
         w->count = count_in(w, i);
         w->threshold = threshold_of(w->house, i);
         w->hit = is_hit_by(w, i);
@@ -154,22 +154,22 @@ static void judge_counts(um_why *w)
 
 bool um_why_hits_digest(const um_why *w)
 {
-    return w->hit && um_front_of_list(w->list)->revokes;
+    return w->hit && um_protocol_of_list(w->list)->revokes;
 }
 
 uint64_t um_why_revocations(const um_why *w, unsigned *list)
 {
     uint64_t n = 0;
 
-    for (*list = 0; um_front_list(*list); ++*list)
-        if (um_front_list_revokes(*list) &&
-            (n = revocations(w, um_front_of_list(*list))))
+    for (*list = 0; um_protocol_list(*list); ++*list)
+        if (um_protocol_list_revokes(*list) &&
+            (n = revocations(w, um_protocol_of_list(*list))))
             break;
     return n;
 }
 
-umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
-                         umbel_error *err)
+umbel_status um_why_init(um_why *w, const um_server *h,
+                         const um_why_question *q, umbel_error *err)
 {
     *w = (um_why){.house = h,
                   .facts = q->facts,

@@ -6,7 +6,7 @@
 #define UM_CLEARINGHOUSE_WHY_H
 
 #include "clearinghouse/runtime/digest_text.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 #include "mail/facts.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ typedef struct um_why_signature {
 } um_why_signature;
 
 typedef struct um_why {
-    const um_house *house;
+    const um_server *house;
     const um_mail_facts *facts; /* NULL: digests without a mail */
     um_why_signature *signature;
     size_t n;
@@ -57,8 +57,8 @@ typedef struct um_why_question {
 
 /* Looks everything up. Release with um_why_fini. E_RANGE: a text that is not a
  * digest. */
-umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
-                         umbel_error *err);
+umbel_status um_why_init(um_why *w, const um_server *h,
+                         const um_why_question *q, umbel_error *err);
 void um_why_fini(um_why *w);
 
 /* Returns true if it is a hit for clients that send nothing but digests. */

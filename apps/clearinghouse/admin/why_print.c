@@ -67,7 +67,7 @@ static uint64_t count_limit(const um_why *w, unsigned list)
 /* The first word of the summary of its front, as in "Pyzor clients". */
 static void write_clients(FILE *out, const um_why *w)
 {
-    const char *summary = um_front_of_list(w->list)->summary;
+    const char *summary = um_protocol_of_list(w->list)->summary;
 
     fprintf(out, " for %.*s clients, which send only digests",
             (int)strcspn(summary, " "), summary);
@@ -79,7 +79,7 @@ static void write_hit(FILE *out, const um_why *w)
     if (w->welcome)
         write_clients(out, w);
     fprintf(out, ": list %s counts it %s time%s%s, and %s is enough",
-            um_front_list(w->list), um_words_count(w->count).text,
+            um_protocol_list(w->list), um_words_count(w->count).text,
             w->count == 1 ? "" : "s",
             w->count >= count_limit(w, w->list) ? " or more" : "",
             um_words_count(w->threshold).text);
@@ -96,8 +96,9 @@ static bool print_reason(FILE *out, const um_why *w)
         fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
                 um_welcome_type_name(w->rule.type), w->rule.value);
     else if ((revoked = um_why_revocations(w, &list)))
-        fprintf(out, "no hit: list %s counts it %s time%s", um_front_list(list),
-                um_words_count(revoked).text, revoked == 1 ? "" : "s");
+        fprintf(out, "no hit: list %s counts it %s time%s",
+                um_protocol_list(list), um_words_count(revoked).text,
+                revoked == 1 ? "" : "s");
     else if (w->facts && w->n == 0)
         fputs("no hit: its text is too short to mean anything", out);
     else if (has_forgotten(w))
@@ -192,7 +193,7 @@ static bool next_other(const um_why *w, const um_why_signature *s,
                        unsigned list, size_t *at, umbel_sync_copy *copy,
                        uint64_t *count)
 {
-    while (um_house_next_copy(w->house, list, at, copy))
+    while (um_server_next_copy(w->house, list, at, copy))
         if (umbel_count_digests(copy->filter, &s->hashed, 1, count, NULL) ==
                 UMBEL_OK &&
             *count)
@@ -211,9 +212,9 @@ static bool print_others(FILE *out, const um_why *w, const um_why_signature *s,
 
     for (size_t at = 0; next_other(w, s, list, &at, &copy, &count);
          any = true) {
-        um_house_origin_name(w->house, copy.origin, name);
+        um_server_origin_name(w->house, copy.origin, name);
         fprintf(out, "    %-16s %s in the epoch from %s, by %s\n",
-                um_front_list(list), um_words_count(count).text,
+                um_protocol_list(list), um_words_count(count).text,
                 um_words_time(copy.begin).text, name);
     }
     return any;
@@ -232,7 +233,7 @@ static void print_counts(FILE *out, const um_why *w, const um_why_signature *s,
             continue;
         any = true;
         fprintf(out, "    %-16s %s%s in the epoch from %s\n",
-                um_front_list(list), um_words_count(c->count[e]).text,
+                um_protocol_list(list), um_words_count(c->count[e]).text,
                 c->count[e] >= stats.count_limit ? " or more" : "",
                 um_words_time(stats.epoch[e].begin).text);
     }
@@ -241,7 +242,7 @@ static void print_counts(FILE *out, const um_why *w, const um_why_signature *s,
         fprintf(out,
                 "    %-16s forgotten until these epochs are gone: "
                 "clients are told 0\n",
-                um_front_list(list));
+                um_protocol_list(list));
 }
 
 static void print_signature(FILE *out, const um_why *w,
@@ -249,7 +250,7 @@ static void print_signature(FILE *out, const um_why *w,
 {
     fprintf(out, "%-8s %s%s\n", s->name, s->digest,
             is_counted(s) ? "" : "  not counted");
-    for (unsigned i = 0; um_front_list(i); i++)
+    for (unsigned i = 0; um_protocol_list(i); i++)
         print_counts(out, w, s, i);
 }
 
@@ -330,7 +331,7 @@ static void write_count(FILE *out, const char *comma, unsigned list,
     fprintf(out,
             "%s{\"list\": \"%s\", \"epoch\": %" PRIu64 ", \"count\": %" PRIu64
             ", \"forgotten\": %s, \"server\": \"%s\"}",
-            comma, um_front_list(list), epoch, count,
+            comma, um_protocol_list(list), epoch, count,
             forgotten ? "true" : "false", server);
 }
 
@@ -342,7 +343,7 @@ static void write_counts(FILE *out, const um_why *w, const um_why_signature *s)
     const char *comma = "";
     um_list_stats stats;
 
-    for (unsigned i = 0; um_front_list(i); i++) {
+    for (unsigned i = 0; um_protocol_list(i); i++) {
         const um_why_counts *c = &s->list[i];
         um_list_stats_get(um_store_list(w->house->store, i), &stats);
         for (unsigned e = 0; e < c->epochs; e++) {
@@ -354,7 +355,7 @@ static void write_counts(FILE *out, const um_why *w, const um_why_signature *s)
         }
         for (size_t at = 0; next_other(w, s, i, &at, &copy, &count);
              comma = ", ") {
-            um_house_origin_name(w->house, copy.origin, name);
+            um_server_origin_name(w->house, copy.origin, name);
             write_count(out, comma, i, copy.begin, count, c->forgotten, name);
         }
     }

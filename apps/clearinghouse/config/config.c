@@ -247,16 +247,16 @@ static umbel_status fill_config(cfg_t *cfg, um_config *out, umbel_error *err)
 /* Applies what the rows of fronts say about their lists. */
 static void init_lists(um_config *c)
 {
-    for (size_t i = 0; um_front_list(i); i++) {
-        const um_list_initial *row = um_front_of_list(i)->list_initials;
+    for (size_t i = 0; um_protocol_list(i); i++) {
+        const um_list_initial *row = um_protocol_of_list(i)->list_initials;
 
         for (; row && row->setting; row++) {
             const um_setting *s = um_setting_find(um_list_rows, row->setting);
-            if (!row->list || strcmp(row->list, um_front_list(i)) == 0)
+            if (!row->list || strcmp(row->list, um_protocol_list(i)) == 0)
                 s->type->parse(s, row->value,
                                um_setting_target(s, &c->list[i]));
         }
-        if (um_front_of_list(i)->list_kind) {
+        if (um_protocol_of_list(i)->list_kind) {
             free(c->list[i].kind);
             c->list[i].kind = NULL;
         }
@@ -265,12 +265,12 @@ static void init_lists(um_config *c)
 
 static umbel_status check_lists(const um_config *c, umbel_error *err)
 {
-    for (size_t i = 0; um_front_list(i); i++)
-        if (um_front_of_list(i)->list_kind && c->list[i].kind)
+    for (size_t i = 0; um_protocol_list(i); i++)
+        if (um_protocol_of_list(i)->list_kind && c->list[i].kind)
             return um_fail(err, UMBEL_E_RANGE,
                            "%s: list \"%s\" has a kind of its own: leave kind "
                            "out",
-                           shown_path, um_front_list(i));
+                           shown_path, um_protocol_list(i));
     return UMBEL_OK;
 }
 
@@ -279,10 +279,10 @@ umbel_status um_config_default(um_config *out, umbel_error *err)
     um_config c = {0};
     um_section_row s;
 
-    for (size_t i = 0; um_front_row(i); i++)
-        if (!(c.front[i] = calloc(1, um_front_row(i)->settings_len))) {
+    for (size_t i = 0; um_protocol_row(i); i++)
+        if (!(c.front[i] = calloc(1, um_protocol_row(i)->settings_len))) {
             um_config_fini(&c);
-            return um_no_memory(err, um_front_row(i)->settings_len);
+            return um_no_memory(err, um_protocol_row(i)->settings_len);
         }
     for (size_t i = 0; um_config_section(i, &s); i++)
         if (!s.titled)

@@ -4,7 +4,7 @@
 #ifndef UM_CLEARINGHOUSE_CONFIG_H
 #define UM_CLEARINGHOUSE_CONFIG_H
 
-#include "clearinghouse/protocols/front.h"
+#include "clearinghouse/protocols/protocol.h"
 
 enum { UM_MAX_FRONTS = 16, UM_MAX_LISTS = 32 };
 
@@ -61,13 +61,13 @@ typedef struct um_config {
     uint64_t memory;
     um_limit_settings limits;
     um_mail_settings mail;
-    um_list_settings list[UM_MAX_LISTS]; /* as um_front_list numbers them */
+    um_list_settings list[UM_MAX_LISTS]; /* as um_protocol_list numbers them */
     um_account_settings *account;
     size_t naccounts;
     um_peers_settings peers;
     um_peer_settings *peer;
     size_t npeers;
-    void *front[UM_MAX_FRONTS]; /* as um_front_row numbers them */
+    void *front[UM_MAX_FRONTS]; /* as um_protocol_row numbers them */
 } um_config;
 
 /* Fills *out with what holds if nothing is configured. */
@@ -99,7 +99,7 @@ uint32_t um_config_weight(const um_config *c, const char *account);
 umbel_status um_config_check_listens(const um_config *c, umbel_error *err);
 
 /* The section of a front. */
-void *um_config_front(const um_config *c, const um_front *f);
+void *um_config_protocol(const um_config *c, const um_protocol *f);
 
 extern const char *const um_durability_names[];
 

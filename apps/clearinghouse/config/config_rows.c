@@ -175,9 +175,9 @@ static void *mail_target(um_config *c, const char *title)
 
 static void *list_target(um_config *c, const char *title)
 {
-    size_t i = um_front_list_find(title);
+    size_t i = um_protocol_list_find(title);
 
-    return um_front_list(i) ? &c->list[i] : NULL;
+    return um_protocol_list(i) ? &c->list[i] : NULL;
 }
 
 static void *peers_target(um_config *c, const char *title)
@@ -218,11 +218,11 @@ static void *peer_target(um_config *c, const char *title)
     return more;
 }
 
-static void *front_target(um_config *c, const char *title)
+static void *protocol_target(um_config *c, const char *title)
 {
     size_t i = 0;
 
-    while (um_front_row(i) != um_front_find(title))
+    while (um_protocol_row(i) != um_protocol_find(title))
         i++;
     return c->front[i];
 }
@@ -231,7 +231,7 @@ static const um_section_row sections[] = {
     {"", um_top_settings, false, top_target, NULL},
     {"limits", um_limit_rows, false, limits_target, NULL},
     {"mail", um_mail_rows, false, mail_target, NULL},
-    {"list", um_list_rows, true, list_target, um_front_list},
+    {"list", um_list_rows, true, list_target, um_protocol_list},
     {"account", um_account_rows, true, account_target, NULL},
     {"peers", um_peers_rows, false, peers_target, NULL},
     {"peer", um_peer_rows, true, peer_target, NULL},
@@ -239,15 +239,15 @@ static const um_section_row sections[] = {
 
 bool um_config_section(size_t i, um_section_row *out)
 {
-    const um_front *f;
+    const um_protocol *f;
 
     if (i < UM_COUNT(sections)) {
         *out = sections[i];
         return true;
     }
-    f = um_front_row(i - UM_COUNT(sections));
+    f = um_protocol_row(i - UM_COUNT(sections));
     if (f)
-        *out =
-            (um_section_row){f->name, f->settings, false, front_target, NULL};
+        *out = (um_section_row){f->name, f->settings, false, protocol_target,
+                                NULL};
     return f;
 }

@@ -22,19 +22,19 @@ uint32_t um_config_weight(const um_config *c, const char *account)
     return (uint32_t)(um_config_weight_percent(c, account, 100) / 100);
 }
 
-void *um_config_front(const um_config *c, const um_front *f)
+void *um_config_protocol(const um_config *c, const um_protocol *f)
 {
     size_t i = 0;
 
-    while (um_front_row(i) != f)
+    while (um_protocol_row(i) != f)
         i++;
     return c->front[i];
 }
 
 umbel_status um_config_check_listens(const um_config *c, umbel_error *err)
 {
-    for (size_t i = 0; um_front_row(i); i++)
-        for (const um_setting *s = um_front_row(i)->settings; s->name; s++)
+    for (size_t i = 0; um_protocol_row(i); i++)
+        for (const um_setting *s = um_protocol_row(i)->settings; s->name; s++)
             if ((s->type == &um_type_addresses || s->type == &um_type_ports) &&
                 ((um_texts *)um_setting_target(s, c->front[i]))->n)
                 return UMBEL_OK;

@@ -12,15 +12,15 @@
 #include <string.h>
 #include <umbel/counting.h>
 
-void um_house_fetch(const um_house *h, unsigned list, const umbel_digest *d,
-                    size_t n)
+void um_server_fetch(const um_server *h, unsigned list, const umbel_digest *d,
+                     size_t n)
 {
     um_list_fetch(um_store_list(h->store, list), d, n);
 }
 
 /* Our own lists, and those of others. The machine refuses only lists that it
  * does not have, and kinds that do not count. */
-static void count_all(const um_house *h, unsigned list, const umbel_digest *d,
+static void count_all(const um_server *h, unsigned list, const umbel_digest *d,
                       size_t n, uint64_t *count)
 {
     uint64_t own[UM_BATCH];
@@ -37,7 +37,7 @@ static void count_all(const um_house *h, unsigned list, const umbel_digest *d,
 
 /* Counts of our own lists that are perhaps too large never let too few digests
  * reach a threshold, so those that do not reach it are done. */
-static void reach_with(const um_house *h, unsigned list, const umbel_digest *d,
+static void reach_with(const um_server *h, unsigned list, const umbel_digest *d,
                        size_t n, const uint64_t *own, uint64_t threshold,
                        bool *reached)
 {
@@ -49,8 +49,9 @@ static void reach_with(const um_house *h, unsigned list, const umbel_digest *d,
 }
 
 /* Asks again for those that reached it, with counts. */
-static void reach_again(const um_house *h, unsigned list, const umbel_digest *d,
-                        size_t n, uint64_t threshold, bool *reached)
+static void reach_again(const um_server *h, unsigned list,
+                        const umbel_digest *d, size_t n, uint64_t threshold,
+                        bool *reached)
 {
     umbel_digest some[UM_BATCH];
     uint64_t own[UM_BATCH];
@@ -67,7 +68,7 @@ static void reach_again(const um_house *h, unsigned list, const umbel_digest *d,
             reached[i] = again[--nsome];
 }
 
-static void reach_all(const um_house *h, unsigned list, const umbel_digest *d,
+static void reach_all(const um_server *h, unsigned list, const umbel_digest *d,
                       size_t n, uint64_t threshold, bool *reached)
 {
     uint64_t own[UM_BATCH];
@@ -82,8 +83,8 @@ static void reach_all(const um_house *h, unsigned list, const umbel_digest *d,
 }
 
 /* The value of a mail, as far as its name is known; 1 at least. */
-static void count_mails(const um_house *h, unsigned list, const umbel_digest *d,
-                        size_t n, uint64_t *count)
+static void count_mails(const um_server *h, unsigned list,
+                        const umbel_digest *d, size_t n, uint64_t *count)
 {
     um_fuzzy_view v;
     um_fuzzy_mail m;
@@ -95,10 +96,10 @@ static void count_mails(const um_house *h, unsigned list, const umbel_digest *d,
     }
 }
 
-void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
-                    size_t n, uint64_t *count)
+void um_server_count(const um_server *h, unsigned list, const umbel_digest *d,
+                     size_t n, uint64_t *count)
 {
-    if (um_front_of_list(list)->list_kind)
+    if (um_protocol_of_list(list)->list_kind)
         count_mails(h, list, d, n, count);
     else
         count_all(h, list, d, n, count);
@@ -107,8 +108,8 @@ void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
             count[i] = 0;
 }
 
-void um_house_reaches(const um_house *h, unsigned list, const umbel_digest *d,
-                      size_t n, uint64_t threshold, bool *reached)
+void um_server_reaches(const um_server *h, unsigned list, const umbel_digest *d,
+                       size_t n, uint64_t threshold, bool *reached)
 {
     reach_all(h, list, d, n, threshold, reached);
     for (size_t i = 0; i < n; i++)
@@ -117,7 +118,7 @@ void um_house_reaches(const um_house *h, unsigned list, const umbel_digest *d,
 }
 
 /* An epoch of others, as far as it has come. */
-static void add_times(const um_house *h, const umbel_sync_copy *c,
+static void add_times(const um_server *h, const umbel_sync_copy *c,
                       uint64_t *entered, uint64_t *updated)
 {
     uint64_t begin = c->end ? c->begin : c->seen;
@@ -129,8 +130,8 @@ static void add_times(const um_house *h, const umbel_sync_copy *c,
         *updated = end;
 }
 
-bool um_house_next_copy(const um_house *h, unsigned list, size_t *at,
-                        umbel_sync_copy *out)
+bool um_server_next_copy(const um_server *h, unsigned list, size_t *at,
+                         umbel_sync_copy *out)
 {
     while (h->machine && umbel_sync_next_copy(h->machine, at, out))
         if (out->list == list && !out->own && !out->muted && out->version)
@@ -138,8 +139,8 @@ bool um_house_next_copy(const um_house *h, unsigned list, size_t *at,
     return false;
 }
 
-bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
-                    uint64_t *entered, uint64_t *updated)
+bool um_server_times(const um_server *h, unsigned list, const umbel_digest *d,
+                     uint64_t *entered, uint64_t *updated)
 {
     umbel_sync_copy c;
     uint64_t count;
@@ -147,7 +148,7 @@ bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
 
     if (!known)
         *entered = *updated = 0;
-    for (size_t at = 0; um_house_next_copy(h, list, &at, &c);) {
+    for (size_t at = 0; um_server_next_copy(h, list, &at, &c);) {
         if (umbel_count_digests(c.filter, d, 1, &count, NULL) || !count)
             continue;
         add_times(h, &c, entered, updated);
@@ -156,8 +157,8 @@ bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
     return known;
 }
 
-void um_house_origin_name(const um_house *h, const uint8_t *origin,
-                          char out[UM_ORIGIN_NAME])
+void um_server_origin_name(const um_server *h, const uint8_t *origin,
+                           char out[UM_ORIGIN_NAME])
 {
     um_peer_info peer;
 

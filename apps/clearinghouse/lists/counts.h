@@ -5,38 +5,38 @@
 #ifndef UM_CLEARINGHOUSE_COUNTS_H
 #define UM_CLEARINGHOUSE_COUNTS_H
 
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 
-/* Begins to fetch what um_house_count will read, for a request that asks
+/* Begins to fetch what um_server_count will read, for a request that asks
  * several lists. */
-void um_house_fetch(const um_house *h, unsigned list, const umbel_digest *d,
-                    size_t n);
+void um_server_fetch(const um_server *h, unsigned list, const umbel_digest *d,
+                     size_t n);
 /*
  * Counts of one list: of the store, and of all origins that count here
  * (umbel_sync_count_with). 0 for digests that were forgotten.
  */
-void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
-                    size_t n, uint64_t *count);
+void um_server_count(const um_server *h, unsigned list, const umbel_digest *d,
+                     size_t n, uint64_t *count);
 /*
- * Sets reached[i] if um_house_count would give digest i at least that
+ * Sets reached[i] if um_server_count would give digest i at least that
  * count, 1 or more; of a list that is not one of mails. Takes less time where
  * few do, and there are peers.
  */
-void um_house_reaches(const um_house *h, unsigned list, const umbel_digest *d,
-                      size_t n, uint64_t threshold, bool *reached);
+void um_server_reaches(const um_server *h, unsigned list, const umbel_digest *d,
+                       size_t n, uint64_t threshold, bool *reached);
 /* When a digest was first and last counted, as um_store_times; false: never. */
-bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
-                    uint64_t *entered, uint64_t *updated);
+bool um_server_times(const um_server *h, unsigned list, const umbel_digest *d,
+                     uint64_t *entered, uint64_t *updated);
 
 /* Walks the copies of other servers that count here, and of our own older
  * incarnations; *at is 0 at first. */
-bool um_house_next_copy(const um_house *h, unsigned list, size_t *at,
-                        umbel_sync_copy *out);
+bool um_server_next_copy(const um_server *h, unsigned list, size_t *at,
+                         umbel_sync_copy *out);
 
 enum { UM_ORIGIN_NAME = 128 };
 
 /* An origin as people know it: the name of the peer, or eight digits. */
-void um_house_origin_name(const um_house *h, const uint8_t *origin,
-                          char out[UM_ORIGIN_NAME]);
+void um_server_origin_name(const um_server *h, const uint8_t *origin,
+                           char out[UM_ORIGIN_NAME]);
 
 #endif

@@ -27,7 +27,7 @@ struct um_exceptions {
 
 static umbel_slice write_body(const um_exception *e, uint8_t out[MAX_LEN])
 {
-    const char *list = um_front_list(e->list);
+    const char *list = um_protocol_list(e->list);
     um_writer w = {out, out + MAX_LEN, false};
     uint8_t len = (uint8_t)strlen(list);
 
@@ -62,13 +62,13 @@ static bool read_entry(const umbel_sync_entry *from, um_exception *out)
     if (r.bad || len >= sizeof list)
         return false;
     um_get_bytes(&r, list, len);
-    out->list = (unsigned)um_front_list_find(list);
+    out->list = (unsigned)um_protocol_list_find(list);
     out->text = (umbel_slice){r.at, (size_t)(r.end - r.at)};
-    return !r.bad && um_front_list(out->list) &&
+    return !r.bad && um_protocol_list(out->list) &&
            um_signature_read(out->text, text, NULL) == UMBEL_OK;
 }
 
-umbel_status um_exceptions_append(um_house *h, const um_exception *e,
+umbel_status um_exceptions_append(um_server *h, const um_exception *e,
                                   uint64_t *ticket, umbel_error *err)
 {
     uint8_t body[MAX_LEN];
@@ -77,7 +77,7 @@ umbel_status um_exceptions_append(um_house *h, const um_exception *e,
                            err);
 }
 
-umbel_status um_exceptions_undo(um_house *h, unsigned list,
+umbel_status um_exceptions_undo(um_server *h, unsigned list,
                                 const umbel_digest *d, size_t *n,
                                 uint64_t *ticket, umbel_error *err)
 {
@@ -149,7 +149,7 @@ static void read_all(struct um_exceptions *x)
 }
 
 /* The set as it is now; NULL: there are no peers, or is no memory. */
-static const struct um_exceptions *present_set(const um_house *h)
+static const struct um_exceptions *present_set(const um_server *h)
 {
     struct um_exceptions *x = h->others_exceptions;
 
@@ -178,8 +178,8 @@ static size_t first_of(const struct um_exceptions *x, const um_exception *key)
     return low;
 }
 
-bool um_exceptions_next(const um_house *h, unsigned list, const umbel_digest *d,
-                        size_t *at, um_exception *out)
+bool um_exceptions_next(const um_server *h, unsigned list,
+                        const umbel_digest *d, size_t *at, um_exception *out)
 {
     const struct um_exceptions *x = present_set(h);
     um_exception key = {.list = list};
@@ -196,7 +196,7 @@ bool um_exceptions_next(const um_house *h, unsigned list, const umbel_digest *d,
     return true;
 }
 
-bool um_exceptions_none(const um_house *h)
+bool um_exceptions_none(const um_server *h)
 {
     const struct um_exceptions *x = present_set(h);
 

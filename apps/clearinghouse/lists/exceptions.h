@@ -17,19 +17,19 @@
 enum { UM_LOG_FORGET = UMBEL_SYNC_LOG_FIRST };
 
 /* Appends an entry to our own log. */
-umbel_status um_exceptions_append(um_house *h, const um_exception *e,
+umbel_status um_exceptions_append(um_server *h, const um_exception *e,
                                   uint64_t *ticket, umbel_error *err);
 /* Takes back those of a digest and list that we appended. *n is how many. */
-umbel_status um_exceptions_undo(um_house *h, unsigned list,
+umbel_status um_exceptions_undo(um_server *h, unsigned list,
                                 const umbel_digest *d, size_t *n,
                                 uint64_t *ticket, umbel_error *err);
 
 /* Walks those of all servers, of one digest and list if d is given; *at is 0 at
  * first. */
-bool um_exceptions_next(const um_house *h, unsigned list, const umbel_digest *d,
-                        size_t *at, um_exception *out);
+bool um_exceptions_next(const um_server *h, unsigned list,
+                        const umbel_digest *d, size_t *at, um_exception *out);
 /* Returns true if nothing is forgotten. */
-bool um_exceptions_none(const um_house *h);
+bool um_exceptions_none(const um_server *h);
 /* An empty set; NULL: no memory. */
 struct um_exceptions *um_exceptions_create(void);
 void um_exceptions_free(struct um_exceptions *x);

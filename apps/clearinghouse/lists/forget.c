@@ -44,7 +44,7 @@ static note_name name_of(unsigned list, const umbel_digest *d)
 {
     note_name n;
     um_writer w = {n.bytes, n.bytes + sizeof n.bytes, false};
-    const char *name = um_front_list(list);
+    const char *name = um_protocol_list(list);
 
     um_write_bytes(&w, PREFIX, PREFIX_LEN);
     um_write_bytes(&w, name, strlen(name));
@@ -66,8 +66,8 @@ static bool list_of(umbel_slice name, unsigned *list)
         memcmp(bytes, PREFIX, PREFIX_LEN) != 0)
         return false;
     memcpy(text, bytes + PREFIX_LEN, len);
-    *list = (unsigned)um_front_list_find(text);
-    return um_front_list(*list);
+    *list = (unsigned)um_protocol_list_find(text);
+    return um_protocol_list(*list);
 }
 
 static bool read_note(umbel_slice name, umbel_slice value, um_exception *out)
@@ -87,7 +87,7 @@ static bool read_note(umbel_slice name, umbel_slice value, um_exception *out)
     return true;
 }
 
-static umbel_status write_note(um_house *h, const um_exception *e,
+static umbel_status write_note(um_server *h, const um_exception *e,
                                uint64_t *ticket, umbel_error *err)
 {
     uint8_t bytes[TIMES_LEN + UM_DIGEST_TEXT];
@@ -102,7 +102,7 @@ static umbel_status write_note(um_house *h, const um_exception *e,
                         ticket, err);
 }
 
-static umbel_status drop_note(um_house *h, const um_exception *e,
+static umbel_status drop_note(um_server *h, const um_exception *e,
                               uint64_t *ticket, umbel_error *err)
 {
     note_name name = name_of(e->list, &e->digest);
@@ -117,10 +117,10 @@ static umbel_status drop_note(um_house *h, const um_exception *e,
 
 /* Returns true while an epoch that held the counts is there. Epochs of all
  * servers end by their numbers. */
-static bool is_live(const um_house *h, const um_exception *e)
+static bool is_live(const um_server *h, const um_exception *e)
 {
     if (h->machine) {
-        um_list_config c = um_house_list_config(&h->opened, e->list);
+        um_list_config c = um_server_list_config(&h->opened, e->list);
         return !c.epoch_seconds || e->begin / c.epoch_seconds + c.epochs >
                                        umbel_sync_epoch(h->machine, e->list);
     }
@@ -128,7 +128,7 @@ static bool is_live(const um_house *h, const um_exception *e)
 }
 
 /* Finds the note of a digest in a list. */
-static bool find_note(const um_house *h, unsigned list, const umbel_digest *d,
+static bool find_note(const um_server *h, unsigned list, const umbel_digest *d,
                       um_exception *out)
 {
     umbel_slice value;
@@ -140,14 +140,14 @@ static bool find_note(const um_house *h, unsigned list, const umbel_digest *d,
            read_note(name_slice(&name), value, out) && is_live(h, out);
 }
 
-static bool is_ours(const um_house *h, const um_exception *e)
+static bool is_ours(const um_server *h, const um_exception *e)
 {
     return memcmp(e->origin, umbel_sync_origin(h->machine), UMBEL_ORIGIN_LEN) ==
            0;
 }
 
 /* Servers that took a digest back, this one among them. */
-static size_t count_servers(const um_house *h, unsigned list,
+static size_t count_servers(const um_server *h, unsigned list,
                             const umbel_digest *d)
 {
     const uint8_t *last = NULL;
@@ -167,7 +167,7 @@ static size_t count_servers(const um_house *h, unsigned list,
     return others + ours;
 }
 
-bool um_forgotten(const um_house *h, unsigned list, const umbel_digest *d)
+bool um_forgotten(const um_server *h, unsigned list, const umbel_digest *d)
 {
     if (um_forget_none(h))
         return false;
@@ -175,17 +175,17 @@ bool um_forgotten(const um_house *h, unsigned list, const umbel_digest *d)
     return servers && servers >= um_forget_quorum(h);
 }
 
-size_t um_forget_quorum(const um_house *h)
+size_t um_forget_quorum(const um_server *h)
 {
     return h->machine ? (size_t)h->config.peers.revoke_quorum : 1;
 }
 
-bool um_forget_none(const um_house *h)
+bool um_forget_none(const um_server *h)
 {
     return !h->exceptions && um_exceptions_none(h);
 }
 
-static bool next_exception(const um_house *h, size_t *at, um_exception *out)
+static bool next_exception(const um_server *h, size_t *at, um_exception *out)
 {
     umbel_slice name, value;
 
@@ -195,7 +195,7 @@ static bool next_exception(const um_house *h, size_t *at, um_exception *out)
     return false;
 }
 
-bool um_forget_next(const um_house *h, um_forget_walk *at, um_exception *out)
+bool um_forget_next(const um_server *h, um_forget_walk *at, um_exception *out)
 {
     while (next_exception(h, &at->note, out))
         if (is_live(h, out))
@@ -208,7 +208,7 @@ bool um_forget_next(const um_house *h, um_forget_walk *at, um_exception *out)
 
 /* --- changes -------------------------------------------------------------- */
 
-static umbel_digest digest_of(const um_house *h, const char *text)
+static umbel_digest digest_of(const um_server *h, const char *text)
 {
     umbel_slice key = {text, strlen(text)};
     umbel_digest d;
@@ -218,7 +218,7 @@ static umbel_digest digest_of(const um_house *h, const char *text)
 }
 
 /* The begin of the newest epoch of ours that has a count; 0: none has. */
-static uint64_t newest_of_ours(const um_house *h, unsigned list,
+static uint64_t newest_of_ours(const um_server *h, unsigned list,
                                const umbel_digest *d)
 {
     const um_list *l = um_store_list(h->store, list);
@@ -235,14 +235,14 @@ static uint64_t newest_of_ours(const um_house *h, unsigned list,
 
 /* Finds the begin of the newest epoch that has a count, of any server; false:
  * none has. */
-static bool newest_count(const um_house *h, unsigned list,
+static bool newest_count(const um_server *h, unsigned list,
                          const umbel_digest *d, uint64_t *begin)
 {
     umbel_sync_copy c;
     uint64_t count;
 
     *begin = newest_of_ours(h, list, d);
-    for (size_t at = 0; um_house_next_copy(h, list, &at, &c);)
+    for (size_t at = 0; um_server_next_copy(h, list, &at, &c);)
         if (c.begin > *begin &&
             umbel_count_digests(c.filter, d, 1, &count, NULL) == UMBEL_OK &&
             count)
@@ -251,7 +251,7 @@ static bool newest_count(const um_house *h, unsigned list,
 }
 
 /* Returns true if our log says so already. */
-static bool is_logged(const um_house *h, const um_exception *e)
+static bool is_logged(const um_server *h, const um_exception *e)
 {
     um_exception old;
 
@@ -261,7 +261,7 @@ static bool is_logged(const um_house *h, const um_exception *e)
     return false;
 }
 
-static umbel_status forget_in(um_house *h, um_exception *e, uint64_t *ticket,
+static umbel_status forget_in(um_server *h, um_exception *e, uint64_t *ticket,
                               umbel_error *err)
 {
     note_name name = name_of(e->list, &e->digest);
@@ -280,7 +280,7 @@ static umbel_status forget_in(um_house *h, um_exception *e, uint64_t *ticket,
     return UMBEL_OK;
 }
 
-static umbel_status forget_where(um_house *h, const char *text, bool revoked,
+static umbel_status forget_where(um_server *h, const char *text, bool revoked,
                                  size_t *lists, uint64_t *ticket,
                                  umbel_error *err)
 {
@@ -289,8 +289,8 @@ static umbel_status forget_where(um_house *h, const char *text, bool revoked,
                       .text = {text, strlen(text)}};
 
     *lists = 0;
-    for (; um_front_list(e.list); e.list++)
-        if ((!revoked || um_front_list_revokes(e.list)) &&
+    for (; um_protocol_list(e.list); e.list++)
+        if ((!revoked || um_protocol_list_revokes(e.list)) &&
             newest_count(h, e.list, &e.digest, &e.begin)) {
             UM_TRY(forget_in(h, &e, ticket, err));
             ++*lists;
@@ -300,20 +300,20 @@ static umbel_status forget_where(um_house *h, const char *text, bool revoked,
     return um_fail(err, UMBEL_E_UNKNOWN, "no list has a count of %s", text);
 }
 
-umbel_status um_forget(um_house *h, const char *text, size_t *lists,
+umbel_status um_forget(um_server *h, const char *text, size_t *lists,
                        uint64_t *ticket, umbel_error *err)
 {
     return forget_where(h, text, false, lists, ticket, err);
 }
 
-umbel_status um_forget_revoked(um_house *h, const char *text, size_t *lists,
+umbel_status um_forget_revoked(um_server *h, const char *text, size_t *lists,
                                uint64_t *ticket, umbel_error *err)
 {
     return forget_where(h, text, true, lists, ticket, err);
 }
 
 /* *done: it was forgotten there by us. */
-static umbel_status undo_in(um_house *h, unsigned list, const umbel_digest *d,
+static umbel_status undo_in(um_server *h, unsigned list, const umbel_digest *d,
                             bool *done, uint64_t *ticket, umbel_error *err)
 {
     um_exception e;
@@ -328,14 +328,14 @@ static umbel_status undo_in(um_house *h, unsigned list, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-umbel_status um_forget_undo(um_house *h, const char *text, size_t *lists,
+umbel_status um_forget_undo(um_server *h, const char *text, size_t *lists,
                             uint64_t *ticket, umbel_error *err)
 {
     umbel_digest d = digest_of(h, text);
     bool done, others = false;
 
     *lists = 0;
-    for (unsigned i = 0; um_front_list(i); i++) {
+    for (unsigned i = 0; um_protocol_list(i); i++) {
         UM_TRY(undo_in(h, i, &d, &done, ticket, err));
         *lists += done;
         others = others || um_forgotten(h, i, &d);
@@ -352,7 +352,7 @@ umbel_status um_forget_undo(um_house *h, const char *text, size_t *lists,
 
 /* --- upkeep --------------------------------------------------------------- */
 
-void um_forget_open(um_house *h)
+void um_forget_open(um_server *h)
 {
     um_exception e;
 
@@ -363,25 +363,25 @@ void um_forget_open(um_house *h)
     um_forget_tick(h);
 }
 
-void um_forget_close(um_house *h)
+void um_forget_close(um_server *h)
 {
     um_exceptions_free(h->others_exceptions);
     h->others_exceptions = NULL;
 }
 
 /* Changes whenever an epoch goes. */
-static uint64_t oldest_epochs(const um_house *h)
+static uint64_t oldest_epochs(const um_server *h)
 {
     uint64_t sum = 1;
 
-    for (unsigned i = 0; um_front_list(i); i++)
+    for (unsigned i = 0; um_protocol_list(i); i++)
         sum += um_list_oldest(um_store_list(h->store, i));
     return sum;
 }
 
 /* Logs some of those that other servers do not know: they were made before
  * there were peers, or a crash came between. */
-static void share_some(um_house *h)
+static void share_some(um_server *h)
 {
     um_exception e, some[SWEEP] = {{.list = 0}};
     uint64_t ticket;
@@ -396,7 +396,7 @@ static void share_some(um_house *h)
     h->shared = n < SWEEP;
 }
 
-void um_forget_tick(um_house *h)
+void um_forget_tick(um_server *h)
 {
     um_exception e, over[SWEEP] = {{.list = 0}};
     uint64_t oldest = oldest_epochs(h), ticket;

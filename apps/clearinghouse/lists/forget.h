@@ -15,31 +15,31 @@
 #ifndef UM_CLEARINGHOUSE_FORGET_H
 #define UM_CLEARINGHOUSE_FORGET_H
 
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 
 enum { UM_FORGET_MAX = 50000 }; /* exceptions, one for each digest and list */
 
 /* Returns true if clients are told 0 for a digest of a list, and it is not
  * counted. */
-bool um_forgotten(const um_house *h, unsigned list, const umbel_digest *d);
+bool um_forgotten(const um_server *h, unsigned list, const umbel_digest *d);
 /* Returns true if nothing is, for sure. */
-bool um_forget_none(const um_house *h);
+bool um_forget_none(const um_server *h);
 /* The servers that must have taken a digest back. */
-size_t um_forget_quorum(const um_house *h);
+size_t um_forget_quorum(const um_server *h);
 
 /*
  * Forgets a digest (digest_text.h) in all lists that have a count of it; *lists
  * gets their number. E_UNKNOWN: none has; E_LIMIT: too many exceptions; E_IO:
  * the store has failed. *ticket is what the store has to commit.
  */
-umbel_status um_forget(um_house *h, const char *text, size_t *lists,
+umbel_status um_forget(um_server *h, const char *text, size_t *lists,
                        uint64_t *ticket, umbel_error *err);
-/* The same in lists that revoke (um_front_list_revokes) only: what they made no
- * hit is one again. */
-umbel_status um_forget_revoked(um_house *h, const char *text, size_t *lists,
+/* The same in lists that revoke (um_protocol_list_revokes) only: what they made
+ * no hit is one again. */
+umbel_status um_forget_revoked(um_server *h, const char *text, size_t *lists,
                                uint64_t *ticket, umbel_error *err);
 /* Takes that back. E_UNKNOWN: it is not forgotten. */
-umbel_status um_forget_undo(um_house *h, const char *text, size_t *lists,
+umbel_status um_forget_undo(um_server *h, const char *text, size_t *lists,
                             uint64_t *ticket, umbel_error *err);
 
 /* An exception. */
@@ -59,12 +59,12 @@ typedef struct um_forget_walk {
 } um_forget_walk;
 
 /* Walks our own, then those of other servers, in no order. */
-bool um_forget_next(const um_house *h, um_forget_walk *at, um_exception *out);
+bool um_forget_next(const um_server *h, um_forget_walk *at, um_exception *out);
 
 /* Counts the exceptions of a store that was opened. */
-void um_forget_open(um_house *h);
-void um_forget_close(um_house *h);
+void um_forget_open(um_server *h);
+void um_forget_close(um_server *h);
 /* Removes some of the exceptions whose epochs are gone; once a second. */
-void um_forget_tick(um_house *h);
+void um_forget_tick(um_server *h);
 
 #endif

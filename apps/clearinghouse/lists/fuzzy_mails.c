@@ -22,7 +22,7 @@ typedef struct found {
     bool counts; /* ... with a flag that enough servers have */
 } found;
 
-void um_fuzzy_look(um_fuzzy_view *v, const um_house *h, unsigned list)
+void um_fuzzy_look(um_fuzzy_view *v, const um_server *h, unsigned list)
 {
     const um_list *l = um_store_list(h->store, list);
     umbel_sync_copy c;
@@ -35,7 +35,7 @@ void um_fuzzy_look(um_fuzzy_view *v, const um_house *h, unsigned list)
     for (size_t i = 0; i < v->n; i++)
         v->source[i].origin = NULL;
     for (size_t at = 0;
-         v->n < UM_FUZZY_SOURCES && um_house_next_copy(h, list, &at, &c);)
+         v->n < UM_FUZZY_SOURCES && um_server_next_copy(h, list, &at, &c);)
         if (um_is_near(c.filter))
             v->source[v->n++] = (struct um_fuzzy_source){c.filter, c.origin};
 }
@@ -211,7 +211,7 @@ void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
         sum_values(f, n, s, out);
 }
 
-umbel_digest um_fuzzy_digest(const um_house *h, const uint8_t *name)
+umbel_digest um_fuzzy_digest(const um_server *h, const uint8_t *name)
 {
     char text[UM_DIGEST_TEXT];
     umbel_slice key = um_fuzzy_print_name(name, text);

@@ -15,14 +15,14 @@
 #define UM_CLEARINGHOUSE_FUZZY_MAILS_H
 
 #include "clearinghouse/protocols/fuzzy/request.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 
 enum { UM_FUZZY_SOURCES = 512 }; /* filters that are asked, at most */
 
 /* Filters that count at this moment: valid until the store, or the machine of
  * the peers, changes. */
 typedef struct um_fuzzy_view {
-    const um_house *house;
+    const um_server *house;
     size_t n, own; /* own: the first ones are this server's */
     struct um_fuzzy_source {
         const umbel_filter *filter;
@@ -30,7 +30,7 @@ typedef struct um_fuzzy_view {
     } source[UM_FUZZY_SOURCES];
 } um_fuzzy_view;
 
-void um_fuzzy_look(um_fuzzy_view *v, const um_house *h, unsigned list);
+void um_fuzzy_look(um_fuzzy_view *v, const um_server *h, unsigned list);
 
 typedef struct um_fuzzy_mail {
     bool there;   /* clients are told */
@@ -48,6 +48,6 @@ void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
                   const uint8_t *name, um_fuzzy_mail *out);
 
 /* The digest of a name, as lists hash its text. */
-umbel_digest um_fuzzy_digest(const um_house *h, const uint8_t *name);
+umbel_digest um_fuzzy_digest(const um_server *h, const uint8_t *name);
 
 #endif

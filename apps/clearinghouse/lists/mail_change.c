@@ -12,13 +12,13 @@
 
 /* Lists that count a signature the server computes itself. */
 static const struct {
-    const um_front *front;
+    const um_protocol *front;
     unsigned list; /* of its own */
     um_mail_key kind;
-} rows[] = {{&um_front_pyzor, UM_PYZOR_REPORTS, UM_KEY_PYZOR},
-            {&um_front_dccifd, 0, UM_KEY_EXACT},
-            {&um_front_dccifd, 1, UM_KEY_PYZOR},
-            {&um_front_dccifd, 2, UM_KEY_SHINGLE}};
+} rows[] = {{&um_protocol_pyzor, UM_PYZOR_REPORTS, UM_KEY_PYZOR},
+            {&um_protocol_dccifd, 0, UM_KEY_EXACT},
+            {&um_protocol_dccifd, 1, UM_KEY_PYZOR},
+            {&um_protocol_dccifd, 2, UM_KEY_SHINGLE}};
 
 enum { MAX_ENTRIES = UM_COUNT(rows) * UM_MAIL_KEYS };
 
@@ -33,7 +33,8 @@ static umbel_status read_keys(um_mail_keys *keys, const um_mail_facts *facts,
                              "made of");
 }
 
-static umbel_status check_welcome(const um_house *h, const um_mail_facts *facts,
+static umbel_status check_welcome(const um_server *h,
+                                  const um_mail_facts *facts,
                                   const um_mail_keys *keys, umbel_error *err)
 {
     um_welcome_rule rule;
@@ -46,12 +47,12 @@ static umbel_status check_welcome(const um_house *h, const um_mail_facts *facts,
 }
 
 /* How often a report counts: until the front calls it a hit. */
-static uint32_t amount_in(const um_house *h, const um_front *f)
+static uint32_t amount_in(const um_server *h, const um_protocol *f)
 {
-    return f->threshold ? f->threshold(um_config_front(&h->opened, f)) : 1;
+    return f->threshold ? f->threshold(um_config_protocol(&h->opened, f)) : 1;
 }
 
-umbel_status um_mail_report(um_house *h, const um_mail_facts *facts,
+umbel_status um_mail_report(um_server *h, const um_mail_facts *facts,
                             um_mail_change *out, umbel_error *err)
 {
     um_mail_keys keys;
@@ -62,7 +63,7 @@ umbel_status um_mail_report(um_house *h, const um_mail_facts *facts,
     UM_TRY(check_welcome(h, facts, &keys, err));
     um_store_digest(h->store, keys.key, keys.n, digest);
     for (size_t r = 0; r < UM_COUNT(rows); r++) {
-        unsigned list = um_house_first_list(rows[r].front) + rows[r].list;
+        unsigned list = um_server_first_list(rows[r].front) + rows[r].list;
         for (size_t i = 0; i < keys.n; i++) {
             if (keys.kind[i] != rows[r].kind ||
                 um_forgotten(h, list, &digest[i]))
@@ -71,7 +72,7 @@ umbel_status um_mail_report(um_house *h, const um_mail_facts *facts,
                 return um_fail(err, UMBEL_E_FULL,
                                "list %s is full, and takes no new digests "
                                "until its epoch ends: raise its capacity",
-                               um_front_list(list));
+                               um_protocol_list(list));
             entry[out->changed++] =
                 (um_entry){.list = list,
                            .digest = digest[i],
@@ -85,17 +86,18 @@ umbel_status um_mail_report(um_house *h, const um_mail_facts *facts,
 }
 
 /* Notes in which lists a digest is forgotten. */
-static void note_lists(const um_house *h, const char *text, um_mail_change *out)
+static void note_lists(const um_server *h, const char *text,
+                       um_mail_change *out)
 {
     umbel_slice key = {text, strlen(text)};
     umbel_digest d;
 
     um_store_digest(h->store, &key, 1, &d);
-    for (unsigned i = 0; um_front_list(i); i++)
+    for (unsigned i = 0; um_protocol_list(i); i++)
         out->in_list[i] |= um_forgotten(h, i, &d);
 }
 
-umbel_status um_mail_revoke(um_house *h, const um_mail_facts *facts,
+umbel_status um_mail_revoke(um_server *h, const um_mail_facts *facts,
                             um_mail_change *out, umbel_error *err)
 {
     um_mail_keys keys;
@@ -120,9 +122,10 @@ static void print_lists(FILE *out, const um_mail_change *r, const char *quote)
 {
     const char *between = "";
 
-    for (unsigned i = 0; um_front_list(i); i++)
+    for (unsigned i = 0; um_protocol_list(i); i++)
         if (r->in_list[i]) {
-            fprintf(out, "%s%s%s%s", between, quote, um_front_list(i), quote);
+            fprintf(out, "%s%s%s%s", between, quote, um_protocol_list(i),
+                    quote);
             between = ", ";
         }
 }

@@ -6,7 +6,7 @@
 #ifndef UM_CLEARINGHOUSE_MAIL_CHANGE_H
 #define UM_CLEARINGHOUSE_MAIL_CHANGE_H
 
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 #include "mail/facts.h"
 
 #include <stdio.h>
@@ -24,10 +24,10 @@ typedef struct um_mail_change {
  * out. E_RANGE: the mail has no signature; E_REFUSED: it is welcome; E_IO: the
  * store has failed.
  */
-umbel_status um_mail_report(um_house *h, const um_mail_facts *facts,
+umbel_status um_mail_report(um_server *h, const um_mail_facts *facts,
                             um_mail_change *out, umbel_error *err);
 /* Forgets all signatures of a mail that have a count. */
-umbel_status um_mail_revoke(um_house *h, const um_mail_facts *facts,
+umbel_status um_mail_revoke(um_server *h, const um_mail_facts *facts,
                             um_mail_change *out, umbel_error *err);
 
 /* "reported in pyzor, body"; done is "reported" or "revoked". */

@@ -9,10 +9,10 @@
 
 unsigned um_mail_list(um_mail_key kind)
 {
-    return um_house_first_list(&um_front_dccifd) + kind;
+    return um_server_first_list(&um_protocol_dccifd) + kind;
 }
 
-void um_mail_counts_init(um_mail_counts *c, const um_house *h,
+void um_mail_counts_init(um_mail_counts *c, const um_server *h,
                          const um_mail_facts *facts)
 {
     um_mail_keys_read(&c->keys, facts);
@@ -29,18 +29,18 @@ static size_t end_of_kind(const um_mail_keys *k, size_t i)
     return end;
 }
 
-void um_mail_counts_ask(um_mail_counts *c, const um_house *h)
+void um_mail_counts_ask(um_mail_counts *c, const um_server *h)
 {
     const um_mail_keys *k = &c->keys;
 
     for (size_t i = 0, end; i < k->n; i = end) {
         end = end_of_kind(k, i);
-        um_house_count(h, um_mail_list(k->kind[i]), c->digest + i, end - i,
-                       c->count + i);
+        um_server_count(h, um_mail_list(k->kind[i]), c->digest + i, end - i,
+                        c->count + i);
     }
 }
 
-void um_mail_counts_ask_many(um_mail_counts *c, const um_house *h,
+void um_mail_counts_ask_many(um_mail_counts *c, const um_server *h,
                              uint64_t many)
 {
     const um_mail_keys *k = &c->keys;
@@ -48,8 +48,8 @@ void um_mail_counts_ask_many(um_mail_counts *c, const um_house *h,
 
     for (size_t i = 0, end; i < k->n; i = end) {
         end = end_of_kind(k, i);
-        um_house_reaches(h, um_mail_list(k->kind[i]), c->digest + i, end - i,
-                         many, reached + i);
+        um_server_reaches(h, um_mail_list(k->kind[i]), c->digest + i, end - i,
+                          many, reached + i);
     }
     for (size_t i = 0; i < k->n; i++)
         c->count[i] = reached[i] ? many : 0;
@@ -76,7 +76,7 @@ static umbel_slice slice_of(const char *text)
     return (umbel_slice){text, strlen(text)};
 }
 
-bool um_mail_is_welcome(const um_house *h, const um_mail_facts *facts,
+bool um_mail_is_welcome(const um_server *h, const um_mail_facts *facts,
                         const um_mail_keys *keys, const char *sender,
                         const char *client, um_welcome_rule *which)
 {

@@ -6,7 +6,7 @@
 #define UM_CLEARINGHOUSE_MAIL_COUNTS_H
 
 #include "clearinghouse/lists/mail_keys.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 
 typedef struct um_mail_counts {
     um_mail_keys keys;
@@ -15,12 +15,12 @@ typedef struct um_mail_counts {
 } um_mail_counts;
 
 /* Fills in keys and digests. */
-void um_mail_counts_init(um_mail_counts *c, const um_house *h,
+void um_mail_counts_init(um_mail_counts *c, const um_server *h,
                          const um_mail_facts *facts);
 /* Looks the keys up. */
-void um_mail_counts_ask(um_mail_counts *c, const um_house *h);
+void um_mail_counts_ask(um_mail_counts *c, const um_server *h);
 /* The same for a verdict: a count is `many` if it is at least that, or 0. */
-void um_mail_counts_ask_many(um_mail_counts *c, const um_house *h,
+void um_mail_counts_ask_many(um_mail_counts *c, const um_server *h,
                              uint64_t many);
 
 /*
@@ -35,7 +35,7 @@ unsigned um_mail_list(um_mail_key kind);
 
 /* Returns true if a rule welcomes the mail. sender and client of the envelope
  * may be empty: then the client is the one in Received:. */
-bool um_mail_is_welcome(const um_house *h, const um_mail_facts *facts,
+bool um_mail_is_welcome(const um_server *h, const um_mail_facts *facts,
                         const um_mail_keys *keys, const char *sender,
                         const char *client, um_welcome_rule *which);
 

@@ -57,7 +57,7 @@ static void origin_name(const um_peers *p, const uint8_t *origin, char *out,
 static bool describe(const um_peers *p, const umbel_sync_event *e, char *out,
                      size_t cap)
 {
-    const char *list = e->list >= 0 ? um_front_list((size_t)e->list) : "";
+    const char *list = e->list >= 0 ? um_protocol_list((size_t)e->list) : "";
     const char *in = e->list >= 0 ? ", list " : "";
     char who[UM_LOG_LINE_LEN / 4] = "";
 

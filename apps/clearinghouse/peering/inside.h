@@ -7,7 +7,7 @@
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/peering/settings.h"
 #include "clearinghouse/peering/store.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 #include "net/server/stream.h"
 #include "trust/link.h"
 
@@ -107,7 +107,7 @@ typedef struct um_latest_mails {
 } um_latest_mails;
 
 struct um_peers {
-    um_house *house;
+    um_server *house;
     um_peers_keys keys;
     umbel_sync *machine;
     um_remote **remote;

@@ -35,7 +35,7 @@ enum {
 
 static uint64_t now_ms(const um_conn *c)
 {
-    return um_house_ms(c->peers->house);
+    return um_server_ms(c->peers->house);
 }
 
 /* --- the end of a connection ---------------------------------------------- */
@@ -408,7 +408,7 @@ static void check_conn(um_conn *c, uint64_t now)
 
 void um_conns_tick(um_peers *p)
 {
-    uint64_t now = um_house_ms(p->house);
+    uint64_t now = um_server_ms(p->house);
 
     p->accepted = 0;
     for (um_conn *c = p->first, *next; c; c = next) {
@@ -422,7 +422,7 @@ void um_conns_tick(um_peers *p)
 /* Fills the bucket; returns true if something may be sent. */
 static bool has_tokens(um_peers *p, um_remote *r)
 {
-    uint64_t now = um_house_ms(p->house);
+    uint64_t now = um_server_ms(p->house);
     double rate = (double)p->house->config.peers.bandwidth;
 
     r->tokens += (double)(now - r->filled) * rate / 1000;

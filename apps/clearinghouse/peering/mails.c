@@ -139,7 +139,7 @@ uint64_t um_mails_lost(const um_peers *p)
     const um_latest_mails *l = &p->mails;
     uint64_t first = l->n;
 
-    for (unsigned i = 0; um_front_list(i); i++)
+    for (unsigned i = 0; um_protocol_list(i); i++)
         if (has_mails(um_store_list(p->house->store, i)) &&
             l->published[i] < first)
             first = l->published[i];

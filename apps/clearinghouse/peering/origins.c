@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "clearinghouse/peering/peers.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 
 #include <math.h>
 #include <sodium.h>
@@ -26,7 +26,7 @@ typedef struct progress {
 } progress;
 
 struct um_origins {
-    um_house *house;
+    um_server *house;
     progress *progress;
     size_t nprogress;
     um_origin *item;
@@ -82,7 +82,7 @@ static uint64_t whole_until(const um_origins *o, int number)
     if (!s.behind)
         return o->house->now;
     return s.lacks_since ? s.lacks_since
-                         : o->house->now - um_house_uptime(o->house);
+                         : o->house->now - um_server_uptime(o->house);
 }
 
 static void note_refusals(progress *p, const um_peer_info *info, uint64_t now)
@@ -183,8 +183,8 @@ static bool add_peers(um_origins *o)
         r->state = info.state;
         r->error = info.up ? "" : info.error;
         r->up = info.up;
-        r->since =
-            info.since ? info.since : o->house->now - um_house_uptime(o->house);
+        r->since = info.since ? info.since
+                              : o->house->now - um_server_uptime(o->house);
         const progress *p = find_progress(o, info.key);
         r->lag = lag_of(p, o->house->now);
         r->bytes_in = info.bytes_in;
@@ -196,7 +196,7 @@ static bool add_peers(um_origins *o)
     return true;
 }
 
-static double fill_of(const um_house *h, const umbel_sync_copy *c)
+static double fill_of(const um_server *h, const umbel_sync_copy *c)
 {
     um_list_stats l;
 
@@ -241,7 +241,7 @@ static bool add_standings(um_origins *o)
 
 static void note_agreement(um_origins *o)
 {
-    for (unsigned i = 0; um_front_list(i); i++) {
+    for (unsigned i = 0; um_protocol_list(i); i++) {
         o->view.agreement[i] = um_peers_agreement(o->house->peers, i);
         o->view.alone[i] = um_peers_counts_alone(o->house->peers, i);
     }
@@ -263,7 +263,7 @@ const um_origins_view *um_origins_look(um_origins *o)
     return &o->view;
 }
 
-umbel_status um_origins_open(um_house *h, um_origins **out, umbel_error *err)
+umbel_status um_origins_open(um_server *h, um_origins **out, umbel_error *err)
 {
     um_origins *o = calloc(1, sizeof *o);
 

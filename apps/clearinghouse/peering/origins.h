@@ -48,9 +48,9 @@ typedef struct um_origins_view {
 } um_origins_view;
 
 typedef struct um_origins um_origins;
-typedef struct um_house um_house;
+typedef struct um_server um_server;
 
-umbel_status um_origins_open(um_house *h, um_origins **out, umbel_error *err);
+umbel_status um_origins_open(um_server *h, um_origins **out, umbel_error *err);
 /* NULL is accepted. */
 void um_origins_close(um_origins *o);
 /* Once a second: notes which peers have all that we have. NULL is accepted. */

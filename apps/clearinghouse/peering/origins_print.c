@@ -168,8 +168,8 @@ void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now)
         write_troubles(out, &v->item[i]);
     }
     fprintf(out, "\n%-16s agreement\n", "list");
-    for (size_t i = 0; um_front_list(i); i++)
-        fprintf(out, "%-16s %016" PRIx64 "\n", um_front_list(i),
+    for (size_t i = 0; um_protocol_list(i); i++)
+        fprintf(out, "%-16s %016" PRIx64 "\n", um_protocol_list(i),
                 v->agreement[i]);
 }
 

@@ -52,15 +52,15 @@ static umbel_status allow_peers(um_peers *p, umbel_error *err)
 /* The list that takes back what others report has a quorum of its own. */
 static uint32_t quorum_of(const um_config *c, size_t list)
 {
-    return (uint32_t)(um_front_list_revokes(list) ? c->peers.revoke_quorum
-                                                  : c->peers.quorum);
+    return (uint32_t)(um_protocol_list_revokes(list) ? c->peers.revoke_quorum
+                                                     : c->peers.quorum);
 }
 
 static void set_trust(um_peers *p)
 {
     const um_config *c = &p->house->config;
 
-    for (size_t i = 0; um_front_list(i); i++)
+    for (size_t i = 0; um_protocol_list(i); i++)
         umbel_sync_set_trust(p->machine, i, quorum_of(c, i),
                              c->peers.origin_cap);
 }
@@ -89,17 +89,17 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
 static void agree_of(const um_config *c, size_t list,
                      char out[UMBEL_SYNC_MAX_AGREE])
 {
-    const um_front *f = um_front_of_list(list);
+    const um_protocol *f = um_protocol_of_list(list);
 
     out[0] = '\0';
     if (f->agree)
-        f->agree(um_config_front(c, f), out);
+        f->agree(um_config_protocol(c, f), out);
 }
 
 um_sync_terms um_peers_terms(const um_config *c, size_t list,
                              const uint8_t *key)
 {
-    um_list_config l = um_house_list_config(c, list);
+    um_list_config l = um_server_list_config(c, list);
     um_sync_terms t = {.epoch_seconds = l.epoch_seconds,
                        .epochs = l.epochs,
                        .page_bytes = UM_PEERS_PAGE,
@@ -118,8 +118,8 @@ static umbel_status create_shapes(const um_config *c, const uint8_t *secret,
                                   char agree[][UMBEL_SYNC_MAX_AGREE],
                                   umbel_error *err)
 {
-    for (size_t i = 0; um_front_list(i); i++) {
-        um_list_config l = um_house_list_config(c, i);
+    for (size_t i = 0; um_protocol_list(i); i++) {
+        um_list_config l = um_server_list_config(c, i);
         agree_of(c, i, agree[i]);
         UM_TRY(um_list_shape(&l, secret, &shape[i], err));
         list[i] = (umbel_sync_list){.name = l.name,
@@ -142,7 +142,7 @@ static umbel_status open_machine(um_peers *p, uint64_t incarnation,
     umbel_sync_params params = UMBEL_SYNC_INIT;
 
     params.lists = list;
-    while (um_front_list(params.nlists))
+    while (um_protocol_list(params.nlists))
         params.nlists++;
     params.sign_key = p->keys.sign_key;
     params.incarnation = incarnation;
@@ -170,7 +170,7 @@ umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
         create_shapes(&p->house->config, secret, list, shape, agree, err);
     if (status == UMBEL_OK)
         status = open_machine(p, incarnation, list, err);
-    for (size_t i = 0; um_front_list(i); i++)
+    for (size_t i = 0; um_protocol_list(i); i++)
         umbel_close(shape[i]);
     if (status == UMBEL_OK)
         umbel_sync_tick(p->machine, p->house->now);
@@ -189,10 +189,11 @@ static const char *const no_ops[] = {NULL};
 static const um_verdict no_verdicts[] = {{0}};
 
 /* What the line "ready" calls the addresses. */
-static const um_front peers_front = {.name = "peers",
-                                     .summary = "servers that count together",
-                                     .ops = no_ops,
-                                     .verdicts = no_verdicts};
+static const um_protocol peers_protocol = {.name = "peers",
+                                           .summary =
+                                               "servers that count together",
+                                           .ops = no_ops,
+                                           .verdicts = no_verdicts};
 
 static void free_peers(um_peers *p)
 {
@@ -240,14 +241,14 @@ static umbel_status open_listeners(um_peers *p, umbel_error *err)
         return um_no_memory(err, sizeof(um_listener *));
     UM_TRY(open_listener(p, -1, err));
     for (size_t i = 0; i < listen->n; i++) {
-        UM_TRY(um_house_listen(p->house, &peers_front, listen->item[i],
-                               SOCK_STREAM, &fd, err));
+        UM_TRY(um_server_listen(p->house, &peers_protocol, listen->item[i],
+                                SOCK_STREAM, &fd, err));
         UM_TRY(open_listener(p, fd, err));
     }
     return UMBEL_OK;
 }
 
-umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err)
+umbel_status um_peers_open(um_server *h, um_peers **out, umbel_error *err)
 {
     if (!h->config.origin)
         return UMBEL_OK;
@@ -317,7 +318,7 @@ static umbel_status load_copies(um_peers *p, umbel_error *err)
     char dir[PATH_MAX];
     um_peers_store_config config = {.dir = dir,
                                     .machine = p->machine,
-                                    .list = um_front_list,
+                                    .list = um_protocol_list,
                                     .interval = c->peers.save / 1000,
                                     .memory = c->peers.memory,
                                     .log = log_copies,

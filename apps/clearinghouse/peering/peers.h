@@ -46,7 +46,7 @@ uint64_t um_peers_bytes(const um_config *c);
 
 /* Reads the keys; the rest waits for the store. *out is NULL without an
  * origin. */
-umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err);
+umbel_status um_peers_open(um_server *h, um_peers **out, umbel_error *err);
 /* What the store is opened with. p may be NULL, here and below. */
 um_store_watch um_peers_watch(um_peers *p);
 /* Opens the machine with our own filters, once the store is open. */

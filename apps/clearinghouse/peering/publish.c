@@ -39,8 +39,8 @@ enum {
 
 static umbel_slice mark_name(size_t list, uint64_t epoch, char out[NAME_LEN])
 {
-    int len = snprintf(out, NAME_LEN, PREFIX "%s/%" PRIu64, um_front_list(list),
-                       epoch);
+    int len = snprintf(out, NAME_LEN, PREFIX "%s/%" PRIu64,
+                       um_protocol_list(list), epoch);
 
     return (umbel_slice){out, (size_t)len};
 }
@@ -60,9 +60,9 @@ static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
     if (!slash)
         return false;
     *slash = '\0';
-    *list = um_front_list_find(text + skip);
+    *list = um_protocol_list_find(text + skip);
     *epoch = strtoull(slash + 1, &end, 10);
-    return um_front_list(*list) && *end == '\0';
+    return um_protocol_list(*list) && *end == '\0';
 }
 
 static bool read_mark(umbel_slice value, umbel_sync_slice *out)
@@ -99,7 +99,7 @@ static void note_odd(um_peers *p, size_t list, uint64_t epoch,
     p->publishing.odd[list] = epoch + 1;
     um_log_event(&p->house->log,
                  "peers: epoch %" PRIu64 " of list %s counts here alone: %s",
-                 epoch, um_front_list(list), why->text);
+                 epoch, um_protocol_list(list), why->text);
 }
 
 /* Publishes pages of live epoch i of a list, and marks a new version. */
@@ -162,7 +162,7 @@ static bool must_wait(um_peers *p)
         ahead |= stats.ahead; /* a renewal follows what it is sending */
     }
     if ((known && !ahead) || !p->nremotes ||
-        um_house_ms(p->house) >= p->house->started + PATIENCE_MS)
+        um_server_ms(p->house) >= p->house->started + PATIENCE_MS)
         g->restored = false;
     return g->restored;
 }
@@ -243,7 +243,7 @@ static void before_snapshot(void *ctx, um_store *store)
     if (p->publishing.unmarked)
         memset(p->publishing.whole, 0, sizeof p->publishing.whole);
     p->publishing.unmarked = false;
-    for (size_t list = 0; um_front_list(list); list++)
+    for (size_t list = 0; um_protocol_list(list); list++)
         if (!is_published(p, store, list))
             publish_list(p, store, list);
 }
@@ -255,7 +255,7 @@ static bool is_midway(const um_peers *p)
     const um_publishing *g = &p->publishing;
 
     return g->running && g->page &&
-           um_house_ms(p->house) - g->first < MIDWAY_MS;
+           um_server_ms(p->house) - g->first < MIDWAY_MS;
 }
 
 bool um_publish_holds(const um_peers *p)
@@ -275,9 +275,10 @@ static bool next_list(um_peers *p)
 
     do
         g->list++;
-    while (um_front_list(g->list) && is_published(p, p->house->store, g->list));
-    if (!um_front_list(g->list)) {
-        g->ended = um_house_ms(p->house);
+    while (um_protocol_list(g->list) &&
+           is_published(p, p->house->store, g->list));
+    if (!um_protocol_list(g->list)) {
+        g->ended = um_server_ms(p->house);
         return false;
     }
     begin_list(p, p->house->store, g->list);
@@ -307,7 +308,7 @@ static void publish_next(um_peers *p)
         g->page + SLICE_PAGES < pages ? g->page + SLICE_PAGES : pages;
 
     if (g->page == 0)
-        g->first = um_house_ms(p->house);
+        g->first = um_server_ms(p->house);
     /* A list that was turned meanwhile may have fewer epochs. */
     if (g->epoch < live_epochs(store, g->list) &&
         !is_over(p, g->list, epoch_at(store, g->list, g->epoch)))
@@ -322,7 +323,7 @@ static void publish_next(um_peers *p)
 static void begin_pass(um_peers *p)
 {
     um_publishing *g = &p->publishing;
-    uint64_t now = um_house_ms(p->house);
+    uint64_t now = um_server_ms(p->house);
 
     if (now < g->due)
         return;
@@ -352,7 +353,7 @@ static bool is_ready_for_snapshot(void *ctx)
 {
     um_peers *p = ctx;
     um_publishing *g = &p->publishing;
-    uint64_t now = um_house_ms(p->house);
+    uint64_t now = um_server_ms(p->house);
 
     if (g->restored) /* what it would publish waits for peers, not for long */
         return false;
@@ -440,7 +441,7 @@ static void apply_mark(um_peers *p, const um_list *l, size_t list,
         um_log_event(&p->house->log,
                      "peers: version %" PRIu64 " of list %s, "
                      "epoch %" PRIu64 " became %" PRIu64,
-                     m->version, um_front_list(list), epoch, made.version);
+                     m->version, um_protocol_list(list), epoch, made.version);
 }
 
 static umbel_status apply_note(void *ctx, const um_list *const *lists,
@@ -480,7 +481,7 @@ um_store_watch um_peers_watch(um_peers *p)
 static umbel_status begin_incarnation(um_peers *p, umbel_error *err)
 {
     uint8_t number[8];
-    um_house *h = p->house;
+    um_server *h = p->house;
     umbel_slice name = {LEADER, strlen(LEADER)};
 
     um_store64(number, h->now);
@@ -495,7 +496,7 @@ umbel_status um_peers_begin(um_peers *p, umbel_error *err)
         return UMBEL_OK;
     if (!p->machine)
         UM_TRY(begin_incarnation(p, err));
-    for (size_t i = 0; um_front_list(i); i++)
+    for (size_t i = 0; um_protocol_list(i); i++)
         um_publish_forget(p, i);
     um_latest_settle(p);
     um_mails_settle(p);

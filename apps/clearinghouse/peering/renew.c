@@ -212,14 +212,14 @@ static umbel_status renew_store(um_peers *p, const unpublished_things *u)
 
 static void log_lost_counts(um_peers *p, const uint64_t lost[UM_MAX_LISTS])
 {
-    for (unsigned i = 0; um_front_list(i); i++)
+    for (unsigned i = 0; um_protocol_list(i); i++)
         if (lost[i])
             um_log_event(&p->house->log,
                          "peers: list %s: up to %" PRIu64
                          " counts are lost that no peer had yet: this server "
                          "remembers the last %zu of all lists; report again "
                          "what came since the last exchange with one",
-                         um_front_list(i), lost[i], p->latest.cap);
+                         um_protocol_list(i), lost[i], p->latest.cap);
 }
 
 /*

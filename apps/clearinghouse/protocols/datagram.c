@@ -8,25 +8,25 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-static umbel_status listen_on(um_front_datagram *d, const char *address,
+static umbel_status listen_on(um_protocol_datagram *d, const char *address,
                               const um_datagrams_config *c, umbel_error *err)
 {
-    um_front_socket *s = &d->socket[d->n];
+    um_protocol_socket *s = &d->socket[d->n];
     um_datagrams_config config = *c;
     int fd;
 
     s->owner = d;
     config.ctx = s;
-    UM_TRY(um_house_listen(d->house, d->front, address, SOCK_DGRAM, &fd, err));
+    UM_TRY(um_server_listen(d->house, d->front, address, SOCK_DGRAM, &fd, err));
     UM_TRY(um_datagrams_open(d->house->loop, fd, &config, &s->datagrams, err));
     d->n++;
     return UMBEL_OK;
 }
 
-umbel_status um_front_datagram_open(um_front_datagram *d,
-                                    const um_texts *listen,
-                                    const um_datagrams_config *c,
-                                    umbel_error *err)
+umbel_status um_protocol_datagram_open(um_protocol_datagram *d,
+                                       const um_texts *listen,
+                                       const um_datagrams_config *c,
+                                       umbel_error *err)
 {
     UM_TRY(um_pending_init(&d->pending, err));
     d->socket = calloc(listen->n + 1, sizeof *d->socket);
@@ -37,8 +37,8 @@ umbel_status um_front_datagram_open(um_front_datagram *d,
     return UMBEL_OK;
 }
 
-const um_answer *um_front_datagram_ready(const um_front_datagram *d,
-                                         bool *stored)
+const um_answer *um_protocol_datagram_ready(const um_protocol_datagram *d,
+                                            bool *stored)
 {
     const um_store *store = d->house->store;
     const um_answer *a = um_pending_first(&d->pending);
@@ -47,31 +47,31 @@ const um_answer *um_front_datagram_ready(const um_front_datagram *d,
     return *stored || um_store_failed(store) ? a : NULL;
 }
 
-void um_front_datagram_committed(void *state)
+void um_protocol_datagram_committed(void *state)
 {
-    um_front_datagram *d = state;
+    um_protocol_datagram *d = state;
 
     d->answer(state);
     for (size_t i = 0; i < d->n; i++)
         um_datagrams_flush(d->socket[i].datagrams);
 }
 
-void um_front_datagram_stop(void *state)
+void um_protocol_datagram_stop(void *state)
 {
-    um_front_datagram *d = state;
+    um_protocol_datagram *d = state;
 
     for (size_t i = 0; i < d->n; i++)
         um_datagrams_drain(d->socket[i].datagrams);
 }
 
-bool um_front_datagram_busy(const void *state)
+bool um_protocol_datagram_busy(const void *state)
 {
-    const um_front_datagram *d = state;
+    const um_protocol_datagram *d = state;
 
     return um_pending_first(&d->pending);
 }
 
-void um_front_datagram_close(um_front_datagram *d)
+void um_protocol_datagram_close(um_protocol_datagram *d)
 {
     for (size_t i = 0; i < d->n; i++)
         um_datagrams_close(d->socket[i].datagrams);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "clearinghouse/admin/doctor_rows.h"
 #include "clearinghouse/protocols/dccifd/protocol.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -53,18 +53,18 @@ static const um_verdict verdicts[] = {
 
 enum { CHECK_MS = 1000, LONGEST_PAUSE = 60, MAX_ARGUMENTS = 160 };
 
-typedef struct milter_front {
-    um_house *house;
+typedef struct milter_protocol {
+    um_server *house;
     um_timer *timer;
     pid_t pid;           /* 0: it does not run */
     uint64_t start;      /* when it may be started, milliseconds */
     uint64_t pause;      /* seconds until the next start */
     uint64_t started_at; /* milliseconds */
-} milter_front;
+} milter_protocol;
 
 static const milter_settings *settings_of(const um_config *c)
 {
-    return um_config_front(c, &um_front_milter);
+    return um_config_protocol(c, &um_protocol_milter);
 }
 
 /* --- the process -----------------------------------------------------------
@@ -109,7 +109,7 @@ static int spawn(const char *const *argv, pid_t *pid)
     return code;
 }
 
-static int start_process(const milter_front *f, pid_t *pid)
+static int start_process(const milter_protocol *f, pid_t *pid)
 {
     const milter_settings *s = settings_of(&f->house->opened);
     const char *argv[MAX_ARGUMENTS];
@@ -127,7 +127,7 @@ static int start_process(const milter_front *f, pid_t *pid)
     argv[n++] = "--socket";
     argv[n++] = s->socket;
     argv[n++] = "--server";
-    argv[n++] = um_house_address_of(f->house, &um_front_dccifd);
+    argv[n++] = um_server_address_of(f->house, &um_protocol_dccifd);
     argv[n++] = "--reject-at";
     argv[n++] = reject_at;
     argv[n++] = "--timeout";
@@ -147,25 +147,25 @@ static int start_process(const milter_front *f, pid_t *pid)
 /* --- upkeep ----------------------------------------------------------------
  */
 
-static void note_end(milter_front *f, const char *how, int number)
+static void note_end(milter_protocol *f, const char *how, int number)
 {
-    um_house *h = f->house;
+    um_server *h = f->house;
 
     f->pid = 0;
-    if (um_house_ms(h) - f->started_at > LONGEST_PAUSE * UINT64_C(1000))
+    if (um_server_ms(h) - f->started_at > LONGEST_PAUSE * UINT64_C(1000))
         f->pause = 0;
     f->pause = f->pause ? f->pause * 2 : 1;
     if (f->pause > LONGEST_PAUSE)
         f->pause = LONGEST_PAUSE;
-    f->start = um_house_ms(h) + 1000 * f->pause;
-    um_front_count(um_house_stats(h, &um_front_milter), 0, ENDED);
+    f->start = um_server_ms(h) + 1000 * f->pause;
+    um_protocol_count(um_server_stats(h, &um_protocol_milter), 0, ENDED);
     um_log_event(&h->log,
                  "milter: umbel-milter %s %d; it is started again in %" PRIu64
                  " s",
                  how, number, f->pause);
 }
 
-static void check_process(milter_front *f)
+static void check_process(milter_protocol *f)
 {
     int status;
 
@@ -177,26 +177,26 @@ static void check_process(milter_front *f)
         note_end(f, "ended with status", WEXITSTATUS(status));
 }
 
-static void try_start(milter_front *f)
+static void try_start(milter_protocol *f)
 {
-    um_house *h = f->house;
+    um_server *h = f->house;
 
-    f->started_at = um_house_ms(h);
+    f->started_at = um_server_ms(h);
     int code = start_process(f, &f->pid);
     if (code) {
         note_end(f, "cannot be started: error", code);
         return;
     }
-    um_front_count(um_house_stats(h, &um_front_milter), 0, STARTED);
+    um_protocol_count(um_server_stats(h, &um_protocol_milter), 0, STARTED);
 }
 
 static void tick(void *ctx)
 {
-    milter_front *f = ctx;
+    milter_protocol *f = ctx;
 
     if (f->pid)
         check_process(f);
-    else if (um_house_ms(f->house) >= f->start && !f->house->stopping)
+    else if (um_server_ms(f->house) >= f->start && !f->house->stopping)
         try_start(f);
 }
 
@@ -207,7 +207,7 @@ static void tick(void *ctx)
 static umbel_status check(const um_config *c, uint64_t *need, umbel_error *err)
 {
     const milter_settings *s = settings_of(c);
-    const um_dccifd_settings *d = um_config_front(c, &um_front_dccifd);
+    const um_dccifd_settings *d = um_config_protocol(c, &um_protocol_dccifd);
 
     (void)need;
     if (!s->socket)
@@ -234,11 +234,11 @@ static umbel_status check(const um_config *c, uint64_t *need, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 {
     if (!settings_of(&h->opened)->socket)
         return UMBEL_OK;
-    milter_front *f = calloc(1, sizeof *f);
+    milter_protocol *f = calloc(1, sizeof *f);
     if (!f)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
@@ -248,9 +248,9 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
     return UMBEL_OK;
 }
 
-static void close_front(void *state)
+static void close_protocol(void *state)
 {
-    milter_front *f = state;
+    milter_protocol *f = state;
 
     if (f->pid) {
         kill(f->pid, SIGTERM);
@@ -261,7 +261,7 @@ static void close_front(void *state)
 
 static void hint(const void *state, FILE *out)
 {
-    const milter_front *f = state;
+    const milter_protocol *f = state;
 
     fprintf(out,
             "Postfix, in main.cf:\n"
@@ -278,7 +278,7 @@ static void try_milter(um_doctor *d)
 static const um_doctor_row doctor[] = {{.name = "milter", .run = try_milter},
                                        {0}};
 
-const um_front um_front_milter = {
+const um_protocol um_protocol_milter = {
     .name = "milter",
     .summary = "umbel-milter, a filter for Postfix and Sendmail",
     .settings = settings,
@@ -286,8 +286,8 @@ const um_front um_front_milter = {
     .ops = ops,
     .verdicts = verdicts,
     .memory = check,
-    .open = open_front,
-    .close = close_front,
+    .open = open_protocol,
+    .close = close_protocol,
     .hint = hint,
     .doctor = doctor,
 };

@@ -59,17 +59,17 @@ static const um_verdict verdicts[] = {
     UM_END_VERDICTS(ENDS)};
 _Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
 
-typedef struct scan_front {
-    um_house *house;
-    um_front_stats *stats;
-    um_front_stream streams;
+typedef struct scan_protocol {
+    um_server *house;
+    um_protocol_stats *stats;
+    um_protocol_stream streams;
     um_mail_room room;
     size_t reading; /* jobs */
-} scan_front;
+} scan_protocol;
 
 /* A connection. It outlives its stream while a worker reads the mail. */
 typedef struct scan_job {
-    scan_front *front;
+    scan_protocol *front;
     um_stream *stream; /* NULL: the client is gone */
     um_address client;
     scan_op op;
@@ -78,9 +78,9 @@ typedef struct scan_job {
     bool reading;
 } scan_job;
 
-static const um_scan_settings *settings_of(const scan_front *f)
+static const um_scan_settings *settings_of(const scan_protocol *f)
 {
-    return um_config_front(&f->house->config, &um_front_scan);
+    return um_config_protocol(&f->house->config, &um_protocol_scan);
 }
 
 /* --- answers ---------------------------------------------------------------
@@ -95,12 +95,12 @@ static void free_job(scan_job *job)
 /* Answers if there is a text, and ends the connection. */
 static void finish(scan_job *job, unsigned verdict, const char *text)
 {
-    scan_front *f = job->front;
+    scan_protocol *f = job->front;
 
-    um_front_count(f->stats, job->op, verdict);
+    um_protocol_count(f->stats, job->op, verdict);
     if (verdict != SERVED)
-        um_house_log_refusal(f->house, &um_front_scan, verdict, &job->client,
-                             NULL);
+        um_server_log_refusal(f->house, &um_protocol_scan, verdict,
+                              &job->client, NULL);
     if (!job->stream) {
         free_job(job);
         return;
@@ -112,57 +112,58 @@ static void finish(scan_job *job, unsigned verdict, const char *text)
 }
 
 /* Counts of Pyzor's lists: reports, whitelistings. */
-static void ask_pyzor(const um_house *h, const um_mail_counts *c,
+static void ask_pyzor(const um_server *h, const um_mail_counts *c,
                       uint64_t count[2])
 {
-    unsigned list = um_house_first_list(&um_front_pyzor);
+    unsigned list = um_server_first_list(&um_protocol_pyzor);
 
     count[0] = count[1] = 0;
     for (size_t i = 0; i < c->keys.n; i++)
         if (c->keys.kind[i] == UM_KEY_PYZOR) {
-            um_house_count(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
-                           &count[0]);
-            um_house_count(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
-                           &count[1]);
+            um_server_count(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
+                            &count[0]);
+            um_server_count(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
+                            &count[1]);
         }
 }
 
 static void answer_pyzor(scan_job *job, const um_mail_counts *c)
 {
-    const scan_front *f = job->front;
+    const scan_protocol *f = job->front;
     char text[UM_ADDRESS_TEXT + 64];
     uint64_t count[2];
 
     ask_pyzor(f->house, c, count);
     snprintf(text, sizeof text, "%s\t(200, 'OK')\t%" PRIu64 "\t%" PRIu64 "\n",
-             um_house_address_of(f->house, &um_front_scan), count[0], count[1]);
+             um_server_address_of(f->house, &um_protocol_scan), count[0],
+             count[1]);
     f->stats->hits += count[0] && !count[1];
     finish(job, SERVED, text);
 }
 
 /* Reported often enough to Pyzor's list, and not whitelisted. */
-static bool is_reported(const um_house *h, const um_mail_counts *c,
+static bool is_reported(const um_server *h, const um_mail_counts *c,
                         uint64_t reports)
 {
-    unsigned list = um_house_first_list(&um_front_pyzor);
+    unsigned list = um_server_first_list(&um_protocol_pyzor);
     bool reported = false, whitelisted = false;
 
     for (size_t i = 0; i < c->keys.n; i++)
         if (c->keys.kind[i] == UM_KEY_PYZOR) {
-            um_house_reaches(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
-                             reports, &reported);
-            um_house_reaches(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
-                             1, &whitelisted);
+            um_server_reaches(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
+                              reports, &reported);
+            um_server_reaches(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
+                              1, &whitelisted);
         }
     return reported && !whitelisted;
 }
 
 /* Bulk by a list of dccifd, or reported often enough to Pyzor's. */
-static bool is_spam(const scan_front *f, um_mail_counts *c)
+static bool is_spam(const scan_protocol *f, um_mail_counts *c)
 {
-    const um_house *h = f->house;
-    unsigned many = um_front_dccifd.threshold(
-        um_config_front(&h->opened, &um_front_dccifd));
+    const um_server *h = f->house;
+    unsigned many = um_protocol_dccifd.threshold(
+        um_config_protocol(&h->opened, &um_protocol_dccifd));
 
     if (is_reported(h, c, settings_of(f)->reports))
         return true;
@@ -184,7 +185,7 @@ static void answer_razor(scan_job *job, um_mail_counts *c)
 static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     scan_job *job = arg;
-    const um_house *h = job->front->house;
+    const um_server *h = job->front->house;
     um_mail_counts c;
 
     job->reading = false;
@@ -208,7 +209,7 @@ static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 
 static void ask_worker(scan_job *job)
 {
-    scan_front *f = job->front;
+    scan_protocol *f = job->front;
     size_t len;
     uint8_t *mail = um_mail_in_pass(&job->mail, &len);
 
@@ -233,7 +234,7 @@ static void opened(um_stream *s, scan_op op)
         um_stream_close(s, UM_END_MEMORY);
         return;
     }
-    job->front = um_front_stream_owner(s);
+    job->front = um_protocol_stream_owner(s);
     job->stream = s;
     job->client = *um_stream_peer(s);
     job->op = op;
@@ -254,7 +255,7 @@ static void opened_razor(um_stream *s)
 static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 {
     scan_job *job = um_stream_data(s);
-    const scan_front *f = job->front;
+    const scan_protocol *f = job->front;
 
     if (job->state == UM_MAIL_IN_FINE)
         job->state = um_mail_in_parse(&job->mail, bytes, len,
@@ -268,12 +269,12 @@ static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 static void last(um_stream *s, const uint8_t *bytes, size_t len)
 {
     scan_job *job = um_stream_data(s);
-    um_house *h = job->front->house;
+    um_server *h = job->front->house;
 
     (void)bytes;
     (void)len;
     if (!um_limits_consume(h->limits, &job->client, UM_LIMIT_REQUESTS, 1,
-                           um_house_ms(h)))
+                           um_server_ms(h)))
         finish(job, RATE_LIMIT, NULL);
     else if (job->state != UM_MAIL_IN_FINE)
         finish(job, job->state == UM_MAIL_IN_LARGE ? LARGE : BUSY, NULL);
@@ -305,7 +306,7 @@ static const um_stream_protocol pyzor_protocol = {opened_pyzor, consume, last,
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_scan_settings *s = um_config_front(c, &um_front_scan);
+    const um_scan_settings *s = um_config_protocol(c, &um_protocol_scan);
 
     if (!s->pyzor.n && !s->razor.n)
         return UMBEL_OK;
@@ -318,7 +319,7 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
     return UMBEL_OK;
 }
 
-static umbel_status open_streams(scan_front *f, umbel_error *err)
+static umbel_status open_streams(scan_protocol *f, umbel_error *err)
 {
     const um_scan_settings *s = settings_of(f);
     uint64_t reading = 2 * f->house->opened.mail.time + 1000;
@@ -326,51 +327,51 @@ static umbel_status open_streams(scan_front *f, umbel_error *err)
                                .idle_ms = reading > IDLE_MS ? reading : IDLE_MS,
                                .total_ms = TOTAL_MS};
 
-    UM_TRY(um_front_stream_open(&f->streams, (size_t)s->connections, err));
-    UM_TRY(um_front_stream_listen(&f->streams, &s->pyzor, &pyzor_protocol,
-                                  &limits, err));
-    return um_front_stream_listen(&f->streams, &s->razor, &razor_protocol,
-                                  &limits, err);
+    UM_TRY(um_protocol_stream_open(&f->streams, (size_t)s->connections, err));
+    UM_TRY(um_protocol_stream_listen(&f->streams, &s->pyzor, &pyzor_protocol,
+                                     &limits, err));
+    return um_protocol_stream_listen(&f->streams, &s->razor, &razor_protocol,
+                                     &limits, err);
 }
 
-static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 {
-    scan_front *f = calloc(1, sizeof *f);
+    scan_protocol *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
     f->house = h;
-    f->stats = um_house_stats(h, &um_front_scan);
+    f->stats = um_server_stats(h, &um_protocol_scan);
     f->room.most = settings_of(f)->mails;
-    f->streams = (um_front_stream){.house = h,
-                                   .front = &um_front_scan,
-                                   .op = SCAN_CONNECTION,
-                                   .ends = ENDS,
-                                   .owner = f,
-                                   .gone = free};
+    f->streams = (um_protocol_stream){.house = h,
+                                      .front = &um_protocol_scan,
+                                      .op = SCAN_CONNECTION,
+                                      .ends = ENDS,
+                                      .owner = f,
+                                      .gone = free};
     return open_streams(f, err);
 }
 
 static void stop(void *state)
 {
-    um_front_stream_stop(&((scan_front *)state)->streams);
+    um_protocol_stream_stop(&((scan_protocol *)state)->streams);
 }
 
 static bool busy(const void *state)
 {
-    return ((const scan_front *)state)->reading;
+    return ((const scan_protocol *)state)->reading;
 }
 
 /* The pool is closed before, so no job is with a worker. */
-static void close_front(void *state)
+static void close_protocol(void *state)
 {
-    um_front_stream_close(&((scan_front *)state)->streams);
+    um_protocol_stream_close(&((scan_protocol *)state)->streams);
 }
 
 static void hint(const void *state, FILE *out)
 {
-    const scan_front *f = state;
+    const scan_protocol *f = state;
     const um_scan_settings *s = settings_of(f);
 
     if (s->pyzor.n)
@@ -392,7 +393,7 @@ static const um_doctor_row doctor[] = {
      um_doctor_scan_razor, NULL},
     {0}};
 
-const um_front um_front_scan = {
+const um_protocol um_protocol_scan = {
     .name = "scan",
     .summary = "rspamd's scanners pyzor and razor, over TCP",
     .settings = settings,
@@ -400,10 +401,10 @@ const um_front um_front_scan = {
     .ops = ops,
     .verdicts = verdicts,
     .memory = add_memory,
-    .open = open_front,
+    .open = open_protocol,
     .stop = stop,
     .busy = busy,
-    .close = close_front,
+    .close = close_protocol,
     .hint = hint,
     .doctor = doctor,
 };

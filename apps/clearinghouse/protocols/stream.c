@@ -12,18 +12,18 @@ enum { NETWORKS = 4 }; /* a client network has a fourth of all places */
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
 {
-    um_front_stream *s = ctx;
+    um_protocol_stream *s = ctx;
     unsigned v = s->ends + (unsigned)why;
 
     if (!um_end_is_refusal(why))
         return;
-    um_front_count(s->stats, s->op, v);
-    um_house_log_refusal(s->house, s->front, v, client, NULL);
+    um_protocol_count(s->stats, s->op, v);
+    um_server_log_refusal(s->house, s->front, v, client, NULL);
 }
 
 static void listener_gone(void *ctx)
 {
-    um_front_stream *s = ctx;
+    um_protocol_stream *s = ctx;
 
     if (--s->open > 0)
         return;
@@ -32,35 +32,37 @@ static void listener_gone(void *ctx)
     s->gone(s->owner);
 }
 
-umbel_status um_front_stream_open(um_front_stream *s, size_t connections,
-                                  umbel_error *err)
+umbel_status um_protocol_stream_open(um_protocol_stream *s, size_t connections,
+                                     umbel_error *err)
 {
-    const um_house *h = s->house;
+    const um_server *h = s->house;
     um_places_config c = {.total = connections,
                           .per_network = connections / NETWORKS + 1,
                           .prefixes = *um_limits_prefixes(h->limits),
                           .limit_loopback = h->config.limits.loopback};
 
-    s->stats = um_house_stats(s->house, s->front);
+    s->stats = um_server_stats(s->house, s->front);
     return um_places_open(&c, &s->places, err);
 }
 
-static umbel_status listen_on(um_front_stream *s, const char *address,
+static umbel_status listen_on(um_protocol_stream *s, const char *address,
                               const um_listener_config *c, umbel_error *err)
 {
     int fd;
 
-    UM_TRY(um_house_listen(s->house, s->front, address, SOCK_STREAM, &fd, err));
+    UM_TRY(
+        um_server_listen(s->house, s->front, address, SOCK_STREAM, &fd, err));
     UM_TRY(um_listener_open(s->house->loop, fd, c, &s->listener[s->n], err));
     s->n++;
     s->open++;
     return UMBEL_OK;
 }
 
-umbel_status um_front_stream_listen(um_front_stream *s, const um_texts *listen,
-                                    const um_stream_protocol *protocol,
-                                    const um_stream_limits *limits,
-                                    umbel_error *err)
+umbel_status um_protocol_stream_listen(um_protocol_stream *s,
+                                       const um_texts *listen,
+                                       const um_stream_protocol *protocol,
+                                       const um_stream_limits *limits,
+                                       umbel_error *err)
 {
     um_listener_config c = {.protocol = protocol,
                             .limits = *limits,
@@ -79,13 +81,13 @@ umbel_status um_front_stream_listen(um_front_stream *s, const um_texts *listen,
     return UMBEL_OK;
 }
 
-void um_front_stream_stop(um_front_stream *s)
+void um_protocol_stream_stop(um_protocol_stream *s)
 {
     for (size_t i = 0; i < s->n; i++)
         um_listener_stop(s->listener[i]);
 }
 
-void um_front_stream_close(um_front_stream *s)
+void um_protocol_stream_close(um_protocol_stream *s)
 {
     s->open++; /* until all of them are told */
     for (size_t i = 0; i < s->n; i++)

@@ -5,13 +5,13 @@
 #ifndef UM_CLEARINGHOUSE_FRONT_STREAM_H
 #define UM_CLEARINGHOUSE_FRONT_STREAM_H
 
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 #include "net/server/stream.h"
 
-typedef struct um_front_stream {
-    um_house *house;
-    const um_front *front;
-    um_front_stats *stats;
+typedef struct um_protocol_stream {
+    um_server *house;
+    const um_protocol *front;
+    um_protocol_stats *stats;
     unsigned op;   /* of connections in the metrics of the front */
     unsigned ends; /* its first verdict of UM_END_VERDICTS */
     void *owner;   /* the front's state */
@@ -20,25 +20,26 @@ typedef struct um_front_stream {
     um_places *places;
     um_listener **listener;
     size_t n, open; /* open: those whose last callback is to come */
-} um_front_stream;
+} um_protocol_stream;
 
 /* Makes places for connections; the fields above places are set. */
-umbel_status um_front_stream_open(um_front_stream *s, size_t connections,
-                                  umbel_error *err);
+umbel_status um_protocol_stream_open(um_protocol_stream *s, size_t connections,
+                                     umbel_error *err);
 /* Listens on addresses. */
-umbel_status um_front_stream_listen(um_front_stream *s, const um_texts *listen,
-                                    const um_stream_protocol *protocol,
-                                    const um_stream_limits *limits,
-                                    umbel_error *err);
+umbel_status um_protocol_stream_listen(um_protocol_stream *s,
+                                       const um_texts *listen,
+                                       const um_stream_protocol *protocol,
+                                       const um_stream_limits *limits,
+                                       umbel_error *err);
 /* Accepts no more. */
-void um_front_stream_stop(um_front_stream *s);
+void um_protocol_stream_stop(um_protocol_stream *s);
 /* Closes all; gone is called now or in a later turn. */
-void um_front_stream_close(um_front_stream *s);
+void um_protocol_stream_close(um_protocol_stream *s);
 
 /* The owner, of a connection. */
-static inline void *um_front_stream_owner(const um_stream *s)
+static inline void *um_protocol_stream_owner(const um_stream *s)
 {
-    return ((um_front_stream *)um_stream_ctx(s))->owner;
+    return ((um_protocol_stream *)um_stream_ctx(s))->owner;
 }
 
 /* Rows of a front's verdicts for connections that ended. */

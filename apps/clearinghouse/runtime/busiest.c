@@ -40,7 +40,7 @@ static void adopt(um_busy_reporter *r, const um_busy_key *key,
     um_disarm(r->name);
 }
 
-void um_busiest_count(um_busiest *b, const um_front *f, const char *account,
+void um_busiest_count(um_busiest *b, const um_protocol *f, const char *account,
                       um_network network, const um_prefixes *prefixes,
                       uint64_t reports, uint64_t now)
 {

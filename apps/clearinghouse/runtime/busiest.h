@@ -10,7 +10,7 @@
 #ifndef UM_CLEARINGHOUSE_BUSIEST_H
 #define UM_CLEARINGHOUSE_BUSIEST_H
 
-#include "clearinghouse/protocols/front.h"
+#include "clearinghouse/protocols/protocol.h"
 #include "net/server/address.h"
 
 enum {
@@ -20,7 +20,7 @@ enum {
 
 /* Who reported: an account, or the network of a client that has none. */
 typedef struct um_busy_key {
-    const um_front *front;
+    const um_protocol *front;
     uint64_t account; /* checksum of the name; 0: none */
     um_network network;
 } um_busy_key;
@@ -40,7 +40,7 @@ typedef struct um_busiest {
 } um_busiest;
 
 /* Counts digests of a reporter. account NULL: a client of that network. */
-void um_busiest_count(um_busiest *b, const um_front *f, const char *account,
+void um_busiest_count(um_busiest *b, const um_protocol *f, const char *account,
                       um_network network, const um_prefixes *prefixes,
                       uint64_t reports, uint64_t now);
 

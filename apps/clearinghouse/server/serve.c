@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "clearinghouse/admin/ask.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,14 +14,14 @@
 /* --- serve ---------------------------------------------------------------- */
 
 /* What to type so that mail software uses this server. */
-static void print_hints(const um_house *h)
+static void print_hints(const um_server *h)
 {
-    for (size_t i = 0; um_front_row(i); i++)
-        if (h->front[i] && um_front_row(i)->hint)
-            um_front_row(i)->hint(h->front[i], stderr);
+    for (size_t i = 0; um_protocol_row(i); i++)
+        if (h->front[i] && um_protocol_row(i)->hint)
+            um_protocol_row(i)->hint(h->front[i], stderr);
 }
 
-static void print_ready(um_house *h)
+static void print_ready(um_server *h)
 {
     char line[UM_LOG_LINE_LEN] = "ready";
     size_t len = strlen(line);
@@ -36,31 +36,31 @@ static void print_ready(um_house *h)
 
 umbel_status um_serve(const char *config, umbel_error *err)
 {
-    um_house h = {0};
+    um_server h = {0};
     um_config c = {0};
     umbel_status status = um_load_config(&c, config, err);
 
     if (status == UMBEL_OK)
-        status = um_house_open(&h, &c, config, err);
+        status = um_server_open(&h, &c, config, err);
     if (status == UMBEL_OK) {
         if (!config)
             print_hints(&h);
         print_ready(&h);
-        um_house_run(&h);
+        um_server_run(&h);
         um_log_event(&h.log, "stopped");
     }
-    um_house_close(&h);
+    um_server_close(&h);
     um_config_fini(&c);
     return status;
 }
 
 /* --- check ---------------------------------------------------------------- */
 
-static umbel_status check_fronts(const um_config *c, umbel_error *err)
+static umbel_status check_protocols(const um_config *c, umbel_error *err)
 {
-    for (size_t i = 0; um_front_row(i); i++)
-        if (um_front_row(i)->check)
-            UM_TRY(um_front_row(i)->check(c->front[i], stdout, err));
+    for (size_t i = 0; um_protocol_row(i); i++)
+        if (um_protocol_row(i)->check)
+            UM_TRY(um_protocol_row(i)->check(c->front[i], stdout, err));
     return UMBEL_OK;
 }
 
@@ -82,9 +82,9 @@ umbel_status um_serve_check(const char *config, bool quiet, umbel_error *err)
     umbel_status status = um_load_config(&c, config, err);
 
     if (status == UMBEL_OK)
-        status = um_house_check(&c, err);
+        status = um_server_check(&c, err);
     if (status == UMBEL_OK)
-        status = check_fronts(&c, err);
+        status = check_protocols(&c, err);
     if (status == UMBEL_OK)
         status = check_welcome(&c, quiet, err);
     if (status == UMBEL_OK && !quiet)

@@ -78,10 +78,10 @@ static void write_part(FILE *out, const um_totals *minute, size_t n,
 }
 
 /* "4 requests, 1 hit, 0 refused; at most 3 a minute" */
-static void write_summary(FILE *out, const um_front_stats *f,
+static void write_summary(FILE *out, const um_protocol_stats *f,
                           const um_totals *minute, size_t n)
 {
-    um_totals sum = um_front_last_minutes(f, UM_HOUR_MINUTES);
+    um_totals sum = um_protocol_last_minutes(f, UM_HOUR_MINUTES);
 
     fprintf(out, "%s request%s, %s hit%s, %s refused; at most %s a minute%s",
             um_words_count(sum.requests).text, sum.requests == 1 ? "" : "s",
@@ -91,7 +91,7 @@ static void write_summary(FILE *out, const um_front_stats *f,
             n < UM_HOUR_MINUTES ? ", since the start" : "");
 }
 
-static void write_picture(FILE *out, const um_front_stats *f,
+static void write_picture(FILE *out, const um_protocol_stats *f,
                           const um_totals *minute, size_t n, uint64_t top)
 {
     fprintf(out,
@@ -111,10 +111,10 @@ static void write_picture(FILE *out, const um_front_stats *f,
     fputs("</svg>\n", out);
 }
 
-void um_status_print_graph(FILE *out, const um_front_stats *f)
+void um_status_print_graph(FILE *out, const um_protocol_stats *f)
 {
     um_totals minute[UM_HOUR_MINUTES];
-    size_t n = um_front_minutes(f, minute);
+    size_t n = um_protocol_minutes(f, minute);
     uint64_t top = round_up(highest(minute, n));
 
     fputs("<figure class=\"graph\">\n<figcaption><h3>", out);

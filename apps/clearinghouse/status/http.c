@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/server/house.h"
+#include "clearinghouse/server/server.h"
 #include "clearinghouse/status/page_files.h"
 #include "net/server/host.h"
 
@@ -33,11 +33,11 @@ typedef struct http_server {
     um_http *http;
 } http_server;
 
-typedef struct http_front {
-    um_house *house;
+typedef struct http_protocol {
+    um_server *house;
     http_server *server;
     size_t n;
-} http_front;
+} http_protocol;
 
 /* --- documents ------------------------------------------------------------ */
 
@@ -45,7 +45,7 @@ static unsigned write_page(void *ctx, FILE *out)
 {
     um_status s;
 
-    um_house_status(((http_front *)ctx)->house, &s);
+    um_server_status(((http_protocol *)ctx)->house, &s);
     um_status_print_page(out, &s);
     return 200;
 }
@@ -54,7 +54,7 @@ static unsigned write_json(void *ctx, FILE *out)
 {
     um_status s;
 
-    um_house_status(((http_front *)ctx)->house, &s);
+    um_server_status(((http_protocol *)ctx)->house, &s);
     um_status_print_json(out, &s);
     return 200;
 }
@@ -63,7 +63,7 @@ static unsigned write_metrics(void *ctx, FILE *out)
 {
     um_status s;
 
-    um_house_status(((http_front *)ctx)->house, &s);
+    um_server_status(((http_protocol *)ctx)->house, &s);
     um_status_print_metrics(out, &s);
     return 200;
 }
@@ -72,7 +72,7 @@ static unsigned write_health(void *ctx, FILE *out)
 {
     um_status s;
 
-    um_house_status(((http_front *)ctx)->house, &s);
+    um_server_status(((http_protocol *)ctx)->house, &s);
     um_status_print_health(out, &s);
     return um_status_health(&s);
 }
@@ -110,8 +110,9 @@ static const um_http_row documents[] = {
 
 static bool check_host(void *ctx, const char *host, FILE *why)
 {
-    const http_front *f = ctx;
-    const http_settings *s = um_config_front(&f->house->config, &um_front_http);
+    const http_protocol *f = ctx;
+    const http_settings *s =
+        um_config_protocol(&f->house->config, &um_protocol_http);
     char shown[256];
 
     if (um_host_is_ours(host, s->hosts.item, s->hosts.n))
@@ -164,34 +165,35 @@ _Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
 static void count_served(void *ctx, const um_address *client,
                          const um_http_row *row, unsigned code)
 {
-    http_front *f = ctx;
+    http_protocol *f = ctx;
     unsigned op = row ? (unsigned)(row - documents) : (unsigned)OTHER;
     unsigned v = 0;
 
     while (v < ENDS - 1 && verdicts[v].code != code)
         v++;
-    um_front_count(um_house_stats(f->house, &um_front_http), op, v);
+    um_protocol_count(um_server_stats(f->house, &um_protocol_http), op, v);
     if (verdicts[v].reason)
-        um_house_log_refusal(f->house, &um_front_http, v, client, NULL);
+        um_server_log_refusal(f->house, &um_protocol_http, v, client, NULL);
 }
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
 {
-    http_front *f = ctx;
+    http_protocol *f = ctx;
     unsigned v = ENDS + (unsigned)why;
 
     if (!um_end_is_refusal(why))
         return;
-    um_front_count(um_house_stats(f->house, &um_front_http), CONNECTION, v);
-    um_house_log_refusal(f->house, &um_front_http, v, client, NULL);
+    um_protocol_count(um_server_stats(f->house, &um_protocol_http), CONNECTION,
+                      v);
+    um_server_log_refusal(f->house, &um_protocol_http, v, client, NULL);
 }
 
 /* --- the front ------------------------------------------------------------ */
 
-static umbel_status open_server(http_front *f, const char *address,
+static umbel_status open_server(http_protocol *f, const char *address,
                                 umbel_error *err)
 {
-    const um_house *h = f->house;
+    const um_server *h = f->house;
     um_http_config c = {.rows = documents,
                         .limits = {.per_network = PER_NETWORK,
                                    .limit_loopback = h->config.limits.loopback,
@@ -202,17 +204,17 @@ static umbel_status open_server(http_front *f, const char *address,
                         .ctx = f};
     int fd;
 
-    UM_TRY(um_house_listen(f->house, &um_front_http, address, SOCK_STREAM, &fd,
-                           err));
+    UM_TRY(um_server_listen(f->house, &um_protocol_http, address, SOCK_STREAM,
+                            &fd, err));
     UM_TRY(um_http_open(f->house->loop, fd, &c, &f->server[f->n].http, err));
     f->n++;
     return UMBEL_OK;
 }
 
-static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 {
-    const http_settings *s = um_config_front(&h->config, &um_front_http);
-    http_front *f = calloc(1, sizeof *f);
+    const http_settings *s = um_config_protocol(&h->config, &um_protocol_http);
+    http_protocol *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
@@ -226,9 +228,9 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
     return UMBEL_OK;
 }
 
-static void close_front(void *state)
+static void close_protocol(void *state)
 {
-    http_front *f = state;
+    http_protocol *f = state;
 
     for (size_t i = 0; i < f->n; i++)
         um_http_close(f->server[i].http);
@@ -238,8 +240,8 @@ static void close_front(void *state)
 
 static void hint(const void *state, FILE *out)
 {
-    const http_front *f = state;
-    const char *address = um_house_address_of(f->house, &um_front_http);
+    const http_protocol *f = state;
+    const char *address = um_server_address_of(f->house, &um_protocol_http);
 
     if (address)
         fprintf(out, "status:\n    http://%s/\n", address);
@@ -249,15 +251,15 @@ static const um_doctor_row doctor[] = {{"http", offsetof(http_settings, listen),
                                         SOCK_STREAM, um_doctor_http, NULL},
                                        {0}};
 
-const um_front um_front_http = {
+const um_protocol um_protocol_http = {
     .name = "http",
     .summary = "status documents, over HTTP",
     .settings = settings,
     .settings_len = sizeof(http_settings),
     .ops = ops,
     .verdicts = verdicts,
-    .open = open_front,
-    .close = close_front,
+    .open = open_protocol,
+    .close = close_protocol,
     .hint = hint,
     .doctor = doctor,
 };

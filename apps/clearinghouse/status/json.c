@@ -52,15 +52,15 @@ static void write_problems(FILE *out, const um_status *s)
 
 /* --- fronts --------------------------------------------------------------- */
 
-static void write_reasons(FILE *out, const um_front_stats *f)
+static void write_reasons(FILE *out, const um_protocol_stats *f)
 {
     size_t n = 0;
 
     fputs(", \"reasons\": {", out);
-    for (unsigned v = 0; v < um_front_verdicts(f->front); v++)
-        if (f->front->verdicts[v].reason && um_front_with_verdict(f, v)) {
+    for (unsigned v = 0; v < um_protocol_verdicts(f->front); v++)
+        if (f->front->verdicts[v].reason && um_protocol_with_verdict(f, v)) {
             write_name(out, n++, f->front->verdicts[v].reason);
-            fprintf(out, "%" PRIu64, um_front_with_verdict(f, v));
+            fprintf(out, "%" PRIu64, um_protocol_with_verdict(f, v));
         }
     putc('}', out);
 }
@@ -90,10 +90,10 @@ static uint64_t refused_of(const um_totals *t)
     return t->refused;
 }
 
-static void write_hour(FILE *out, const um_front_stats *f)
+static void write_hour(FILE *out, const um_protocol_stats *f)
 {
     um_totals minute[UM_HOUR_MINUTES];
-    size_t n = um_front_minutes(f, minute);
+    size_t n = um_protocol_minutes(f, minute);
 
     fputs(",\n      \"hour\": {\"seconds\": 60", out);
     write_series(out, "requests", minute, n, requests_of);
@@ -102,12 +102,12 @@ static void write_hour(FILE *out, const um_front_stats *f)
     putc('}', out);
 }
 
-static void write_front(FILE *out, const um_front_stats *f)
+static void write_protocol(FILE *out, const um_protocol_stats *f)
 {
     fprintf(out,
             "{\"requests\": %" PRIu64 ", \"hits\": %" PRIu64
             ", \"refused\": %" PRIu64,
-            um_front_requests(f), f->hits, um_front_refused(f));
+            um_protocol_requests(f), f->hits, um_protocol_refused(f));
     write_reasons(out, f);
     write_hour(out, f);
     putc('}', out);
@@ -181,7 +181,7 @@ void um_status_print_json(FILE *out, const um_status *s)
     fputs("  \"fronts\": {", out);
     for (size_t i = 0; i < s->nfronts; i++) {
         write_entry(out, i, s->front[i]->front->name);
-        write_front(out, s->front[i]);
+        write_protocol(out, s->front[i]);
     }
     fputs("\n  },\n  \"lists\": {", out);
     for (size_t i = 0; i < s->nlists; i++) {

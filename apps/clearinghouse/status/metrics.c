@@ -45,7 +45,7 @@ static void write_value(FILE *out, double x)
 /* --- fronts --------------------------------------------------------------- */
 
 /* Codes of one operation: 200 always, others once they happened. */
-static void write_requests(FILE *out, const um_front_stats *f, unsigned op)
+static void write_requests(FILE *out, const um_protocol_stats *f, unsigned op)
 {
     const um_verdict *rows = f->front->verdicts;
 
@@ -53,7 +53,7 @@ static void write_requests(FILE *out, const um_front_stats *f, unsigned op)
         bool repeated = false;
         for (unsigned j = 0; j < i; j++)
             repeated |= rows[j].code == rows[i].code;
-        uint64_t n = um_front_with_code(f, op, rows[i].code);
+        uint64_t n = um_protocol_with_code(f, op, rows[i].code);
         if (repeated || (!n && rows[i].code != 200))
             continue;
         begin_sample(out, "umbel_requests_total", "front", f->front->name);
@@ -64,23 +64,23 @@ static void write_requests(FILE *out, const um_front_stats *f, unsigned op)
     }
 }
 
-static void write_refusals(FILE *out, const um_front_stats *f)
+static void write_refusals(FILE *out, const um_protocol_stats *f)
 {
-    for (unsigned v = 0; v < um_front_verdicts(f->front); v++)
+    for (unsigned v = 0; v < um_protocol_verdicts(f->front); v++)
         if (f->front->verdicts[v].reason) {
             begin_sample(out, "umbel_refused_total", "front", f->front->name);
             putc(',', out);
             write_label(out, "reason", f->front->verdicts[v].reason);
-            write_value(out, (double)um_front_with_verdict(f, v));
+            write_value(out, (double)um_protocol_with_verdict(f, v));
         }
 }
 
-static void write_fronts(FILE *out, const um_status *s)
+static void write_protocols(FILE *out, const um_status *s)
 {
     write_head(out, "umbel_requests_total", "counter",
                "Requests by front, operation and code of the answer.");
     for (size_t i = 0; i < s->nfronts; i++)
-        for (unsigned op = 0; op < um_front_ops(s->front[i]->front); op++)
+        for (unsigned op = 0; op < um_protocol_ops(s->front[i]->front); op++)
             write_requests(out, s->front[i], op);
     write_head(out, "umbel_hits_total", "counter",
                "Look-ups that were a hit: a count other than 0 (pyzor), many "
@@ -199,7 +199,7 @@ void um_status_print_metrics(FILE *out, const um_status *s)
                                          .type = "gauge",
                                          .help = "Time since the start."};
 
-    write_fronts(out, s);
+    write_protocols(out, s);
     write_lists(out, s);
     write_peers(out, s);
     for (const um_server_figure *f = um_server_figures; f->section; f++)

@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* Fronts that count mail; others serve the operator. */
-static bool counts_mail(const um_front_stats *f)
+static bool counts_mail(const um_protocol_stats *f)
 {
     return f->front->lists[0];
 }
@@ -41,7 +41,8 @@ static um_totals mail_of_hour(const um_status *s)
 
     for (size_t i = 0; i < s->nfronts; i++)
         if (counts_mail(s->front[i])) {
-            um_totals t = um_front_last_minutes(s->front[i], UM_HOUR_MINUTES);
+            um_totals t =
+                um_protocol_last_minutes(s->front[i], UM_HOUR_MINUTES);
             sum.requests += t.requests;
             sum.hits += t.hits;
             sum.refused += t.refused;
@@ -52,7 +53,7 @@ static um_totals mail_of_hour(const um_status *s)
 static bool is_idle(const um_status *s)
 {
     for (size_t i = 0; i < s->nfronts; i++)
-        if (counts_mail(s->front[i]) && um_front_requests(s->front[i]))
+        if (counts_mail(s->front[i]) && um_protocol_requests(s->front[i]))
             return false;
     return true;
 }
@@ -147,7 +148,7 @@ static void write_graphs(FILE *out, const um_status *s)
             um_status_print_graph(out, s->front[i]);
 }
 
-static void write_addresses(FILE *out, const um_status *s, const um_front *f)
+static void write_addresses(FILE *out, const um_status *s, const um_protocol *f)
 {
     for (size_t i = 0; i < s->naddresses; i++)
         if (s->address[i].front == f) {
@@ -157,29 +158,29 @@ static void write_addresses(FILE *out, const um_status *s, const um_front *f)
         }
 }
 
-static void write_fronts(FILE *out, const um_status *s)
+static void write_protocols(FILE *out, const um_status *s)
 {
     static const char *const heads[] = {"front", "requests", "hits", "refused",
                                         NULL};
 
     um_page_begin_table(out, "split", heads);
     for (size_t i = 0; i < s->nfronts; i++) {
-        const um_front_stats *f = s->front[i];
+        const um_protocol_stats *f = s->front[i];
         um_page_begin_row(out);
         um_page_begin_cell(out);
         um_write_escaped(out, f->front->name);
         write_addresses(out, s, f->front);
         fputs("</td>", out);
-        um_page_append_cell(out, um_words_count(um_front_requests(f)).text);
+        um_page_append_cell(out, um_words_count(um_protocol_requests(f)).text);
         um_page_append_cell(out, counts_mail(f) ? um_words_count(f->hits).text
                                                 : "-");
-        um_page_append_cell(out, um_words_count(um_front_refused(f)).text);
+        um_page_append_cell(out, um_words_count(um_protocol_refused(f)).text);
         um_page_end_row(out);
     }
     um_page_end_table(out);
 }
 
-static void write_refusal(FILE *out, const um_front *f, const um_verdict *v,
+static void write_refusal(FILE *out, const um_protocol *f, const um_verdict *v,
                           uint64_t n)
 {
     um_page_begin_row(out);
@@ -200,16 +201,17 @@ static void write_refusals(FILE *out, const um_status *s)
     uint64_t all = 0;
 
     for (size_t i = 0; i < s->nfronts; i++)
-        all += um_front_refused(s->front[i]);
+        all += um_protocol_refused(s->front[i]);
     if (!all) {
         fputs("<p class=\"soft\">Nothing.</p>", out);
         return;
     }
     um_page_begin_table(out, "wide-first", heads);
     for (size_t i = 0; i < s->nfronts; i++)
-        for (unsigned v = 0; v < um_front_verdicts(s->front[i]->front); v++) {
-            const um_front *f = s->front[i]->front;
-            uint64_t n = um_front_with_verdict(s->front[i], v);
+        for (unsigned v = 0; v < um_protocol_verdicts(s->front[i]->front);
+             v++) {
+            const um_protocol *f = s->front[i]->front;
+            uint64_t n = um_protocol_with_verdict(s->front[i], v);
             if (f->verdicts[v].reason && n)
                 write_refusal(out, f, &f->verdicts[v], n);
         }
@@ -337,7 +339,7 @@ static const struct {
     {"{{version}}", write_version},   {"{{title}}", write_title},
     {"{{state}}", write_state},       {"{{uptime}}", write_uptime},
     {"{{tiles}}", write_tiles},       {"{{graphs}}", write_graphs},
-    {"{{fronts}}", write_fronts},     {"{{refusals}}", write_refusals},
+    {"{{fronts}}", write_protocols},  {"{{refusals}}", write_refusals},
     {"{{lists}}", write_lists},       {"{{busiest}}", write_busiest},
     {"{{sections}}", write_sections}, {"{{peers}}", um_page_append_peers},
 };

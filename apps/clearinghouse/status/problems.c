@@ -165,7 +165,7 @@ static void check_held(const um_status *s, um_problems *out)
 static void check_refusals(const um_status *s, um_problems *out)
 {
     for (size_t i = 0; i < s->nfronts; i++) {
-        um_totals t = um_front_last_minutes(s->front[i], REFUSED_MINUTES);
+        um_totals t = um_protocol_last_minutes(s->front[i], REFUSED_MINUTES);
         if (t.requests < REFUSED_REQUESTS || t.refused <= t.requests / 2)
             continue;
         um_problem *p = next_problem(out, UM_WARNING);

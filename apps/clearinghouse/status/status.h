@@ -17,7 +17,7 @@
 #include "clearinghouse/peering/origins.h"
 #include "clearinghouse/protocols/razor/protocol.h"
 #include "clearinghouse/runtime/busiest.h"
-#include "clearinghouse/runtime/front_stats.h"
+#include "clearinghouse/runtime/protocol_stats.h"
 #include "clearinghouse/runtime/words.h"
 #include "mail/pool.h"
 #include "net/server/address.h"
@@ -26,11 +26,11 @@
 #include <stdio.h>
 
 /* Where a front listens, with its real port. */
-typedef struct um_house_address {
-    const um_front *front;
+typedef struct um_server_address {
+    const um_protocol *front;
     char text[UM_ADDRESS_TEXT];
     bool made; /* false: the socket was passed, and its path stays */
-} um_house_address;
+} um_server_address;
 
 typedef struct um_status {
     uint64_t now;             /* seconds since 1970 */
@@ -38,9 +38,9 @@ typedef struct um_status {
     const char *not_reloaded; /* why the last reload was refused, or "" */
     const char *data;         /* directory of the store */
     uint64_t memory, memory_limit;
-    const um_house_address *address;
+    const um_server_address *address;
     size_t naddresses;
-    const um_front_stats *front[UM_MAX_FRONTS + 1];
+    const um_protocol_stats *front[UM_MAX_FRONTS + 1];
     size_t nfronts;
     um_list_stats list[UM_MAX_LISTS];
     size_t nlists;

@@ -27,21 +27,22 @@ static void write_problems(FILE *out, const um_status *s)
     }
 }
 
-static void write_front(FILE *out, const um_front_stats *f)
+static void write_protocol(FILE *out, const um_protocol_stats *f)
 {
     const char *name = f->front->name;
     char reason[32];
 
     write_line(out, name, "requests",
-               um_words_count(um_front_requests(f)).text);
+               um_words_count(um_protocol_requests(f)).text);
     write_line(out, name, "hits", um_words_count(f->hits).text);
-    write_line(out, name, "refused", um_words_count(um_front_refused(f)).text);
-    for (unsigned v = 0; v < um_front_verdicts(f->front); v++)
-        if (f->front->verdicts[v].reason && um_front_with_verdict(f, v)) {
+    write_line(out, name, "refused",
+               um_words_count(um_protocol_refused(f)).text);
+    for (unsigned v = 0; v < um_protocol_verdicts(f->front); v++)
+        if (f->front->verdicts[v].reason && um_protocol_with_verdict(f, v)) {
             snprintf(reason, sizeof reason, "  %s",
                      f->front->verdicts[v].reason);
             write_line(out, name, reason,
-                       um_words_count(um_front_with_verdict(f, v)).text);
+                       um_words_count(um_protocol_with_verdict(f, v)).text);
         }
 }
 
@@ -76,7 +77,7 @@ void um_status_print_text(FILE *out, const um_status *s)
     write_problems(out, s);
     write_line(out, "server", "uptime", um_words_duration(s->uptime).text);
     for (size_t i = 0; i < s->nfronts; i++)
-        write_front(out, s->front[i]);
+        write_protocol(out, s->front[i]);
     for (size_t i = 0; i < s->nlists; i++)
         write_list(out, s, i);
     for (size_t i = 0; s->peers && i < s->peers->n; i++)

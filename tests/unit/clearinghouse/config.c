@@ -4,7 +4,7 @@
  */
 #include "clearinghouse/config/config.h"
 #include "clearinghouse/protocols/pyzor/protocol.h"
-#include "clearinghouse/server/house_memory.h"
+#include "clearinghouse/server/memory.h"
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static umbel_status parse(um_config *c, const char *text)
 
 static const um_pyzor_settings *pyzor_of(const um_config *c)
 {
-    return um_config_front(c, &um_front_pyzor);
+    return um_config_protocol(c, &um_protocol_pyzor);
 }
 
 static void names_that_scripts_rely_on_are_read(void **state)
@@ -44,7 +44,7 @@ static void names_that_scripts_rely_on_are_read(void **state)
 
 /* The guide begins with one: nobody should have to raise memory first. */
 static void
-a_server_with_peers_and_all_fronts_fits_into_the_default(void **state)
+a_server_with_peers_and_all_protocols_fits_into_the_default(void **state)
 {
     um_config c;
 
@@ -52,7 +52,7 @@ a_server_with_peers_and_all_fronts_fits_into_the_default(void **state)
     assert_ok(parse(&c, "origin = \"KEY\" pyzor { passwd = \"P\" } "
                         "razor { listen = {\"127.0.0.1:2703\"} } "
                         "scan { razor = {\"127.0.0.1:11342\"} }"));
-    assert_ok(um_house_check_memory(&c, &test_refusal));
+    assert_ok(um_server_check_memory(&c, &test_refusal));
     um_config_fini(&c);
 }
 
@@ -64,18 +64,18 @@ static void sums_get_half_of_the_memory_that_is_left(void **state)
 
     (void)state;
     assert_ok(parse(&c, ""));
-    assert_int_equal(um_house_sums_bytes(&c), 0); /* it has no peers */
+    assert_int_equal(um_server_sums_bytes(&c), 0); /* it has no peers */
     um_config_fini(&c);
     assert_ok(parse(&c, "origin = \"KEY\""));
-    gives = um_house_sums_bytes(&c);
+    gives = um_server_sums_bytes(&c);
     c.memory += 2000000;
-    assert_int_equal(um_house_sums_bytes(&c), gives + 1000000);
+    assert_int_equal(um_server_sums_bytes(&c), gives + 1000000);
     c.memory -= 2000000 + 2 * gives;
-    assert_ok(um_house_check_memory(&c, &test_refusal));
-    assert_int_equal(um_house_sums_bytes(&c), 0);
+    assert_ok(um_server_check_memory(&c, &test_refusal));
+    assert_int_equal(um_server_sums_bytes(&c), 0);
     c.memory -= 2;
-    assert_int_equal(um_house_check_memory(&c, &test_refusal), UMBEL_E_LIMIT);
-    assert_int_equal(um_house_sums_bytes(&c), 0);
+    assert_int_equal(um_server_check_memory(&c, &test_refusal), UMBEL_E_LIMIT);
+    assert_int_equal(um_server_sums_bytes(&c), 0);
     um_config_fini(&c);
 }
 
@@ -141,7 +141,7 @@ static void peers_have_names_keys_and_addresses(void **state)
     um_config_fini(&c);
 }
 
-static void a_front_can_be_turned_off(void **state)
+static void a_protocol_can_be_turned_off(void **state)
 {
     um_config c;
 
@@ -283,10 +283,10 @@ TEST_GROUP(config)
         cmocka_unit_test(sums_get_half_of_the_memory_that_is_left),
         cmocka_unit_test(an_empty_file_means_the_defaults),
         cmocka_unit_test(
-            a_server_with_peers_and_all_fronts_fits_into_the_default),
+            a_server_with_peers_and_all_protocols_fits_into_the_default),
         cmocka_unit_test(lists_and_accounts_have_sections_of_their_own),
         cmocka_unit_test(peers_have_names_keys_and_addresses),
-        cmocka_unit_test(a_front_can_be_turned_off),
+        cmocka_unit_test(a_protocol_can_be_turned_off),
         cmocka_unit_test(mistakes_are_refused_with_line_and_what_is_allowed),
         cmocka_unit_test(titles_and_names_need_no_quotes),
         cmocka_unit_test(a_nul_byte_is_refused),

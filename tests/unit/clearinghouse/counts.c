@@ -30,7 +30,7 @@ typedef struct peer {
 
 /* A server, and others that it hears. */
 typedef struct world {
-    um_house house;
+    um_server house;
     char *dir;
     umbel_filter *shape;
     peer other[OTHERS];
@@ -46,8 +46,8 @@ static void open_store(world *w)
                          .lists = lists,
                          .sums_bytes = 1 << 20};
 
-    for (; um_front_list(c.nlists); c.nlists++)
-        lists[c.nlists] = (um_list_config){.name = um_front_list(c.nlists),
+    for (; um_protocol_list(c.nlists); c.nlists++)
+        lists[c.nlists] = (um_list_config){.name = um_protocol_list(c.nlists),
                                            .kind = "table",
                                            .capacity = CAPACITY,
                                            .error = 0.1,
@@ -197,8 +197,8 @@ static bool check_verdicts(world *w)
     uint64_t threshold = 1 + um_random_below(&w->rng, 90);
     bool reached[KEYS];
 
-    um_house_count(&w->house, LIST, w->digest, KEYS, count);
-    um_house_reaches(&w->house, LIST, w->digest, KEYS, threshold, reached);
+    um_server_count(&w->house, LIST, w->digest, KEYS, count);
+    um_server_reaches(&w->house, LIST, w->digest, KEYS, threshold, reached);
     for (size_t i = 0; i < KEYS; i++)
         assert_int_equal(reached[i], count[i] >= threshold);
     return !um_store_bound(w->house.store, LIST, w->digest, KEYS, most);

@@ -51,14 +51,14 @@ static void there_is_room_for_so_many_findings(void **state)
 }
 
 /* Every front that listens can be tried. */
-static void each_front_has_a_row(void **state)
+static void each_protocol_has_a_row(void **state)
 {
     (void)state;
-    for (size_t i = 0; um_front_row(i); i++) {
-        const um_doctor_row *row = um_front_row(i)->doctor;
+    for (size_t i = 0; um_protocol_row(i); i++) {
+        const um_doctor_row *row = um_protocol_row(i)->doctor;
         if (!row || !row->name || (!row->probe && !row->run))
             fail_msg("front %s has no row for the doctor",
-                     um_front_row(i)->name);
+                     um_protocol_row(i)->name);
     }
 }
 
@@ -67,7 +67,7 @@ TEST_GROUP(doctor)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_digest_is_the_one_of_the_mail),
         cmocka_unit_test(there_is_room_for_so_many_findings),
-        cmocka_unit_test(each_front_has_a_row),
+        cmocka_unit_test(each_protocol_has_a_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

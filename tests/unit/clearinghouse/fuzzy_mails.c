@@ -11,7 +11,7 @@
 enum { SERVERS = 4, NOW = 1000000, FLAG = 11, OTHER = 12 };
 
 typedef struct scene {
-    um_house house;
+    um_server house;
     um_fuzzy_view view;
     umbel_filter *filter[SERVERS];
     uint8_t origin[SERVERS][UMBEL_ORIGIN_LEN];

@@ -200,9 +200,9 @@ static void a_reporter_is_remembered_for_each_digest_and_list(void **state)
 /* --- status ---------------------------------------------------------------
  */
 
-static um_status example(um_front_stats *f)
+static um_status example(um_protocol_stats *f)
 {
-    um_front_stats_init(f, &um_front_pyzor);
+    um_protocol_stats_init(f, &um_protocol_pyzor);
     f->count[UM_PYZOR_CHECK][UM_PYZOR_OK] = 7;
     f->count[UM_PYZOR_REPORT][UM_PYZOR_UNKNOWN_USER] = 2;
     f->count[UM_PYZOR_CHECK][UM_PYZOR_BAD_SIGNATURE] = 1;
@@ -241,7 +241,7 @@ static void assert_contains(char *text, const char *part)
 
 static void metrics_add_up(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = example(&f);
     char *text = printed(um_status_print_metrics, &s);
 
@@ -267,7 +267,7 @@ static void metrics_add_up(void **state)
 
 static void status_has_the_names_that_scripts_rely_on(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = example(&f);
     char *text = printed(um_status_print_json, &s);
 
@@ -286,7 +286,7 @@ static void status_has_the_names_that_scripts_rely_on(void **state)
 
 static void a_failed_store_shows_everywhere(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = example(&f);
 
     (void)state;

@@ -26,7 +26,7 @@ void *__wrap_realloc(void *p, size_t n)
 
 /* What a server with mails has of its peers. */
 typedef struct scene {
-    um_house house;
+    um_server house;
     um_peers peers;
     umbel_filter *shape;
     char *data, *copies, *log;
@@ -35,8 +35,8 @@ typedef struct scene {
 
 static unsigned mail_list(void)
 {
-    for (unsigned i = 0; um_front_list(i); i++)
-        if (um_front_of_list(i)->list_kind)
+    for (unsigned i = 0; um_protocol_list(i); i++)
+        if (um_protocol_of_list(i)->list_kind)
             return i;
     fail_msg("there is no list of mails");
     return 0;
@@ -75,9 +75,9 @@ static void open_store(scene *s)
                                    .written = um_peers_written,
                                    .ctx = &s->peers}};
 
-    for (; um_front_list(c.nlists); c.nlists++)
+    for (; um_protocol_list(c.nlists); c.nlists++)
         lists[c.nlists] = (um_list_config){
-            .name = um_front_list(c.nlists),
+            .name = um_protocol_list(c.nlists),
             .kind = c.nlists == mail_list() ? UM_NEAR_KIND : "table",
             .capacity = c.nlists == mail_list() ? 2 * UM_MAILS_MOST : 100,
             .error = 1e-3,
@@ -94,7 +94,7 @@ static void open_machine(scene *s)
 {
     uint8_t key[UMBEL_ORIGIN_SECRET_LEN], public[UMBEL_ORIGIN_LEN];
     umbel_sync_params p = UMBEL_SYNC_INIT;
-    um_peers_store_config c = {.dir = s->copies, .list = um_front_list};
+    um_peers_store_config c = {.dir = s->copies, .list = um_protocol_list};
 
     assert_int_equal(crypto_sign_keypair(public, key), 0);
     p.sign_key = key;
@@ -297,7 +297,7 @@ static void counts_that_are_lost_are_in_the_log(void **state)
     assert_non_null(strstr(log_of(&s), "up to 3 counts are lost that no peer "
                                        "had yet: this server remembers the "
                                        "last 131072"));
-    assert_non_null(strstr(log_of(&s), um_front_list(count_list())));
+    assert_non_null(strstr(log_of(&s), um_protocol_list(count_list())));
     assert_int_equal(reported(&s), UM_LATEST_MOST);
     assert_int_equal(lost_counts(&s), 0);
     close_scene(&s);

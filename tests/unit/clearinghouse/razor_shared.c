@@ -57,11 +57,11 @@ umbel_status __wrap_um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
 }
 
 /* A house that has nothing but its machine, which takes the place of peers. */
-static um_house open_house(void)
+static um_server open_server(void)
 {
     uint8_t sign[UMBEL_SIGN_KEY_LEN], trust[UMBEL_TRUST_KEY_LEN];
     umbel_sync_params p = UMBEL_SYNC_INIT;
-    um_house h = {.now = 1};
+    um_server h = {.now = 1};
 
     assert_ok(umbel_sign_keygen(sign, trust, &test_refusal));
     p.sign_key = sign;
@@ -86,7 +86,7 @@ static void name_account(int i, char out[16])
     snprintf(out, 16, "user%03d", i);
 }
 
-static size_t count_found(um_razor_shared *s, const um_house *h)
+static size_t count_found(um_razor_shared *s, const um_server *h)
 {
     size_t n = 0;
 
@@ -102,7 +102,7 @@ static size_t count_found(um_razor_shared *s, const um_house *h)
 static void without_memory_no_account_is_known_and_later_all(void **state)
 {
     um_razor_shared *s = um_razor_shared_create();
-    um_house h = open_house();
+    um_server h = open_server();
     uint64_t ticket;
 
     (void)state;
@@ -131,7 +131,7 @@ static void without_memory_no_account_is_known_and_later_all(void **state)
 static void a_log_that_is_full_is_named_and_tried_again(void **state)
 {
     um_razor_shared *s = um_razor_shared_create();
-    um_house h = open_house();
+    um_server h = open_server();
     umbel_slice password;
 
     (void)state;

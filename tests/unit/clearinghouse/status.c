@@ -54,7 +54,7 @@ static void an_hour_has_sixty_minutes_however_long_it_runs(void **state)
     assert_int_equal(um_hour_sum(&h, &now, UM_HOUR_MINUTES).requests, 0);
 }
 
-static char *graph(const um_front_stats *f)
+static char *graph(const um_protocol_stats *f)
 {
     char *text = NULL;
     size_t len = 0;
@@ -67,11 +67,11 @@ static char *graph(const um_front_stats *f)
 
 static void a_bar_has_hits_below_and_refusals_on_top(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
 
     (void)state;
-    um_front_stats_init(&f, &um_front_pyzor);
-    um_front_tick(&f, 0);
+    um_protocol_stats_init(&f, &um_protocol_pyzor);
+    um_protocol_tick(&f, 0);
     f.count[0][0] = 8;
     f.count[0][1] = 2;
     f.hits = 5;
@@ -85,10 +85,10 @@ static void a_bar_has_hits_below_and_refusals_on_top(void **state)
 
 static void a_graph_takes_any_count(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
 
     (void)state;
-    um_front_stats_init(&f, &um_front_pyzor);
+    um_protocol_stats_init(&f, &um_protocol_pyzor);
     f.hits = 7; /* ahead of its request */
     f.count[0][0] = UINT64_MAX;
     char *text = graph(&f);
@@ -104,7 +104,7 @@ static void count_network(um_busiest *b, uint32_t ip, uint64_t n)
 {
     um_network net = {0, UINT64_C(0xFFFF00000000) | ip};
 
-    um_busiest_count(b, &um_front_pyzor, NULL, net, NULL, n, 7);
+    um_busiest_count(b, &um_protocol_pyzor, NULL, net, NULL, n, 7);
 }
 
 static void few_reporters_are_counted_exactly(void **state)
@@ -117,8 +117,8 @@ static void few_reporters_are_counted_exactly(void **state)
     for (unsigned i = 0; i < 20; i++)
         for (unsigned j = 0; j <= i; j++)
             count_network(&b, 0xC0000200 + (i << 8), 2);
-    um_busiest_count(&b, &um_front_pyzor, "alice", (um_network){0}, NULL, 100,
-                     9);
+    um_busiest_count(&b, &um_protocol_pyzor, "alice", (um_network){0}, NULL,
+                     100, 9);
     assert_int_equal(um_busiest_read(&b, top), UM_BUSIEST_SHOWN);
     assert_string_equal(top[0].name, "alice");
     assert_int_equal(top[0].last, 9);
@@ -141,8 +141,8 @@ static void a_busy_reporter_is_found_among_many_networks(void **state)
     for (uint32_t i = 0; i < 60000; i++) {
         count_network(&b, 0x0A000000 + (i << 8), 1);
         if (i % 60 == 0) {
-            um_busiest_count(&b, &um_front_pyzor, "busy", (um_network){0}, NULL,
-                             1, i);
+            um_busiest_count(&b, &um_protocol_pyzor, "busy", (um_network){0},
+                             NULL, 1, i);
             own++;
         }
     }
@@ -154,9 +154,9 @@ static void a_busy_reporter_is_found_among_many_networks(void **state)
 
 /* --- problems ------------------------------------------------------------- */
 
-static um_status well(um_front_stats *f)
+static um_status well(um_protocol_stats *f)
 {
-    um_front_stats_init(f, &um_front_pyzor);
+    um_protocol_stats_init(f, &um_protocol_pyzor);
     return (um_status){.data = "house",
                        .memory = 1,
                        .memory_limit = 2,
@@ -171,7 +171,7 @@ static um_status well(um_front_stats *f)
 
 static void a_server_that_is_well_has_no_problem(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -183,7 +183,7 @@ static void a_server_that_is_well_has_no_problem(void **state)
 
 static void every_problem_is_named_the_worst_first(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -207,7 +207,7 @@ static void every_problem_is_named_the_worst_first(void **state)
 
 static void a_server_without_workers_is_not_well(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -225,7 +225,7 @@ static void a_server_without_workers_is_not_well(void **state)
 
 static void a_clock_that_is_behind_the_data_is_a_problem(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -243,7 +243,7 @@ static void a_clock_that_is_behind_the_data_is_a_problem(void **state)
 
 static void a_list_that_is_held_is_named_with_its_end(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -262,7 +262,7 @@ static void a_list_that_is_held_is_named_with_its_end(void **state)
 
 static void many_problems_keep_their_room(void **state)
 {
-    um_front_stats f;
+    um_protocol_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -280,28 +280,29 @@ static void many_problems_keep_their_room(void **state)
 static const um_verdict hostile_verdicts[] = {
     {200, "OK", NULL}, {403, HOSTILE, HOSTILE}, {0}};
 static const char *const hostile_ops[] = {HOSTILE, NULL};
-static const um_front hostile_front = {.name = HOSTILE,
-                                       .summary = HOSTILE,
-                                       .lists = {HOSTILE},
-                                       .ops = hostile_ops,
-                                       .verdicts = hostile_verdicts};
+static const um_protocol hostile_protocol = {.name = HOSTILE,
+                                             .summary = HOSTILE,
+                                             .lists = {HOSTILE},
+                                             .ops = hostile_ops,
+                                             .verdicts = hostile_verdicts};
 
 static char *printed(void (*print)(FILE *, const um_status *))
 {
     static um_busiest b;
-    um_front_stats f;
-    um_house_address a = {.front = &hostile_front, .text = HOSTILE};
+    um_protocol_stats f;
+    um_server_address a = {.front = &hostile_protocol, .text = HOSTILE};
     char *text = NULL;
     size_t len = 0;
 
     um_status s = well(&f);
-    um_front_stats_init(&f, &hostile_front);
+    um_protocol_stats_init(&f, &hostile_protocol);
     f.count[0][1] = 500;
     s.list[0].name = s.list[0].kind = s.store.failed = HOSTILE;
     s.address = &a;
     s.naddresses = 1;
     b.n = 0;
-    um_busiest_count(&b, &hostile_front, HOSTILE, (um_network){0}, NULL, 5, 1);
+    um_busiest_count(&b, &hostile_protocol, HOSTILE, (um_network){0}, NULL, 5,
+                     1);
     s.nbusiest = um_busiest_read(&b, s.busiest);
     FILE *out = open_memstream(&text, &len);
     print(out, &s);

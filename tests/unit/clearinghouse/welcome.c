@@ -337,15 +337,15 @@ static void digests_are_printed_as_they_are_read(void **state)
 enum { T0 = 1000000, DAY = 86400, EPOCHS = 3 };
 
 /* A server that has nothing but its store. */
-static um_house house_in(const char *dir, uint64_t now)
+static um_server server_in(const char *dir, uint64_t now)
 {
-    um_house h = {.now = now};
+    um_server h = {.now = now};
     um_list_config lists[UM_MAX_LISTS];
     um_store_config c = {
         .dir = dir, .durability = UM_DURABILITY_NONE, .lists = lists};
 
-    for (; um_front_list(c.nlists); c.nlists++)
-        lists[c.nlists] = (um_list_config){.name = um_front_list(c.nlists),
+    for (; um_protocol_list(c.nlists); c.nlists++)
+        lists[c.nlists] = (um_list_config){.name = um_protocol_list(c.nlists),
                                            .kind = "table",
                                            .capacity = 1000,
                                            .error = 1e-6,
@@ -356,13 +356,13 @@ static um_house house_in(const char *dir, uint64_t now)
     return h;
 }
 
-static void close_house(um_house *h)
+static void close_server(um_server *h)
 {
     um_forget_close(h);
     um_store_close(h->store);
 }
 
-static umbel_digest count_text(um_house *h, const char *text, unsigned list)
+static umbel_digest count_text(um_server *h, const char *text, unsigned list)
 {
     um_entry e = {.list = list, .amount = 5};
     umbel_slice key = slice(text);
@@ -373,7 +373,7 @@ static umbel_digest count_text(um_house *h, const char *text, unsigned list)
     return e.digest;
 }
 
-static void advance(um_house *h, uint64_t now)
+static void advance(um_server *h, uint64_t now)
 {
     h->now = now;
     um_store_flush(h->store, NULL);
@@ -381,12 +381,12 @@ static void advance(um_house *h, uint64_t now)
     um_forget_tick(h);
 }
 
-static uint64_t shown_count(const um_house *h, unsigned list,
+static uint64_t shown_count(const um_server *h, unsigned list,
                             const umbel_digest *d)
 {
     uint64_t count;
 
-    um_house_count(h, list, d, 1, &count);
+    um_server_count(h, list, d, 1, &count);
     return count;
 }
 
@@ -394,7 +394,7 @@ static void
 a_forgotten_digest_has_no_count_until_its_epochs_are_gone(void **state)
 {
     char *dir = test_dir_make();
-    um_house h = house_in(dir, T0);
+    um_server h = server_in(dir, T0);
     umbel_digest d = count_text(&h, SHA, 0);
     uint64_t ticket;
     size_t lists;
@@ -413,14 +413,14 @@ a_forgotten_digest_has_no_count_until_its_epochs_are_gone(void **state)
     assert_false(um_forgotten(&h, 0, &d));
     assert_int_equal(h.exceptions, 0);
     assert_int_equal(shown_count(&h, 0, &d), 0);
-    close_house(&h);
+    close_server(&h);
     test_dir_remove(dir);
 }
 
 static void an_exception_survives_and_can_be_undone(void **state)
 {
     char *dir = test_dir_make();
-    um_house h = house_in(dir, T0);
+    um_server h = server_in(dir, T0);
     umbel_digest d = count_text(&h, SHA, 0);
     um_exception e;
     uint64_t ticket;
@@ -429,8 +429,8 @@ static void an_exception_survives_and_can_be_undone(void **state)
 
     (void)state;
     assert_ok(um_forget(&h, SHA, &lists, &ticket, &test_refusal));
-    close_house(&h);
-    h = house_in(dir, T0 + 1);
+    close_server(&h);
+    h = server_in(dir, T0 + 1);
     assert_int_equal(h.exceptions, 1);
     assert_true(um_forget_next(&h, &at, &e));
     assert_int_equal(e.made, T0);
@@ -445,14 +445,14 @@ static void an_exception_survives_and_can_be_undone(void **state)
                    UMBEL_E_UNKNOWN, "is not forgotten");
     assert_refused(um_forget(&h, SHINGLE, &lists, &ticket, &test_refusal),
                    UMBEL_E_UNKNOWN, "no list has a count of " SHINGLE);
-    close_house(&h);
+    close_server(&h);
     test_dir_remove(dir);
 }
 
 static void exceptions_are_bounded(void **state)
 {
     char *dir = test_dir_make();
-    um_house h = house_in(dir, T0);
+    um_server h = server_in(dir, T0);
     uint64_t ticket;
     size_t lists;
 
@@ -461,7 +461,7 @@ static void exceptions_are_bounded(void **state)
     h.exceptions = UM_FORGET_MAX;
     assert_refused(um_forget(&h, SHA, &lists, &ticket, &test_refusal),
                    UMBEL_E_LIMIT, "50000 digests are forgotten already");
-    close_house(&h);
+    close_server(&h);
     test_dir_remove(dir);
 }
 
@@ -482,7 +482,7 @@ static umbel_sync *machine_with_log(void)
 /* An entry that takes back SHA in the first list; returns its length. */
 static size_t write_entry(uint8_t body[128])
 {
-    const char *list = um_front_list(0);
+    const char *list = um_protocol_list(0);
     size_t len = strlen(list);
 
     memset(body, 0, 128);
@@ -495,8 +495,8 @@ static size_t write_entry(uint8_t body[128])
 
 static void entries_that_are_no_exceptions_are_left_out(void **state)
 {
-    um_house h = {.machine = machine_with_log(),
-                  .others_exceptions = um_exceptions_create()};
+    um_server h = {.machine = machine_with_log(),
+                   .others_exceptions = um_exceptions_create()};
     umbel_digest d = {.lo = 7}, other = {.lo = 8};
     uint8_t body[128];
     size_t len = write_entry(body), at;

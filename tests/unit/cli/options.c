@@ -43,9 +43,9 @@ static const um_command *row_at(size_t i)
         return programs[i];
     i -= TEST_COUNT(programs);
 #ifdef UM_HAVE_CLEARINGHOUSE
-    for (n = 0; um_house_commands[n]; n++)
+    for (n = 0; um_clearinghouse_commands[n]; n++)
         if (i-- == 0)
-            return um_house_commands[n];
+            return um_clearinghouse_commands[n];
 #endif
     return ss_commands[i];
 }

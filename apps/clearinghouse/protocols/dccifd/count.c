@@ -6,7 +6,7 @@
  */
 #include "clearinghouse/lists/forget.h"
 #include "clearinghouse/lists/mail_counts.h"
-#include "clearinghouse/protocols/dccifd/front.h"
+#include "clearinghouse/protocols/dccifd/row.h"
 
 #include "base/bytes.h"
 
@@ -31,8 +31,8 @@ static uint64_t amount_of(const um_dccifd_job *job)
 
 static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
 {
-    um_dccifd_front *f = job->front;
-    um_house *h = f->house;
+    um_dccifd_service *f = job->front;
+    um_server *h = f->house;
     uint64_t amount = amount_of(job);
     um_entry entry[UM_MAIL_KEYS];
     size_t n = 0;
@@ -54,7 +54,7 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
         return UM_DCCIFD_NOT_STORED;
     job->reply.reported = n ? amount : 0;
     if (n)
-        um_house_count_reports(h, &um_front_dccifd, NULL, &job->client, 1);
+        um_server_count_reports(h, &um_protocol_dccifd, NULL, &job->client, 1);
     return full ? UM_DCCIFD_LIST_FULL : UM_DCCIFD_OK;
 }
 
@@ -87,7 +87,7 @@ um_dccifd_outcome um_dccifd_count_mail(um_dccifd_job *job,
                                        const um_mail_facts *facts)
 {
     const um_dccifd_envelope *e = &job->envelope;
-    um_house *h = job->front->house;
+    um_server *h = job->front->house;
     um_dccifd_outcome outcome = UM_DCCIFD_OK;
     um_mail_counts c;
 

@@ -6,7 +6,7 @@
  * (pool.h) reads it. What it finds is counted, and the answer waits until the
  * store has it.
  */
-#include "clearinghouse/protocols/dccifd/front.h"
+#include "clearinghouse/protocols/dccifd/row.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static um_dccifd_outcome retain_mail(um_dccifd_job *job, const uint8_t *bytes,
 
 static void note_answer(const um_dccifd_job *job, const char *text)
 {
-    um_dccifd_front *f = job->front;
+    um_dccifd_service *f = job->front;
     um_log *log = &f->house->log;
     const char *header = strstr(text, "; ");
     char client[UM_ADDRESS_TEXT];
@@ -78,15 +78,15 @@ static void send_answer(um_dccifd_job *job)
 /* Counts and logs the outcome, and answers if anybody is left to hear it. */
 static void finish(um_dccifd_job *job, um_dccifd_outcome outcome)
 {
-    um_dccifd_front *f = job->front;
+    um_dccifd_service *f = job->front;
 
     um_mail_in_drop(&job->mail);
-    um_front_count(f->stats, um_dccifd_op_of(&job->envelope), outcome);
+    um_protocol_count(f->stats, um_dccifd_op_of(&job->envelope), outcome);
     if (um_dccifd_is_bulk(&job->reply))
         f->stats->hits++;
     if (outcome != UM_DCCIFD_OK)
-        um_house_log_refusal(f->house, &um_front_dccifd, outcome, &job->client,
-                             NULL);
+        um_server_log_refusal(f->house, &um_protocol_dccifd, outcome,
+                              &job->client, NULL);
     if (!job->stream) {
         free_job(job);
         return;
@@ -108,7 +108,7 @@ static void finish_failed(um_dccifd_job *job, um_dccifd_outcome outcome)
 
 static void wait_for_store(um_dccifd_job *job)
 {
-    um_dccifd_front *f = job->front;
+    um_dccifd_service *f = job->front;
 
     job->waiting = true;
     if (f->last)
@@ -128,7 +128,7 @@ static void finish_stored(um_dccifd_job *job, bool stored)
         finish(job, UM_DCCIFD_NOT_STORED);
 }
 
-void um_dccifd_answer_pending(um_dccifd_front *f)
+void um_dccifd_answer_pending(um_dccifd_service *f)
 {
     const um_store *store = f->house->store;
     uint64_t committed = um_store_committed(store);
@@ -151,7 +151,7 @@ void um_dccifd_answer_pending(um_dccifd_front *f)
 static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     um_dccifd_job *job = arg;
-    um_dccifd_front *f = job->front;
+    um_dccifd_service *f = job->front;
 
     job->reading = false;
     f->reading--;
@@ -174,7 +174,7 @@ static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 /* Keeps the mail for the word body. */
 static bool copy_mail(um_dccifd_job *job)
 {
-    um_dccifd_front *f = job->front;
+    um_dccifd_service *f = job->front;
 
     if (!(job->envelope.words & UM_DCCIFD_BODY) || !job->mail.len)
         return true;
@@ -191,18 +191,18 @@ static bool copy_mail(um_dccifd_job *job)
 
 static bool is_within_limits(const um_dccifd_job *job)
 {
-    um_house *h = job->front->house;
+    um_server *h = job->front->house;
 
     return um_limits_consume(h->limits, &job->client, UM_LIMIT_REQUESTS, 1,
-                             um_house_ms(h)) &&
+                             um_server_ms(h)) &&
            (um_dccifd_is_query(&job->envelope) ||
             um_limits_consume(h->limits, &job->client, UM_LIMIT_REPORTS, 1,
-                              um_house_ms(h)));
+                              um_server_ms(h)));
 }
 
 static void ask_worker(um_dccifd_job *job)
 {
-    um_dccifd_front *f = job->front;
+    um_dccifd_service *f = job->front;
     size_t len;
 
     if (!copy_mail(job)) {
@@ -231,7 +231,7 @@ static void opened(um_stream *s)
         um_stream_close(s, UM_END_MEMORY);
         return;
     }
-    job->front = um_front_stream_owner(s);
+    job->front = um_protocol_stream_owner(s);
     job->mail.room = &job->front->room;
     job->stream = s;
     job->client = *um_stream_peer(s);

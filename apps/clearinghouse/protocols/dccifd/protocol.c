@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/protocols/dccifd/front.h"
+#include "clearinghouse/protocols/dccifd/row.h"
 #include "clearinghouse/runtime/words.h"
 
 #include <inttypes.h>
@@ -72,9 +72,9 @@ const um_verdict um_dccifd_verdicts[] = {
 _Static_assert(UM_COUNT(um_dccifd_verdicts) <= UM_MAX_VERDICTS,
                "room for verdicts");
 
-const um_dccifd_settings *um_dccifd_settings_of(const um_dccifd_front *f)
+const um_dccifd_settings *um_dccifd_settings_of(const um_dccifd_service *f)
 {
-    return um_config_front(&f->house->config, &um_front_dccifd);
+    return um_config_protocol(&f->house->config, &um_protocol_dccifd);
 }
 
 static unsigned threshold(const void *section)
@@ -85,7 +85,7 @@ static unsigned threshold(const void *section)
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_dccifd_settings *s = um_config_front(c, &um_front_dccifd);
+    const um_dccifd_settings *s = um_config_protocol(c, &um_protocol_dccifd);
 
     if (!s->listen.n)
         return UMBEL_OK;
@@ -103,14 +103,14 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
  */
 
 /* A client is silent while its mail waits for a worker, and is read. */
-static uint64_t idle_ms(const um_dccifd_front *f)
+static uint64_t idle_ms(const um_dccifd_service *f)
 {
     uint64_t reading = 2 * f->house->opened.mail.time + 1000;
 
     return reading > IDLE_MS ? reading : IDLE_MS;
 }
 
-static umbel_status open_streams(um_dccifd_front *f, umbel_error *err)
+static umbel_status open_streams(um_dccifd_service *f, umbel_error *err)
 {
     const um_dccifd_settings *s = um_dccifd_settings_of(f);
     um_stream_limits limits = {.request = (size_t)2 * UM_DCCIFD_LINE,
@@ -118,33 +118,33 @@ static umbel_status open_streams(um_dccifd_front *f, umbel_error *err)
                                .idle_ms = idle_ms(f),
                                .total_ms = TOTAL_MS};
 
-    UM_TRY(um_front_stream_open(&f->streams, (size_t)s->connections, err));
-    return um_front_stream_listen(&f->streams, &s->listen, &um_dccifd_protocol,
-                                  &limits, err);
+    UM_TRY(um_protocol_stream_open(&f->streams, (size_t)s->connections, err));
+    return um_protocol_stream_listen(&f->streams, &s->listen,
+                                     &um_dccifd_protocol, &limits, err);
 }
 
-static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 {
-    um_dccifd_front *f = calloc(1, sizeof *f);
+    um_dccifd_service *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
     f->house = h;
-    f->stats = um_house_stats(h, &um_front_dccifd);
-    f->list = um_house_first_list(&um_front_dccifd);
+    f->stats = um_server_stats(h, &um_protocol_dccifd);
+    f->list = um_server_first_list(&um_protocol_dccifd);
     f->many = um_dccifd_settings_of(f)->many;
     f->room.most = um_dccifd_settings_of(f)->mails;
     f->answers = (um_log_topic){.source = "dccifd", .name = "answered"};
     if (gethostname(f->host, sizeof f->host) != 0 || !f->host[0])
         strcpy(f->host, "localhost");
     f->host[sizeof f->host - 1] = '\0';
-    f->streams = (um_front_stream){.house = h,
-                                   .front = &um_front_dccifd,
-                                   .op = UM_DCCIFD_OP_CONNECTION,
-                                   .ends = UM_DCCIFD_ENDS,
-                                   .owner = f,
-                                   .gone = free};
+    f->streams = (um_protocol_stream){.house = h,
+                                      .front = &um_protocol_dccifd,
+                                      .op = UM_DCCIFD_OP_CONNECTION,
+                                      .ends = UM_DCCIFD_ENDS,
+                                      .owner = f,
+                                      .gone = free};
     return open_streams(f, err);
 }
 
@@ -155,26 +155,26 @@ static void committed(void *state)
 
 static void stop(void *state)
 {
-    um_front_stream_stop(&((um_dccifd_front *)state)->streams);
+    um_protocol_stream_stop(&((um_dccifd_service *)state)->streams);
 }
 
 static bool busy(const void *state)
 {
-    const um_dccifd_front *f = state;
+    const um_dccifd_service *f = state;
 
     return f->reading || f->first;
 }
 
 /* The pool is closed before, so no job is with a worker. */
-static void close_front(void *state)
+static void close_protocol(void *state)
 {
-    um_front_stream_close(&((um_dccifd_front *)state)->streams);
+    um_protocol_stream_close(&((um_dccifd_service *)state)->streams);
 }
 
 static void hint(const void *state, FILE *out)
 {
-    const um_dccifd_front *f = state;
-    const char *address = um_house_address_of(f->house, &um_front_dccifd);
+    const um_dccifd_service *f = state;
+    const char *address = um_server_address_of(f->house, &um_protocol_dccifd);
 
     if (!address)
         return;
@@ -207,7 +207,7 @@ static const um_doctor_row doctor[] = {{"dccifd",
                                         SOCK_STREAM, um_doctor_dccifd, NULL},
                                        {0}};
 
-const um_front um_front_dccifd = {
+const um_protocol um_protocol_dccifd = {
     .name = "dccifd",
     .summary = "clients of dccifd (SpamAssassin, rspamd), over TCP and unix "
                "sockets",
@@ -222,11 +222,11 @@ const um_front um_front_dccifd = {
     .verdicts = um_dccifd_verdicts,
     .check = check_sizes,
     .memory = add_memory,
-    .open = open_front,
+    .open = open_protocol,
     .committed = committed,
     .stop = stop,
     .busy = busy,
-    .close = close_front,
+    .close = close_protocol,
     .hint = hint,
     .doctor = doctor,
 };

@@ -4,7 +4,7 @@
 #ifndef UM_CLEARINGHOUSE_FRONT_DCCIFD_H
 #define UM_CLEARINGHOUSE_FRONT_DCCIFD_H
 
-#include "clearinghouse/protocols/front.h"
+#include "clearinghouse/protocols/protocol.h"
 
 /* What a look-up counts. */
 typedef enum um_dccifd_counting {

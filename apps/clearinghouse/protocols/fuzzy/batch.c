@@ -1,19 +1,19 @@
 /*
  * fuzzy_batch.c - a batch of datagrams: writes are noted, look-ups answered.
  */
-#include "clearinghouse/protocols/fuzzy/front.h"
+#include "clearinghouse/protocols/fuzzy/row.h"
 
 #include "base/bytes.h"
 
 #include <string.h>
 
-static void send_bytes(um_fuzzy_front *f, um_datagrams *to,
+static void send_bytes(um_fuzzy_service *f, um_datagrams *to,
                        const um_address *client, unsigned op,
                        um_fuzzy_outcome outcome, const um_fuzzy_reply *r)
 {
     um_fuzzy_print(r, um_datagrams_room(to));
     um_datagrams_append(to, client, UM_FUZZY_REPLY);
-    um_front_count(f->stats, op, outcome);
+    um_protocol_count(f->stats, op, outcome);
 }
 
 /* Whoever is refused is told 403, as rspamd's own storage does, and nothing if
@@ -24,7 +24,8 @@ static bool is_told(um_fuzzy_outcome outcome)
            outcome == UM_FUZZY_LIST_FULL;
 }
 
-static void refuse(um_fuzzy_front *f, um_datagrams *to, const um_fuzzy_job *job)
+static void refuse(um_fuzzy_service *f, um_datagrams *to,
+                   const um_fuzzy_job *job)
 {
     const um_fuzzy_request *q = &job->request;
     const um_address *client = job->datagram->from;
@@ -37,13 +38,14 @@ static void refuse(um_fuzzy_front *f, um_datagrams *to, const um_fuzzy_job *job)
                        .tag = q->tag,
                        .digest = q->digest});
     else
-        um_front_count(f->stats, q->op, job->outcome);
-    um_house_log_refusal(f->house, &um_front_fuzzy, job->outcome, client, NULL);
+        um_protocol_count(f->stats, q->op, job->outcome);
+    um_server_log_refusal(f->house, &um_protocol_fuzzy, job->outcome, client,
+                          NULL);
 }
 
 /* --- judging -------------------------------------------------------------- */
 
-static bool may_write(const um_fuzzy_front *f, const um_address *client)
+static bool may_write(const um_fuzzy_service *f, const um_address *client)
 {
     um_network n = um_address_network(client, &(um_prefixes){32, 128});
 
@@ -59,14 +61,14 @@ static bool is_change(const um_fuzzy_request *q)
     return q->op == UM_FUZZY_WRITE || q->op == UM_FUZZY_DELETE;
 }
 
-static um_fuzzy_outcome judge(um_fuzzy_front *f, um_fuzzy_job *job)
+static um_fuzzy_outcome judge(um_fuzzy_service *f, um_fuzzy_job *job)
 {
-    um_house *h = f->house;
+    um_server *h = f->house;
     const um_datagram *d = job->datagram;
 
     job->request = (um_fuzzy_request){.op = UM_FUZZY_OTHER};
     if (!um_limits_consume(h->limits, d->from, UM_LIMIT_REQUESTS, 1,
-                           um_house_ms(h)))
+                           um_server_ms(h)))
         return UM_FUZZY_RATE_LIMIT;
     if (d->cut)
         return UM_FUZZY_LONG;
@@ -76,12 +78,12 @@ static um_fuzzy_outcome judge(um_fuzzy_front *f, um_fuzzy_job *job)
     if (!may_write(f, d->from))
         return UM_FUZZY_FORBIDDEN;
     return um_limits_consume(h->limits, d->from, UM_LIMIT_REPORTS, 1,
-                             um_house_ms(h))
+                             um_server_ms(h))
                ? UM_FUZZY_OK
                : UM_FUZZY_RATE_LIMIT;
 }
 
-static void hash_shingles(const um_fuzzy_front *f, um_fuzzy_request *q)
+static void hash_shingles(const um_fuzzy_service *f, um_fuzzy_request *q)
 {
     for (size_t i = 0; q->has_shingles && i < UM_NEAR_SHINGLES; i++)
         q->shingle[i] = um_near_shingle(q->shingle[i], f->secret[i]);
@@ -89,7 +91,8 @@ static void hash_shingles(const um_fuzzy_front *f, um_fuzzy_request *q)
 
 /* --- changes -------------------------------------------------------------- */
 
-static void parse_change(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
+static void parse_change(um_fuzzy_service *f, um_datagrams *to,
+                         um_fuzzy_job *job)
 {
     const um_fuzzy_request *q = &job->request;
     um_fuzzy_change c = {.name = q->digest,
@@ -110,8 +113,8 @@ static void parse_change(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
         refuse(f, to, job);
         return;
     }
-    um_house_count_reports(f->house, &um_front_fuzzy, NULL, job->datagram->from,
-                           1);
+    um_server_count_reports(f->house, &um_protocol_fuzzy, NULL,
+                            job->datagram->from, 1);
     if (ticket <= um_store_committed(f->house->store)) {
         send_bytes(f, to, job->datagram->from, q->op, UM_FUZZY_OK, &r);
         return;
@@ -126,7 +129,7 @@ static void parse_change(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
 }
 
 /* A reply that waited, or that it cannot be stored. */
-static void answer_one(um_fuzzy_front *f, const um_answer *a, bool stored)
+static void answer_one(um_fuzzy_service *f, const um_answer *a, bool stored)
 {
     uint8_t *room = um_datagrams_room(a->to);
     um_writer w = {room, room + UM_FUZZY_REPLY, false};
@@ -137,16 +140,17 @@ static void answer_one(um_fuzzy_front *f, const um_answer *a, bool stored)
         memset(room + 12, 0, 4); /* the probability */
     }
     um_datagrams_append(a->to, &a->client, UM_FUZZY_REPLY);
-    um_front_count(f->stats, a->op, stored ? UM_FUZZY_OK : UM_FUZZY_NOT_STORED);
+    um_protocol_count(f->stats, a->op,
+                      stored ? UM_FUZZY_OK : UM_FUZZY_NOT_STORED);
 }
 
 void um_fuzzy_answer_pending(void *state)
 {
-    um_fuzzy_front *f = state;
+    um_fuzzy_service *f = state;
     const um_answer *a;
     bool stored;
 
-    while ((a = um_front_datagram_ready(&f->net, &stored))) {
+    while ((a = um_protocol_datagram_ready(&f->net, &stored))) {
         answer_one(f, a, stored);
         um_pending_drop(&f->net.pending);
     }
@@ -154,7 +158,7 @@ void um_fuzzy_answer_pending(void *state)
 
 /* --- look-ups ------------------------------------------------------------- */
 
-static bool is_hit(const um_fuzzy_front *f, const um_fuzzy_mail *m,
+static bool is_hit(const um_fuzzy_service *f, const um_fuzzy_mail *m,
                    const umbel_digest *d, const uint8_t *name)
 {
     return m->there && !um_fuzzy_is_never(f->house, f->list, d, name);
@@ -172,7 +176,7 @@ static void fill_hit(um_fuzzy_reply *r, const um_fuzzy_mail *m,
 
 /* The mail of one filter that has most of the shingles; of all filters the one
  * with most, and of these the latest. */
-static void search(const um_fuzzy_front *f, const um_fuzzy_request *q,
+static void search(const um_fuzzy_service *f, const um_fuzzy_request *q,
                    um_fuzzy_reply *r)
 {
     unsigned most = 0;
@@ -194,7 +198,7 @@ static void search(const um_fuzzy_front *f, const um_fuzzy_request *q,
     }
 }
 
-static void check_mail(um_fuzzy_front *f, um_datagrams *to,
+static void check_mail(um_fuzzy_service *f, um_datagrams *to,
                        const um_fuzzy_job *job)
 {
     const um_fuzzy_request *q = &job->request;
@@ -212,7 +216,7 @@ static void check_mail(um_fuzzy_front *f, um_datagrams *to,
 }
 
 /* Mails of this server; rspamd's storage has their number there, too. */
-static uint32_t count_mails(const um_fuzzy_front *f)
+static uint32_t count_mails(const um_fuzzy_service *f)
 {
     um_list_stats s;
 
@@ -220,7 +224,7 @@ static uint32_t count_mails(const um_fuzzy_front *f)
     return s.digests < UINT32_MAX ? (uint32_t)s.digests : UINT32_MAX;
 }
 
-static void answer_plain(um_fuzzy_front *f, um_datagrams *to,
+static void answer_plain(um_fuzzy_service *f, um_datagrams *to,
                          const um_fuzzy_job *job)
 {
     const um_fuzzy_request *q = &job->request;
@@ -236,7 +240,7 @@ static void answer_plain(um_fuzzy_front *f, um_datagrams *to,
 /* --- the batch ------------------------------------------------------------ */
 
 /* Begins to fetch what the look-ups of the batch will read. */
-static void fetch(um_fuzzy_front *f, um_fuzzy_job *job)
+static void fetch(um_fuzzy_service *f, um_fuzzy_job *job)
 {
     const um_fuzzy_request *q = &job->request;
 
@@ -246,7 +250,7 @@ static void fetch(um_fuzzy_front *f, um_fuzzy_job *job)
                       q->has_shingles ? q->shingle : NULL);
 }
 
-static void parse_job(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
+static void parse_job(um_fuzzy_service *f, um_datagrams *to, um_fuzzy_job *job)
 {
     if (job->outcome != UM_FUZZY_OK)
         refuse(f, to, job);
@@ -260,8 +264,8 @@ static void parse_job(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
 
 void um_fuzzy_take(void *ctx, const um_datagram *d, size_t n)
 {
-    const um_front_socket *s = ctx;
-    um_fuzzy_front *f = s->owner;
+    const um_protocol_socket *s = ctx;
+    um_fuzzy_service *f = s->owner;
 
     um_fuzzy_look(&f->view, f->house, f->list);
     for (size_t i = 0; i < n; i++) {

@@ -2,7 +2,7 @@
  * front_fuzzy.c - rspamd's fuzzy storage over UDP, without encryption.
  */
 #include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/protocols/fuzzy/front.h"
+#include "clearinghouse/protocols/fuzzy/row.h"
 
 #include "base/error.h"
 
@@ -46,12 +46,12 @@ const um_verdict um_fuzzy_verdicts[UM_FUZZY_OUTCOMES + 1] = {
 static const um_list_initial list_initials[] = {{NULL, "capacity", "20000"},
                                                 {0}};
 
-static const um_fuzzy_settings *settings_of(const um_house *h)
+static const um_fuzzy_settings *settings_of(const um_server *h)
 {
-    return um_config_front(&h->config, &um_front_fuzzy);
+    return um_config_protocol(&h->config, &um_protocol_fuzzy);
 }
 
-void um_fuzzy_secrets(const um_house *h, uint64_t out[UM_NEAR_SHINGLES])
+void um_fuzzy_secrets(const um_server *h, uint64_t out[UM_NEAR_SHINGLES])
 {
     for (unsigned i = 0; i < UM_NEAR_SHINGLES; i++) {
         char text[32];
@@ -68,7 +68,7 @@ void um_fuzzy_secrets(const um_house *h, uint64_t out[UM_NEAR_SHINGLES])
 
 static umbel_status reload(void *state, umbel_error *err)
 {
-    um_fuzzy_front *f = state;
+    um_fuzzy_service *f = state;
     const um_texts *writers = &settings_of(f->house)->writers;
     um_fuzzy_writer *fresh = calloc(writers->n + 1, sizeof *fresh);
 
@@ -85,40 +85,40 @@ static umbel_status reload(void *state, umbel_error *err)
 
 /* --- sockets -------------------------------------------------------------- */
 
-static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 {
     um_datagrams_config c = {.ceiling = UM_FUZZY_MAX,
                              .reply = UM_FUZZY_REPLY,
                              .take = um_fuzzy_take};
-    um_fuzzy_front *f = calloc(1, sizeof *f);
+    um_fuzzy_service *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
     f->house = h;
-    f->net = (um_front_datagram){.house = h,
-                                 .front = &um_front_fuzzy,
-                                 .answer = um_fuzzy_answer_pending};
-    f->stats = um_house_stats(h, &um_front_fuzzy);
-    f->list = um_house_first_list(&um_front_fuzzy);
+    f->net = (um_protocol_datagram){.house = h,
+                                    .front = &um_protocol_fuzzy,
+                                    .answer = um_fuzzy_answer_pending};
+    f->stats = um_server_stats(h, &um_protocol_fuzzy);
+    f->list = um_server_first_list(&um_protocol_fuzzy);
     um_fuzzy_secrets(h, f->secret);
     UM_TRY(reload(f, err));
-    return um_front_datagram_open(&f->net, &settings_of(h)->listen, &c, err);
+    return um_protocol_datagram_open(&f->net, &settings_of(h)->listen, &c, err);
 }
 
-static void close_front(void *state)
+static void close_protocol(void *state)
 {
-    um_fuzzy_front *f = state;
+    um_fuzzy_service *f = state;
 
-    um_front_datagram_close(&f->net);
+    um_protocol_datagram_close(&f->net);
     free(f->writer);
     free(f);
 }
 
 static void hint(const void *state, FILE *out)
 {
-    const um_fuzzy_front *f = state;
-    const char *address = um_house_address_of(f->house, &um_front_fuzzy);
+    const um_fuzzy_service *f = state;
+    const char *address = um_server_address_of(f->house, &um_protocol_fuzzy);
 
     if (address)
         fprintf(out,
@@ -141,7 +141,7 @@ static const um_doctor_row doctor[] = {{"fuzzy",
                                         SOCK_DGRAM, um_doctor_fuzzy, NULL},
                                        {0}};
 
-const um_front um_front_fuzzy = {
+const um_protocol um_protocol_fuzzy = {
     .name = "fuzzy",
     .summary = "rspamd's fuzzy storage, over UDP",
     .settings = settings,
@@ -151,12 +151,12 @@ const um_front um_front_fuzzy = {
     .list_initials = list_initials,
     .ops = ops,
     .verdicts = um_fuzzy_verdicts,
-    .open = open_front,
+    .open = open_protocol,
     .reload = reload,
-    .committed = um_front_datagram_committed,
-    .stop = um_front_datagram_stop,
-    .busy = um_front_datagram_busy,
-    .close = close_front,
+    .committed = um_protocol_datagram_committed,
+    .stop = um_protocol_datagram_stop,
+    .busy = um_protocol_datagram_busy,
+    .close = close_protocol,
     .hint = hint,
     .doctor = doctor,
 };

@@ -6,13 +6,13 @@
  * last counts on every server, as far as clocks and messages allow.
  */
 #include "clearinghouse/lists/forget.h"
-#include "clearinghouse/protocols/fuzzy/front.h"
+#include "clearinghouse/protocols/fuzzy/row.h"
 
 #include "clearinghouse/runtime/digest_text.h"
 
 #include <string.h>
 
-bool um_fuzzy_is_never(const um_house *h, unsigned list, const umbel_digest *d,
+bool um_fuzzy_is_never(const um_server *h, unsigned list, const umbel_digest *d,
                        const uint8_t *name)
 {
     char text[UM_DIGEST_TEXT];
@@ -32,7 +32,7 @@ static uint32_t later(uint32_t a, uint32_t b)
 }
 
 /* A file that is imported may have any time; none is later than now. */
-static uint32_t stamp_of(const um_house *h, const um_fuzzy_change *c)
+static uint32_t stamp_of(const um_server *h, const um_fuzzy_change *c)
 {
     return c->stamp && c->stamp < h->now ? c->stamp : (uint32_t)h->now;
 }
@@ -70,7 +70,7 @@ static bool is_renewed(const um_fuzzy_view *v, const um_near_write *w,
            r.stamp <= over;
 }
 
-static um_fuzzy_outcome store(um_house *h, unsigned list,
+static um_fuzzy_outcome store(um_server *h, unsigned list,
                               const um_near_write *w, uint64_t *ticket)
 {
     umbel_status status =
@@ -81,7 +81,7 @@ static um_fuzzy_outcome store(um_house *h, unsigned list,
                                     : UM_FUZZY_NOT_STORED;
 }
 
-um_fuzzy_outcome um_fuzzy_write(um_house *h, unsigned list, um_fuzzy_view *v,
+um_fuzzy_outcome um_fuzzy_write(um_server *h, unsigned list, um_fuzzy_view *v,
                                 const um_fuzzy_change *c, uint64_t *ticket)
 {
     um_near_write w = {.digest = um_fuzzy_digest(h, c->name),

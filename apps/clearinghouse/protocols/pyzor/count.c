@@ -7,7 +7,7 @@
  * has reported lately.
  */
 #include "clearinghouse/lists/forget.h"
-#include "clearinghouse/protocols/pyzor/front.h"
+#include "clearinghouse/protocols/pyzor/row.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static uint64_t mark_of(const um_pyzor_job *job)
     return strtoull(hex, NULL, 16) | 1;
 }
 
-bool um_pyzor_is_never(const um_pyzor_front *f, umbel_slice digest)
+bool um_pyzor_is_never(const um_pyzor_service *f, umbel_slice digest)
 {
     um_welcome_mail mail = {.digest = &digest, .ndigests = 1};
 
@@ -33,7 +33,7 @@ bool um_pyzor_is_never(const um_pyzor_front *f, umbel_slice digest)
 
 /* Digests of one request on their way into the store. */
 typedef struct counting {
-    um_pyzor_front *front;
+    um_pyzor_service *front;
     um_reporter reporter;
     uint32_t amount;
     uint64_t mark; /* goes with the first entry */
@@ -69,7 +69,7 @@ static bool is_repeated(const counting *c, const umbel_digest *d, size_t n)
 /* Makes entries of those digests that count; returns how many. */
 static size_t create_entries(counting *c, size_t n)
 {
-    um_house *h = c->front->house;
+    um_server *h = c->front->house;
     umbel_digest digest[UM_STORE_BATCH];
     size_t made = 0;
 
@@ -90,7 +90,7 @@ static size_t create_entries(counting *c, size_t n)
 
 static umbel_status append_entries(counting *c, size_t n)
 {
-    um_house *h = c->front->house;
+    um_server *h = c->front->house;
 
     c->entry[0].once = c->mark;
     umbel_status status =
@@ -116,10 +116,10 @@ static um_pyzor_outcome count_all(counting *c, umbel_slice text)
     return c->full ? UM_PYZOR_LIST_FULL : UM_PYZOR_OK;
 }
 
-um_pyzor_outcome um_pyzor_count(um_pyzor_front *f, const um_pyzor_job *job,
+um_pyzor_outcome um_pyzor_count(um_pyzor_service *f, const um_pyzor_job *job,
                                 uint64_t *ticket)
 {
-    um_house *h = f->house;
+    um_server *h = f->house;
     const um_pyzor_account *account = job->judged.account;
     counting c = {.front = f,
                   .amount = account->weight,

@@ -81,7 +81,8 @@ static size_t count_reporters(const um_pyzor_settings *s)
 static void judge_rights(const um_doctor *d, unsigned check, unsigned report,
                          um_finding *out)
 {
-    const um_pyzor_settings *s = um_config_front(d->config, &um_front_pyzor);
+    const um_pyzor_settings *s =
+        um_config_protocol(d->config, &um_protocol_pyzor);
     size_t reporters = report == FORBIDDEN ? count_reporters(s) : 0;
 
     UM_SAY(out->text, "ping %s%s", check == ANSWERED ? "and check" : "only",

@@ -4,7 +4,7 @@
 #include "clearinghouse/protocols/razor/protocol.h"
 #include "base/error.h"
 #include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/protocols/pyzor/front.h"
+#include "clearinghouse/protocols/pyzor/row.h"
 #include "store/once.h"
 
 #include <stdlib.h>
@@ -31,9 +31,9 @@ static const um_setting settings[] = {
 static const char *const ops[] = {"ping",   "pong",      "check", "info",
                                   "report", "whitelist", "other", NULL};
 
-static const um_pyzor_settings *settings_of(const um_house *h)
+static const um_pyzor_settings *settings_of(const um_server *h)
 {
-    return um_config_front(&h->config, &um_front_pyzor);
+    return um_config_protocol(&h->config, &um_protocol_pyzor);
 }
 
 /* --- accounts ------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static umbel_status check_files(const void *settings_given, FILE *out,
 }
 
 /* A weight that weighs nobody's reports is most often a name misspelt. */
-static void log_strange_weights(um_house *h, const um_pyzor_accounts *a)
+static void log_strange_weights(um_server *h, const um_pyzor_accounts *a)
 {
     for (size_t i = 0; i < h->config.naccounts; i++) {
         const char *name = h->config.account[i].name;
@@ -66,7 +66,7 @@ static void log_strange_weights(um_house *h, const um_pyzor_accounts *a)
     }
 }
 
-static umbel_status load_accounts(um_house *h, um_pyzor_accounts *out,
+static umbel_status load_accounts(um_server *h, um_pyzor_accounts *out,
                                   umbel_error *err)
 {
     const um_pyzor_settings *s = settings_of(h);
@@ -82,7 +82,7 @@ static umbel_status load_accounts(um_house *h, um_pyzor_accounts *out,
 
 static umbel_status reload(void *state, umbel_error *err)
 {
-    um_pyzor_front *f = state;
+    um_pyzor_service *f = state;
     const um_pyzor_settings *s = settings_of(f->house);
     um_pyzor_accounts fresh;
 
@@ -108,7 +108,7 @@ static umbel_status reload(void *state, umbel_error *err)
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_pyzor_settings *s = um_config_front(c, &um_front_pyzor);
+    const um_pyzor_settings *s = um_config_protocol(c, &um_protocol_pyzor);
     um_pyzor_once *once;
 
     if (s->passwd) /* marks of signed reports; and again while they move */
@@ -123,31 +123,31 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
 
 /* --- sockets -------------------------------------------------------------- */
 
-static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 {
     um_datagrams_config c = {.ceiling = UM_PYZOR_MAX,
                              .reply = UM_PYZOR_REPLY_MAX,
                              .take = um_pyzor_take};
-    um_pyzor_front *f = calloc(1, sizeof *f);
+    um_pyzor_service *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
     f->house = h;
-    f->net = (um_front_datagram){.house = h,
-                                 .front = &um_front_pyzor,
-                                 .answer = um_pyzor_answer_pending};
-    f->stats = um_house_stats(h, &um_front_pyzor);
-    f->list = um_house_first_list(&um_front_pyzor);
+    f->net = (um_protocol_datagram){.house = h,
+                                    .front = &um_protocol_pyzor,
+                                    .answer = um_pyzor_answer_pending};
+    f->stats = um_server_stats(h, &um_protocol_pyzor);
+    f->list = um_server_first_list(&um_protocol_pyzor);
     UM_TRY(reload(f, err));
-    return um_front_datagram_open(&f->net, &settings_of(h)->listen, &c, err);
+    return um_protocol_datagram_open(&f->net, &settings_of(h)->listen, &c, err);
 }
 
-static void close_front(void *state)
+static void close_protocol(void *state)
 {
-    um_pyzor_front *f = state;
+    um_pyzor_service *f = state;
 
-    um_front_datagram_close(&f->net);
+    um_protocol_datagram_close(&f->net);
     um_pyzor_once_close(f->once);
     um_pyzor_accounts_fini(&f->accounts);
     free(f);
@@ -155,8 +155,8 @@ static void close_front(void *state)
 
 static void hint(const void *state, FILE *out)
 {
-    const um_pyzor_front *f = state;
-    const char *address = um_house_address_of(f->house, &um_front_pyzor);
+    const um_pyzor_service *f = state;
+    const char *address = um_server_address_of(f->house, &um_protocol_pyzor);
 
     if (!address)
         return;
@@ -176,7 +176,7 @@ static const um_doctor_row doctor[] = {{"pyzor",
                                         SOCK_DGRAM, um_doctor_pyzor, NULL},
                                        {0}};
 
-const um_front um_front_pyzor = {
+const um_protocol um_protocol_pyzor = {
     .name = "pyzor",
     .summary = "Pyzor clients, over UDP",
     .settings = settings,
@@ -188,12 +188,12 @@ const um_front um_front_pyzor = {
     .verdicts = um_pyzor_verdicts,
     .memory = add_memory,
     .check = check_files,
-    .open = open_front,
+    .open = open_protocol,
     .reload = reload,
-    .committed = um_front_datagram_committed,
-    .stop = um_front_datagram_stop,
-    .busy = um_front_datagram_busy,
-    .close = close_front,
+    .committed = um_protocol_datagram_committed,
+    .stop = um_protocol_datagram_stop,
+    .busy = um_protocol_datagram_busy,
+    .close = close_protocol,
     .hint = hint,
     .doctor = doctor,
 };

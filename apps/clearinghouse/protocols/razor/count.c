@@ -15,7 +15,7 @@
  */
 #include "clearinghouse/lists/counts.h"
 #include "clearinghouse/lists/forget.h"
-#include "clearinghouse/protocols/razor/front.h"
+#include "clearinghouse/protocols/razor/row.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static um_razor_op op_of(umbel_slice action)
 }
 
 /* Clients name the seed of a check and a report, not of a revocation. */
-static bool is_other_seed(const um_razor_front *f, const um_razor_query *q)
+static bool is_other_seed(const um_razor_service *f, const um_razor_query *q)
 {
     umbel_slice seed = q->value[UM_RAZOR_EP4];
 
@@ -79,7 +79,7 @@ void um_razor_add(const um_razor_session *s, const um_razor_query *q,
     job->n++;
 }
 
-static bool is_welcome(const um_razor_front *f, umbel_slice key)
+static bool is_welcome(const um_razor_service *f, umbel_slice key)
 {
     um_welcome_mail mail = {.digest = &key, .ndigests = 1};
 
@@ -98,29 +98,29 @@ typedef struct lookups {
 
 /* Returns true if a count of the list that is asked first leaves the verdict
  * open. */
-static bool is_open(const um_razor_front *f, unsigned first, uint64_t count)
+static bool is_open(const um_razor_service *f, unsigned first, uint64_t count)
 {
     return first == UM_RAZOR_SPAM ? count > 0 : count < f->unit;
 }
 
 /* Of revocations it matters only whether they are enough: the unit, or 0. */
-static void ask_list(const um_razor_front *f, unsigned which,
+static void ask_list(const um_razor_service *f, unsigned which,
                      const umbel_digest *d, size_t n, uint64_t *count)
 {
     bool revoked[UM_RAZOR_BATCH];
 
     if (which == UM_RAZOR_SPAM) {
-        um_house_count(f->house, f->list + which, d, n, count);
+        um_server_count(f->house, f->list + which, d, n, count);
         return;
     }
-    um_house_reaches(f->house, f->list + which, d, n, f->unit, revoked);
+    um_server_reaches(f->house, f->list + which, d, n, f->unit, revoked);
     for (size_t i = 0; i < n; i++)
         count[i] = revoked[i] ? f->unit : 0;
 }
 
 /* Asks the other list about those that the first one left open; all: about
  * all. Returns how many it was asked. */
-static size_t ask_other(const um_razor_front *f, lookups *l, unsigned first,
+static size_t ask_other(const um_razor_service *f, lookups *l, unsigned first,
                         bool all)
 {
     unsigned other = first == UM_RAZOR_SPAM ? UM_RAZOR_REVOKED : UM_RAZOR_SPAM;
@@ -142,7 +142,7 @@ static size_t ask_other(const um_razor_front *f, lookups *l, unsigned first,
 }
 
 /* Both lists were asked: what would either order have cost? */
-static void sample_costs(um_razor_front *f, const lookups *l)
+static void sample_costs(um_razor_service *f, const lookups *l)
 {
     f->lookups.sampled += l->n;
     for (unsigned first = 0; first < UM_RAZOR_ORDERS; first++)
@@ -151,7 +151,7 @@ static void sample_costs(um_razor_front *f, const lookups *l)
                 1u + is_open(f, first, l->count[first][i]);
 }
 
-static void ask_lists(um_razor_front *f, lookups *l)
+static void ask_lists(um_razor_service *f, lookups *l)
 {
     unsigned first = um_razor_settings_of(f)->order;
     bool sample = f->requests++ % SAMPLE == 0;
@@ -163,7 +163,7 @@ static void ask_lists(um_razor_front *f, lookups *l)
         sample_costs(f, l);
 }
 
-static uint8_t confidence_of(const um_razor_front *f, const lookups *l,
+static uint8_t confidence_of(const um_razor_service *f, const lookups *l,
                              size_t i)
 {
     uint64_t spam = l->count[UM_RAZOR_SPAM][i];
@@ -173,7 +173,7 @@ static uint8_t confidence_of(const um_razor_front *f, const lookups *l,
     return (uint8_t)(spam >= f->unit ? 100 : spam * 100 / f->unit);
 }
 
-static void check_all(um_razor_front *f, um_razor_job *job)
+static void check_all(um_razor_service *f, um_razor_job *job)
 {
     lookups l = {.n = 0};
 
@@ -196,7 +196,7 @@ static void check_all(um_razor_front *f, um_razor_job *job)
 
 /* --- reports and revocations ---------------------------------------------- */
 
-static unsigned list_of(const um_razor_front *f, um_razor_op op)
+static unsigned list_of(const um_razor_service *f, um_razor_op op)
 {
     return f->list +
            (op == UM_RAZOR_OP_REVOKE ? UM_RAZOR_REVOKED : UM_RAZOR_SPAM);
@@ -206,7 +206,7 @@ static unsigned list_of(const um_razor_front *f, um_razor_op op)
  * with weights below 1 not one that this account has reported before. */
 static bool counts(const um_razor_session *s, const um_razor_job *job, size_t i)
 {
-    const um_razor_front *f = s->front;
+    const um_razor_service *f = s->front;
     um_reporter who = {.account = s->user, .list = list_of(f, job->item[i].op)};
 
     return !is_welcome(f, job->key[i]) &&
@@ -238,7 +238,7 @@ static void set_outcome(um_razor_job *job, um_razor_outcome outcome)
 static size_t create_entries(const um_razor_session *s, um_razor_job *job,
                              um_entry *entry)
 {
-    const um_razor_front *f = s->front;
+    const um_razor_service *f = s->front;
     uint64_t weight = um_config_weight_percent(&f->house->config, s->user,
                                                um_razor_settings_of(f)->weight);
     uint32_t amount = (uint32_t)(weight * f->unit / 100);
@@ -262,8 +262,8 @@ static size_t create_entries(const um_razor_session *s, um_razor_job *job,
 
 void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
 {
-    um_razor_front *f = s->front;
-    um_house *h = f->house;
+    um_razor_service *f = s->front;
+    um_server *h = f->house;
     um_entry entry[UM_RAZOR_BATCH];
     size_t reports = 0;
 
@@ -272,7 +272,7 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
     if (!reports)
         return;
     if (!um_limits_consume(h->limits, client_of(s), UM_LIMIT_REPORTS, reports,
-                           um_house_ms(h))) {
+                           um_server_ms(h))) {
         set_outcome(job, UM_RAZOR_RATE_LIMIT);
         return;
     }
@@ -285,7 +285,8 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
     }
     for (size_t i = 0; i < n; i++)
         remember(s, &entry[i]);
-    um_house_count_reports(h, &um_front_razor, s->user, client_of(s), reports);
+    um_server_count_reports(h, &um_protocol_razor, s->user, client_of(s),
+                            reports);
 }
 
 /* --- the request ---------------------------------------------------------- */
@@ -328,7 +329,7 @@ static void ask_for_mail(um_razor_session *s, um_razor_job *job)
 
 void um_razor_run(um_razor_session *s, um_razor_job *job)
 {
-    um_razor_front *f = s->front;
+    um_razor_service *f = s->front;
 
     um_store_digest(f->house->store, job->key, job->n, job->digest);
     ask_for_mail(s, job);

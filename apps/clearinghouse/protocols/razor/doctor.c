@@ -116,7 +116,8 @@ static umbel_status check_registration(const um_doctor *d, int fd,
 static umbel_status speak_razor(const um_doctor *d, int fd, um_finding *out,
                                 umbel_error *err)
 {
-    const um_razor_settings *s = um_config_front(d->config, &um_front_razor);
+    const um_razor_settings *s =
+        um_config_protocol(d->config, &um_protocol_razor);
     char reply[UM_RAZOR_REPLY + 1];
 
     UM_TRY(ask_razor(fd, NULL, reply, err));

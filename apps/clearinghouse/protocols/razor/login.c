@@ -1,7 +1,7 @@
 /*
  * razor_login.c - registration, challenge and answer.
  */
-#include "clearinghouse/protocols/razor/front.h"
+#include "clearinghouse/protocols/razor/row.h"
 
 #include "base/error.h"
 
@@ -57,13 +57,13 @@ static bool is_within_signups(um_razor_session *s)
            um_limits_consume(s->front->signup, um_stream_peer(s->stream),
                              UM_LIMIT_REQUESTS,
                              UM_RAZOR_SIGNUP_SECONDS / set->registrations,
-                             um_house_ms(s->front->house));
+                             um_server_ms(s->front->house));
 }
 
 static um_razor_outcome
 judge_registration(um_razor_session *s, const um_razor_query *q, credentials *c)
 {
-    um_razor_front *f = s->front;
+    um_razor_service *f = s->front;
     umbel_slice old;
 
     if (um_razor_settings_of(f)->registration)
@@ -88,10 +88,10 @@ static size_t print_credentials(const credentials *c, char out[UM_RAZOR_REPLY])
 }
 
 /* Writes an account, and with accounts = "shared" an entry for peers. */
-static umbel_status store_account(um_razor_front *f, const credentials *c,
+static umbel_status store_account(um_razor_service *f, const credentials *c,
                                   uint64_t *ticket)
 {
-    um_house *h = f->house;
+    um_server *h = f->house;
 
     UM_TRY(um_razor_account_append(h->store, c->name_slice, c->password_slice,
                                    h->now, ticket, NULL));
@@ -107,7 +107,7 @@ static umbel_status store_account(um_razor_front *f, const credentials *c,
 
 void um_razor_register(um_razor_session *s, const um_razor_query *q)
 {
-    um_razor_front *f = s->front;
+    um_razor_service *f = s->front;
     const uint8_t counted[UM_RAZOR_OPS] = {[UM_RAZOR_OP_REGISTER] = 1};
     const um_razor_answer not_stored = {.outcome = UM_RAZOR_NOT_STORED};
     credentials c;

@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/protocols/razor/front.h"
+#include "clearinghouse/protocols/razor/row.h"
 #include "clearinghouse/protocols/stream.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ enum {
     TOTAL_MS = 3600000,
     SIGNUP_NETWORKS = 4096, /* whose registrations are remembered */
     SHARE_MS = 100,         /* between slices of accounts, ... */
-    SHARE_MAX_MS = 60000,  /* ... and while the log takes none */
+    SHARE_MAX_MS = 60000,   /* ... and while the log takes none */
     ONCE = 100000           /* latest reports, with weights below 1 */
 };
 
@@ -104,9 +104,9 @@ const um_verdict um_razor_verdicts[] = {
 _Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,
                "room for verdicts");
 
-const um_razor_settings *um_razor_settings_of(const um_razor_front *f)
+const um_razor_settings *um_razor_settings_of(const um_razor_service *f)
 {
-    return um_config_front(&f->house->config, &um_front_razor);
+    return um_config_protocol(&f->house->config, &um_protocol_razor);
 }
 
 /* --- limits and memory ---------------------------------------------------- */
@@ -129,7 +129,7 @@ static bool holds_fractions(const um_config *c)
 
     for (unsigned i = 0; i < UM_RAZOR_LISTS; i++) {
         const um_list_settings *l =
-            &c->list[um_house_first_list(&um_front_razor) + i];
+            &c->list[um_server_first_list(&um_protocol_razor) + i];
         if (l->cell_bits && l->cell_bits < BITS)
             return false;
     }
@@ -139,7 +139,7 @@ static bool holds_fractions(const um_config *c)
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_razor_settings *s = um_config_front(c, &um_front_razor);
+    const um_razor_settings *s = um_config_protocol(c, &um_protocol_razor);
     um_limit_settings signup = signup_limits(c);
 
     if (s->accounts && !c->origin)
@@ -194,7 +194,7 @@ static umbel_status check_announced(const void *given, FILE *out,
 
 /* --- accounts ------------------------------------------------------------- */
 
-bool um_razor_find_account(const um_razor_front *f, umbel_slice name,
+bool um_razor_find_account(const um_razor_service *f, umbel_slice name,
                            umbel_slice *password)
 {
     return um_razor_account_find(f->house->store, name, password) ||
@@ -202,9 +202,10 @@ bool um_razor_find_account(const um_razor_front *f, umbel_slice name,
             um_razor_shared_find(f->shared, f->house, name, password));
 }
 
-bool um_razor_knows(const um_house *h, const char *name)
+bool um_razor_knows(const um_server *h, const char *name)
 {
-    const um_razor_settings *s = um_config_front(&h->config, &um_front_razor);
+    const um_razor_settings *s =
+        um_config_protocol(&h->config, &um_protocol_razor);
     umbel_slice password;
 
     return s->accounts ||
@@ -214,7 +215,7 @@ bool um_razor_knows(const um_house *h, const char *name)
 
 /* A log that is full stays so until its accounts or limits change: it is asked
  * ever less often, and told once a minute. */
-static void wait_for_log(um_razor_front *f, uint64_t now, const char *why)
+static void wait_for_log(um_razor_service *f, uint64_t now, const char *why)
 {
     f->share_wait *= 2;
     if (f->share_wait > SHARE_MAX_MS)
@@ -229,9 +230,9 @@ static void wait_for_log(um_razor_front *f, uint64_t now, const char *why)
 }
 
 /* Gives our accounts to peers, some at a time: each is signed. */
-static void share_accounts(um_razor_front *f)
+static void share_accounts(um_razor_service *f)
 {
-    uint64_t now = um_house_ms(f->house);
+    uint64_t now = um_server_ms(f->house);
     umbel_error err;
 
     if (!f->shared || !um_razor_settings_of(f)->accounts || now < f->share_at)
@@ -244,9 +245,9 @@ static void share_accounts(um_razor_front *f)
 }
 
 /* A weight below 1 needs counts that hold a part of a report. */
-static void log_lost_weights(const um_razor_front *f)
+static void log_lost_weights(const um_razor_service *f)
 {
-    um_house *h = f->house;
+    um_server *h = f->house;
 
     for (size_t i = 0; f->unit == 1 && i < h->config.naccounts; i++) {
         const um_account_settings *a = &h->config.account[i];
@@ -255,15 +256,15 @@ static void log_lost_weights(const um_razor_front *f)
                          "account \"%s\": list %s counts whole reports, so its "
                          "weight is rounded down; set cell_bits = 7 for "
                          "fractions",
-                         a->name, um_front_list(f->list));
+                         a->name, um_protocol_list(f->list));
     }
 }
 
 /* Counters that hold 100 count in hundredths of a report. */
-static uint64_t count_of_report(const um_house *h)
+static uint64_t count_of_report(const um_server *h)
 {
     enum { WHOLE = 100 };
-    unsigned list = um_house_first_list(&um_front_razor);
+    unsigned list = um_server_first_list(&um_protocol_razor);
     um_list_stats s;
 
     for (unsigned i = 0; i < UM_RAZOR_LISTS; i++) {
@@ -274,7 +275,7 @@ static uint64_t count_of_report(const um_house *h)
     return WHOLE;
 }
 
-static umbel_status choose_unit(um_razor_front *f, umbel_error *err)
+static umbel_status choose_unit(um_razor_service *f, umbel_error *err)
 {
     f->unit = count_of_report(f->house);
     log_lost_weights(f);
@@ -285,9 +286,9 @@ static umbel_status choose_unit(um_razor_front *f, umbel_error *err)
 
 /* --- opening -------------------------------------------------------------- */
 
-static void free_front(void *state)
+static void free_protocol(void *state)
 {
-    um_razor_front *f = state;
+    um_razor_service *f = state;
 
     um_razor_shared_free(f->shared);
     um_limits_close(f->signup);
@@ -295,7 +296,7 @@ static void free_front(void *state)
     free(f);
 }
 
-static umbel_status open_streams(um_razor_front *f, umbel_error *err)
+static umbel_status open_streams(um_razor_service *f, umbel_error *err)
 {
     static const um_stream_limits limits = {.request = UM_RAZOR_REQUEST,
                                             .unread =
@@ -304,13 +305,13 @@ static umbel_status open_streams(um_razor_front *f, umbel_error *err)
                                             .total_ms = TOTAL_MS};
     const um_razor_settings *s = um_razor_settings_of(f);
 
-    UM_TRY(um_front_stream_open(&f->streams, (size_t)s->connections, err));
-    return um_front_stream_listen(&f->streams, &s->listen, &um_razor_protocol,
-                                  &limits, err);
+    UM_TRY(um_protocol_stream_open(&f->streams, (size_t)s->connections, err));
+    return um_protocol_stream_listen(&f->streams, &s->listen,
+                                     &um_razor_protocol, &limits, err);
 }
 
 /* Clients cache the state; where we are is asked in every discovery. */
-static umbel_status open_state(um_razor_front *f, umbel_error *err)
+static umbel_status open_state(um_razor_service *f, umbel_error *err)
 {
     char text[UM_RAZOR_REPLY];
     um_razor_state s = {.seed = f->seed, .confidence = f->confidence};
@@ -320,27 +321,28 @@ static umbel_status open_state(um_razor_front *f, umbel_error *err)
                            f->house->now, &f->serial, err);
 }
 
-static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 {
-    um_razor_front *f = calloc(1, sizeof *f);
-    const um_razor_settings *s = um_config_front(&h->opened, &um_front_razor);
+    um_razor_service *f = calloc(1, sizeof *f);
+    const um_razor_settings *s =
+        um_config_protocol(&h->opened, &um_protocol_razor);
     um_limit_settings signup = signup_limits(&h->config);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
     f->house = h;
-    f->stats = um_house_stats(h, &um_front_razor);
-    f->list = um_house_first_list(&um_front_razor);
+    f->stats = um_server_stats(h, &um_protocol_razor);
+    f->list = um_server_first_list(&um_protocol_razor);
     f->seed = s->seed;
     f->confidence = s->confidence;
     f->share_wait = SHARE_MS;
-    f->streams = (um_front_stream){.house = h,
-                                   .front = &um_front_razor,
-                                   .op = UM_RAZOR_OP_CONNECTION,
-                                   .ends = UM_RAZOR_ENDS,
-                                   .owner = f,
-                                   .gone = free_front};
+    f->streams = (um_protocol_stream){.house = h,
+                                      .front = &um_protocol_razor,
+                                      .op = UM_RAZOR_OP_CONNECTION,
+                                      .ends = UM_RAZOR_ENDS,
+                                      .owner = f,
+                                      .gone = free_protocol};
     if (!s->listen.n)
         return UMBEL_OK;
     UM_TRY(check_announced(s, NULL, err));
@@ -356,7 +358,7 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
 
 static umbel_status reload(void *state, umbel_error *err)
 {
-    um_razor_front *f = state;
+    um_razor_service *f = state;
     um_limit_settings signup = signup_limits(&f->house->config);
 
     if (!f->streams.n)
@@ -375,17 +377,17 @@ static void committed(void *state)
 
 static void stop(void *state)
 {
-    um_front_stream_stop(&((um_razor_front *)state)->streams);
+    um_protocol_stream_stop(&((um_razor_service *)state)->streams);
 }
 
 static bool busy(const void *state)
 {
-    const um_razor_front *f = state;
+    const um_razor_service *f = state;
 
     return f->first;
 }
 
-static void drop_pending(um_razor_front *f)
+static void drop_pending(um_razor_service *f)
 {
     while (f->first) {
         um_razor_pending *p = f->first;
@@ -396,17 +398,17 @@ static void drop_pending(um_razor_front *f)
     }
 }
 
-static void close_front(void *state)
+static void close_protocol(void *state)
 {
-    um_razor_front *f = state;
+    um_razor_service *f = state;
 
     drop_pending(f);
-    um_front_stream_close(&f->streams);
+    um_protocol_stream_close(&f->streams);
 }
 
 static void describe(const void *state, struct um_status *out)
 {
-    const um_razor_front *f = state;
+    const um_razor_service *f = state;
 
     out->razor = f->lookups;
     out->razor.accounts = f->accounts;
@@ -416,8 +418,8 @@ static void describe(const void *state, struct um_status *out)
 
 static void hint(const void *state, FILE *out)
 {
-    const um_razor_front *f = state;
-    const char *address = um_house_address_of(f->house, &um_front_razor);
+    const um_razor_service *f = state;
+    const char *address = um_server_address_of(f->house, &um_protocol_razor);
 
     if (!address)
         return;
@@ -437,7 +439,7 @@ static const um_doctor_row doctor[] = {{"razor",
                                         SOCK_STREAM, um_doctor_razor, NULL},
                                        {0}};
 
-const um_front um_front_razor = {
+const um_protocol um_protocol_razor = {
     .name = "razor",
     .summary = "Razor2 clients (razor-agents, SpamAssassin), over TCP",
     .settings = settings,
@@ -451,12 +453,12 @@ const um_front um_front_razor = {
     .verdicts = um_razor_verdicts,
     .memory = add_memory,
     .check = check_announced,
-    .open = open_front,
+    .open = open_protocol,
     .reload = reload,
     .committed = committed,
     .stop = stop,
     .busy = busy,
-    .close = close_front,
+    .close = close_protocol,
     .describe = describe,
     .hint = hint,
     .doctor = doctor,

@@ -4,7 +4,7 @@
 #ifndef UM_CLEARINGHOUSE_FRONT_RAZOR_H
 #define UM_CLEARINGHOUSE_FRONT_RAZOR_H
 
-#include "clearinghouse/protocols/front.h"
+#include "clearinghouse/protocols/protocol.h"
 
 /* The lists of the front: spam is what is in the first and not in the
  * second. */
@@ -39,6 +39,6 @@ typedef struct um_razor_lookups {
 
 /* Returns true if an account of that name was registered, or may be at a
  * peer. */
-bool um_razor_knows(const um_house *h, const char *name);
+bool um_razor_knows(const um_server *h, const char *name);
 
 #endif

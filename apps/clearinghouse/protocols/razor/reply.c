@@ -3,7 +3,7 @@
  */
 #include "clearinghouse/protocols/razor/reply.h"
 
-#include "clearinghouse/protocols/razor/front.h"
+#include "clearinghouse/protocols/razor/row.h"
 
 #include <inttypes.h>
 #include <stdio.h>

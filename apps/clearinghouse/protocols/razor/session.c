@@ -5,7 +5,7 @@
  * write each. While one waits for the store nothing more is read, so replies
  * come in the order of the requests.
  */
-#include "clearinghouse/protocols/razor/front.h"
+#include "clearinghouse/protocols/razor/row.h"
 
 #include "base/error.h"
 
@@ -27,15 +27,16 @@ static umbel_slice user_of(const um_razor_session *s)
     return (umbel_slice){s->user, strlen(s->user)};
 }
 
-void um_razor_note(um_razor_front *f, um_razor_op op, um_razor_outcome outcome,
-                   const um_address *client, umbel_slice user)
+void um_razor_note(um_razor_service *f, um_razor_op op,
+                   um_razor_outcome outcome, const um_address *client,
+                   umbel_slice user)
 {
-    um_house_claim claim = {.user = user};
+    um_server_claim claim = {.user = user};
 
-    um_front_count(f->stats, op, outcome);
+    um_protocol_count(f->stats, op, outcome);
     if (um_razor_verdicts[outcome].reason)
-        um_house_log_refusal(f->house, &um_front_razor, outcome, client,
-                             &claim);
+        um_server_log_refusal(f->house, &um_protocol_razor, outcome, client,
+                              &claim);
 }
 
 void um_razor_refuse(um_razor_session *s, um_razor_op op,
@@ -50,7 +51,8 @@ void um_razor_refuse(um_razor_session *s, um_razor_op op,
 
 /* --- replies that wait ---------------------------------------------------- */
 
-static void note_counted(um_razor_front *f, const uint8_t counted[UM_RAZOR_OPS],
+static void note_counted(um_razor_service *f,
+                         const uint8_t counted[UM_RAZOR_OPS],
                          um_razor_outcome outcome, const um_address *client)
 {
     for (unsigned op = 0; op < UM_RAZOR_OPS; op++)
@@ -61,7 +63,7 @@ static void note_counted(um_razor_front *f, const uint8_t counted[UM_RAZOR_OPS],
 
 static void wait_for_store(um_razor_session *s, um_razor_pending *p)
 {
-    um_razor_front *f = s->front;
+    um_razor_service *f = s->front;
 
     s->pending = p;
     if (f->last)
@@ -76,7 +78,7 @@ bool um_razor_send_committed(um_razor_session *s, uint64_t ticket,
                              const uint8_t counted[UM_RAZOR_OPS],
                              umbel_slice text, umbel_slice failed)
 {
-    um_razor_front *f = s->front;
+    um_razor_service *f = s->front;
     const um_address *client = um_stream_peer(s->stream);
     um_razor_pending *p;
 
@@ -102,7 +104,7 @@ bool um_razor_send_committed(um_razor_session *s, uint64_t ticket,
     return true;
 }
 
-static void send_pending(um_razor_front *f, um_razor_pending *p, bool stored)
+static void send_pending(um_razor_service *f, um_razor_pending *p, bool stored)
 {
     um_razor_session *s = p->session;
 
@@ -118,7 +120,7 @@ static void send_pending(um_razor_front *f, um_razor_pending *p, bool stored)
     free(p);
 }
 
-void um_razor_answer_pending(um_razor_front *f)
+void um_razor_answer_pending(um_razor_service *f)
 {
     const um_store *store = f->house->store;
     uint64_t committed = um_store_committed(store);
@@ -157,7 +159,7 @@ static size_t print_answers(const um_razor_job *job, bool batch, bool stored,
 
 static void answer_job(um_razor_session *s, const um_razor_job *job)
 {
-    um_razor_front *f = s->front;
+    um_razor_service *f = s->front;
     uint8_t counted[UM_RAZOR_OPS] = {0};
     char text[UM_RAZOR_REPLY], failed[UM_RAZOR_REPLY];
     bool batch = job->n > 1; /* clients misread a batch of one */
@@ -179,10 +181,10 @@ static void answer_job(um_razor_session *s, const um_razor_job *job)
 
 static bool is_within_limits(um_razor_session *s, size_t n)
 {
-    um_house *h = s->front->house;
+    um_server *h = s->front->house;
 
     return um_limits_consume(h->limits, um_stream_peer(s->stream),
-                             UM_LIMIT_REQUESTS, n, um_house_ms(h));
+                             UM_LIMIT_REQUESTS, n, um_server_ms(h));
 }
 
 static void parse_signatures(um_razor_session *s, const um_razor_request *r)
@@ -211,11 +213,11 @@ static void parse_signatures(um_razor_session *s, const um_razor_request *r)
 
 /* --- lines ---------------------------------------------------------------- */
 
-static void describe_state(const um_razor_front *f, um_razor_state *out,
+static void describe_state(const um_razor_service *f, um_razor_state *out,
                            const char *place[UM_MAX_ADDRESSES])
 {
     const um_razor_settings *set = um_razor_settings_of(f);
-    const um_house *h = f->house;
+    const um_server *h = f->house;
 
     *out = (um_razor_state){.seed = f->seed,
                             .serial = f->serial,
@@ -224,7 +226,7 @@ static void describe_state(const um_razor_front *f, um_razor_state *out,
     for (size_t i = 0; i < set->announce.n && i < UM_MAX_ADDRESSES; i++)
         place[out->nplaces++] = set->announce.item[i];
     for (size_t i = 0; !set->announce.n && i < h->naddresses; i++)
-        if (h->address[i].front == &um_front_razor)
+        if (h->address[i].front == &um_protocol_razor)
             place[out->nplaces++] = h->address[i].text;
 }
 
@@ -349,7 +351,7 @@ static void begin_mail(um_razor_session *s)
 
 static void opened(um_stream *stream)
 {
-    um_razor_front *f = um_front_stream_owner(stream);
+    um_razor_service *f = um_protocol_stream_owner(stream);
     um_razor_session *s = calloc(1, sizeof *s);
     const char *place[UM_MAX_ADDRESSES];
     char text[UM_RAZOR_REPLY];

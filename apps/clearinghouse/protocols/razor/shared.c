@@ -36,7 +36,7 @@ struct um_razor_shared {
 
 /* --- entries -------------------------------------------------------------- */
 
-umbel_status um_razor_shared_append(um_house *h, umbel_slice name,
+umbel_status um_razor_shared_append(um_server *h, umbel_slice name,
                                     umbel_slice password, uint64_t *ticket,
                                     umbel_error *err)
 {
@@ -142,7 +142,7 @@ static bool read_all(um_razor_shared *s)
 }
 
 /* The set as it is now; false: there are no peers, or no memory now. */
-static bool read_present(um_razor_shared *s, const um_house *h)
+static bool read_present(um_razor_shared *s, const um_server *h)
 {
     if (!s || !h->machine)
         return false;
@@ -178,7 +178,7 @@ static bool is_named(const um_razor_shared *s, size_t i, umbel_slice name)
     return i < s->n && compare_names(s->item[i].name, name) == 0;
 }
 
-bool um_razor_shared_find(um_razor_shared *s, const um_house *h,
+bool um_razor_shared_find(um_razor_shared *s, const um_server *h,
                           umbel_slice name, umbel_slice *password)
 {
     if (!read_present(s, h))
@@ -190,7 +190,7 @@ bool um_razor_shared_find(um_razor_shared *s, const um_house *h,
     return true;
 }
 
-size_t um_razor_shared_count(um_razor_shared *s, const um_house *h)
+size_t um_razor_shared_count(um_razor_shared *s, const um_server *h)
 {
     size_t n = 0;
 
@@ -214,7 +214,7 @@ static bool is_logged(const um_razor_shared *s, umbel_slice name)
 
 /* The set is read again when the log has changed, so a turn walks it once: the
  * accounts of a slice are those that it lacked at the begin. */
-static umbel_status append_some(um_razor_shared *s, um_house *h, size_t *found,
+static umbel_status append_some(um_razor_shared *s, um_server *h, size_t *found,
                                 umbel_error *err)
 {
     umbel_slice name, password, kept[SLICE][2];
@@ -238,7 +238,7 @@ static umbel_status append_some(um_razor_shared *s, um_house *h, size_t *found,
     return UMBEL_OK;
 }
 
-umbel_status um_razor_shared_publish(um_razor_shared *s, um_house *h,
+umbel_status um_razor_shared_publish(um_razor_shared *s, um_server *h,
                                      umbel_error *err)
 {
     size_t lacking;

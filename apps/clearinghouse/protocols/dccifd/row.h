@@ -39,12 +39,12 @@ typedef enum um_dccifd_outcome {
     UM_DCCIFD_ENDS
 } um_dccifd_outcome;
 
-typedef struct um_dccifd_front um_dccifd_front;
+typedef struct um_dccifd_service um_dccifd_service;
 
 /* A connection, and the mail that came by it. It outlives the connection while
  * a worker reads the mail. */
 typedef struct um_dccifd_job {
-    um_dccifd_front *front;
+    um_dccifd_service *front;
     um_stream *stream; /* NULL: the client is gone */
     um_address client; /* of the connection */
     um_dccifd_envelope envelope;
@@ -58,12 +58,12 @@ typedef struct um_dccifd_job {
     struct um_dccifd_job *next; /* that waits for the store */
 } um_dccifd_job;
 
-struct um_dccifd_front {
-    um_house *house;
-    um_front_stats *stats;
+struct um_dccifd_service {
+    um_server *house;
+    um_protocol_stats *stats;
     unsigned list; /* the first of its lists in the store */
     uint64_t many; /* a setting that a reload does not change */
-    um_front_stream streams;
+    um_protocol_stream streams;
     um_mail_room room; /* of mails that are being received, and copies */
     size_t reading;    /* jobs */
     um_dccifd_job *first, *last; /* that wait for the store, oldest first */
@@ -72,7 +72,7 @@ struct um_dccifd_front {
 };
 
 /* As they are after a reload, for those that are live. */
-const um_dccifd_settings *um_dccifd_settings_of(const um_dccifd_front *f);
+const um_dccifd_settings *um_dccifd_settings_of(const um_dccifd_service *f);
 
 extern const um_verdict um_dccifd_verdicts[];
 extern const um_stream_protocol um_dccifd_protocol;
@@ -92,6 +92,6 @@ um_dccifd_outcome um_dccifd_count_mail(um_dccifd_job *job,
                                        const um_mail_facts *facts);
 
 /* Answers jobs that the store has committed, or cannot. */
-void um_dccifd_answer_pending(um_dccifd_front *f);
+void um_dccifd_answer_pending(um_dccifd_service *f);
 
 #endif

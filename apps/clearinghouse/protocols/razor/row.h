@@ -55,7 +55,7 @@ typedef struct um_razor_job {
     uint64_t ticket; /* that the store has to commit; 0: none */
 } um_razor_job;
 
-typedef struct um_razor_front um_razor_front;
+typedef struct um_razor_service um_razor_service;
 
 /* A reply that waits for the store: what is said when it has committed, and
  * what if it has failed. */
@@ -70,7 +70,7 @@ typedef struct um_razor_pending {
 } um_razor_pending;
 
 typedef struct um_razor_session {
-    um_razor_front *front;
+    um_razor_service *front;
     um_stream *stream;
     um_razor_pending *pending; /* until it is sent nothing is read */
     char user[UM_RAZOR_NAME + 1];
@@ -82,9 +82,9 @@ typedef struct um_razor_session {
     um_razor_job *asked; /* reports that count when their mail has come */
 } um_razor_session;
 
-struct um_razor_front {
-    um_house *house;
-    um_front_stats *stats;
+struct um_razor_service {
+    um_server *house;
+    um_protocol_stats *stats;
     unsigned list;               /* the first of its lists in the store */
     uint64_t unit;               /* what a report of weight 1 adds to a count */
     const char *seed;            /* of engine 4, which no reload changes */
@@ -98,17 +98,17 @@ struct um_razor_front {
     um_pyzor_once *once; /* who has reported what; NULL: counts stop at 1 */
     um_razor_lookups lookups;
     uint64_t requests; /* that checked, for the sample */
-    um_front_stream streams;
+    um_protocol_stream streams;
     um_razor_pending *first, *last; /* that wait for the store, oldest first */
     um_razor_job job;               /* of the request that is being answered */
 };
 
 /* Finds an account of our own, or with accounts = "shared" one of peers. */
-bool um_razor_find_account(const um_razor_front *f, umbel_slice name,
+bool um_razor_find_account(const um_razor_service *f, umbel_slice name,
                            umbel_slice *password);
 
 /* As they are after a reload, for those that are live. */
-const um_razor_settings *um_razor_settings_of(const um_razor_front *f);
+const um_razor_settings *um_razor_settings_of(const um_razor_service *f);
 
 extern const um_verdict um_razor_verdicts[];
 extern const um_stream_protocol um_razor_protocol;
@@ -137,8 +137,9 @@ void um_razor_send(um_razor_session *s, umbel_slice text);
 void um_razor_refuse(um_razor_session *s, um_razor_op op,
                      um_razor_outcome outcome);
 /* Counts an operation and its outcome; logs refusals. */
-void um_razor_note(um_razor_front *f, um_razor_op op, um_razor_outcome outcome,
-                   const um_address *client, umbel_slice user);
+void um_razor_note(um_razor_service *f, um_razor_op op,
+                   um_razor_outcome outcome, const um_address *client,
+                   umbel_slice user);
 /*
  * Sends a reply once the store has committed a ticket, or the other if it
  * fails; the session reads on afterwards. Returns false if there is no memory.
@@ -147,6 +148,6 @@ bool um_razor_send_committed(um_razor_session *s, uint64_t ticket,
                              const uint8_t counted[UM_RAZOR_OPS],
                              umbel_slice text, umbel_slice failed);
 /* Sends what the store has committed, or cannot. */
-void um_razor_answer_pending(um_razor_front *f);
+void um_razor_answer_pending(um_razor_service *f);
 
 #endif

@@ -3,9 +3,9 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "clearinghouse/admin/house_control.h"
-#include "clearinghouse/server/house.h"
-#include "clearinghouse/server/house_memory.h"
+#include "clearinghouse/admin/control.h"
+#include "clearinghouse/server/memory.h"
+#include "clearinghouse/server/server.h"
 #include "net/server/socket.h"
 
 #include <inttypes.h>
@@ -15,36 +15,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-um_front_stats *um_house_stats(um_house *h, const um_front *f)
+um_protocol_stats *um_server_stats(um_server *h, const um_protocol *f)
 {
     size_t i = 0;
 
-    if (f == &um_front_control)
+    if (f == &um_protocol_control)
         return &h->control;
-    while (um_front_row(i) != f)
+    while (um_protocol_row(i) != f)
         i++;
     return &h->stats[i];
 }
 
-unsigned um_house_first_list(const um_front *f)
+unsigned um_server_first_list(const um_protocol *f)
 {
-    return (unsigned)um_front_list_find(f->lists[0]);
+    return (unsigned)um_protocol_list_find(f->lists[0]);
 }
 
-um_mail_pool_config um_house_pool_config(const um_config *c)
+um_mail_pool_config um_server_pool_config(const um_config *c)
 {
     return (um_mail_pool_config){.workers = (unsigned)c->mail.workers,
                                  .seconds = (unsigned)(c->mail.time / 1000),
                                  .limits = {.bytes = c->mail.bytes}};
 }
 
-um_list_config um_house_list_config(const um_config *c, size_t list)
+um_list_config um_server_list_config(const um_config *c, size_t list)
 {
     const um_list_settings *s = &c->list[list];
-    const um_front *f = um_front_of_list(list);
+    const um_protocol *f = um_protocol_of_list(list);
 
     return (um_list_config){
-        .name = um_front_list(list),
+        .name = um_protocol_list(list),
         .kind = f->list_kind ? f->list_kind : s->kind,
         .capacity = s->capacity,
         .error = s->error,
@@ -54,12 +54,12 @@ um_list_config um_house_list_config(const um_config *c, size_t list)
         .hashes = (unsigned)s->hashes,
         .addressing = s->addressing,
         .refined = s->update,
-        .threshold = f->threshold ? f->threshold(um_config_front(c, f)) : 0,
-        .times = um_front_list_times(list),
+        .threshold = f->threshold ? f->threshold(um_config_protocol(c, f)) : 0,
+        .times = um_protocol_list_times(list),
         .hold = c->origin};
 }
 
-umbel_status um_house_check_threshold(const um_list *list, umbel_error *err)
+umbel_status um_server_check_threshold(const um_list *list, umbel_error *err)
 {
     um_list_stats s;
 
@@ -74,7 +74,7 @@ umbel_status um_house_check_threshold(const um_list *list, umbel_error *err)
 }
 
 /* Keeps the address of a socket, with its real port. */
-static umbel_status note_address(um_house *h, const um_front *f, int fd,
+static umbel_status note_address(um_server *h, const um_protocol *f, int fd,
                                  bool made, umbel_error *err)
 {
     char path[UM_ADDRESS_TEXT];
@@ -84,15 +84,16 @@ static umbel_status note_address(um_house *h, const um_front *f, int fd,
         return um_fail(err, UMBEL_E_LIMIT,
                        "more than %d addresses to listen on", UM_MAX_ADDRESSES);
     UM_TRY(um_socket_address(fd, path, &a, err));
-    um_house_address *to = &h->address[h->naddresses++];
+    um_server_address *to = &h->address[h->naddresses++];
     to->front = f;
     to->made = made;
     um_address_print(&a, to->text);
     return UMBEL_OK;
 }
 
-umbel_status um_house_listen(um_house *h, const um_front *f, const char *text,
-                             int type, int *fd, umbel_error *err)
+umbel_status um_server_listen(um_server *h, const um_protocol *f,
+                              const char *text, int type, int *fd,
+                              umbel_error *err)
 {
     um_address a;
 
@@ -109,7 +110,7 @@ umbel_status um_house_listen(um_house *h, const um_front *f, const char *text,
     return status;
 }
 
-const char *um_house_address_of(const um_house *h, const um_front *f)
+const char *um_server_address_of(const um_server *h, const um_protocol *f)
 {
     for (size_t i = 0; i < h->naddresses; i++)
         if (h->address[i].front == f)
@@ -130,10 +131,11 @@ static void add_claim(char *out, size_t cap, const char *name, umbel_slice text)
     um_disarm(out);
 }
 
-void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
-                          const um_address *client, const um_house_claim *claim)
+void um_server_log_refusal(um_server *h, const um_protocol *f, unsigned verdict,
+                           const um_address *client,
+                           const um_server_claim *claim)
 {
-    um_front_stats *s = um_house_stats(h, f);
+    um_protocol_stats *s = um_server_stats(h, f);
     const um_verdict *v = &f->verdicts[verdict];
     char text[UM_ADDRESS_TEXT], claimed[128] = "";
 
@@ -148,33 +150,34 @@ void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
                    claimed);
 }
 
-void um_house_count_reports(um_house *h, const um_front *f, const char *account,
-                            const um_address *client, uint64_t reports)
+void um_server_count_reports(um_server *h, const um_protocol *f,
+                             const char *account, const um_address *client,
+                             uint64_t reports)
 {
     um_busiest_count(&h->busiest, f, account,
                      um_limits_network(h->limits, client),
-                     um_limits_prefixes(h->limits), reports, um_house_ms(h));
+                     um_limits_prefixes(h->limits), reports, um_server_ms(h));
 }
 
-void um_house_status(const um_house *h, um_status *out)
+void um_server_status(const um_server *h, um_status *out)
 {
     *out = (um_status){.now = h->now,
-                       .uptime = um_house_uptime(h),
+                       .uptime = um_server_uptime(h),
                        .data = h->opened.data,
                        .not_reloaded = h->not_reloaded.text,
                        .address = h->address,
                        .naddresses = h->naddresses,
-                       .memory = um_house_memory(),
+                       .memory = um_server_memory(),
                        .memory_limit = h->opened.memory};
-    for (size_t i = 0; um_front_row(i); i++)
+    for (size_t i = 0; um_protocol_row(i); i++)
         if (h->front[i]) {
             out->front[out->nfronts++] = &h->stats[i];
-            if (um_front_row(i)->describe)
-                um_front_row(i)->describe(h->front[i], out);
+            if (um_protocol_row(i)->describe)
+                um_protocol_row(i)->describe(h->front[i], out);
         }
     if (h->control.front)
         out->front[out->nfronts++] = &h->control;
-    for (unsigned i = 0; um_front_list(i); i++)
+    for (unsigned i = 0; um_protocol_list(i); i++)
         um_list_stats_get(um_store_list(h->store, i),
                           &out->list[out->nlists++]);
     um_store_stats_get(h->store, &out->store);
@@ -185,5 +188,5 @@ void um_house_status(const um_house *h, um_status *out)
     out->memory += out->pool.resident;
     out->nbusiest = um_busiest_read(&h->busiest, out->busiest);
     for (size_t i = 0; i < out->nbusiest; i++) /* as a time ago */
-        out->busiest[i].last = (um_house_ms(h) - out->busiest[i].last) / 1000;
+        out->busiest[i].last = (um_server_ms(h) - out->busiest[i].last) / 1000;
 }

@@ -32,32 +32,32 @@ typedef struct um_fuzzy_job {
     umbel_digest digest;
 } um_fuzzy_job;
 
-typedef struct um_fuzzy_front {
-    um_front_datagram net; /* first */
-    um_house *house;
-    um_front_stats *stats;
+typedef struct um_fuzzy_service {
+    um_protocol_datagram net; /* first */
+    um_server *house;
+    um_protocol_stats *stats;
     unsigned list;
     uint64_t secret[UM_NEAR_SHINGLES]; /* of um_near_shingle */
     um_fuzzy_writer *writer;
     size_t nwriters;
     um_fuzzy_view view;
     um_fuzzy_job job[UM_DATAGRAM_BATCH];
-} um_fuzzy_front;
+} um_fuzzy_service;
 
 extern const um_verdict um_fuzzy_verdicts[UM_FUZZY_OUTCOMES + 1];
 
 /* The key of each position, which strangers do not know; the same on servers
  * that share a secret. */
-void um_fuzzy_secrets(const um_house *h, uint64_t out[UM_NEAR_SHINGLES]);
+void um_fuzzy_secrets(const um_server *h, uint64_t out[UM_NEAR_SHINGLES]);
 
-/* Takes a batch: um_datagrams_config.take, with a um_front_socket. */
+/* Takes a batch: um_datagrams_config.take, with a um_protocol_socket. */
 void um_fuzzy_take(void *ctx, const um_datagram *d, size_t n);
 /* Answers what the store has committed, or cannot. */
 void um_fuzzy_answer_pending(void *state);
 
 /* Returns true for a mail that is neither written nor a hit: it is welcome, or
  * was forgotten. */
-bool um_fuzzy_is_never(const um_house *h, unsigned list, const umbel_digest *d,
+bool um_fuzzy_is_never(const um_server *h, unsigned list, const umbel_digest *d,
                        const uint8_t *name);
 
 /*
@@ -73,7 +73,7 @@ typedef struct um_fuzzy_change {
     const uint64_t *shingle; /* as um_near_shingle gives them; NULL: none */
 } um_fuzzy_change;
 
-um_fuzzy_outcome um_fuzzy_write(um_house *h, unsigned list, um_fuzzy_view *v,
+um_fuzzy_outcome um_fuzzy_write(um_server *h, unsigned list, um_fuzzy_view *v,
                                 const um_fuzzy_change *c, uint64_t *ticket);
 
 #endif

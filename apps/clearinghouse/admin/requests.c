@@ -1,7 +1,7 @@
 /*
  * house_requests.c - why, forget, and their like.
  */
-#include "clearinghouse/admin/house_requests.h"
+#include "clearinghouse/admin/requests.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -35,7 +35,7 @@ typedef struct job {
 } job;
 
 struct um_requests {
-    um_house *house;
+    um_server *house;
     job *first; /* that wait until they are on disk, oldest first */
 };
 
@@ -63,8 +63,9 @@ static void refuse_job(job *j, const char *why)
 
 /* --- forget --------------------------------------------------------------- */
 
-typedef umbel_status change_digest(um_house *h, const char *text, size_t *lists,
-                                   uint64_t *ticket, umbel_error *err);
+typedef umbel_status change_digest(um_server *h, const char *text,
+                                   size_t *lists, uint64_t *ticket,
+                                   umbel_error *err);
 
 /* Words are checked before the first change: all or nothing. */
 static umbel_status check_words(umbel_slice text, umbel_error *err)
@@ -82,7 +83,7 @@ static umbel_status change_digests(job *j, change_digest *change,
                                    const char *what, size_t *done, FILE *out,
                                    umbel_error *err)
 {
-    um_house *h = j->owner->house;
+    um_server *h = j->owner->house;
     umbel_slice text = {j->bytes, j->len}, word;
     char digest[UM_DIGEST_TEXT];
     size_t lists;
@@ -204,16 +205,16 @@ static void run_undo(job *j)
 }
 
 /* Whose exception it is. */
-static const char *by_whom(const um_house *h, const um_exception *e,
+static const char *by_whom(const um_server *h, const um_exception *e,
                            char out[UM_ORIGIN_NAME])
 {
     if (!e->origin)
         return "this server";
-    um_house_origin_name(h, e->origin, out);
+    um_server_origin_name(h, e->origin, out);
     return out;
 }
 
-void um_requests_list_forgotten(um_house *h, FILE *out)
+void um_requests_list_forgotten(um_server *h, FILE *out)
 {
     um_forget_walk at = {0, 0};
     char name[UM_ORIGIN_NAME];
@@ -222,7 +223,7 @@ void um_requests_list_forgotten(um_house *h, FILE *out)
 
     for (; um_forget_next(h, &at, &e); n++) {
         fprintf(out, "%.*s %s since %s", (int)e.text.len,
-                (const char *)e.text.data, um_front_list(e.list),
+                (const char *)e.text.data, um_protocol_list(e.list),
                 um_words_time(e.made).text);
         if (h->machine)
             fprintf(out, " by %s%s", by_whom(h, &e, name),
@@ -235,7 +236,7 @@ void um_requests_list_forgotten(um_house *h, FILE *out)
         fputs("nothing is forgotten\n", out);
 }
 
-void um_requests_list_forgotten_json(um_house *h, FILE *out)
+void um_requests_list_forgotten_json(um_server *h, FILE *out)
 {
     um_forget_walk at = {0, 0};
     char name[UM_ORIGIN_NAME];
@@ -248,7 +249,7 @@ void um_requests_list_forgotten_json(um_house *h, FILE *out)
                 "%s{\"digest\": \"%.*s\", \"list\": \"%s\", \"since\": "
                 "%" PRIu64 ", \"by\": \"%s\", \"holds\": %s}",
                 n ? ",\n " : "", (int)e.text.len, (const char *)e.text.data,
-                um_front_list(e.list), e.made, by_whom(h, &e, name),
+                um_protocol_list(e.list), e.made, by_whom(h, &e, name),
                 um_forgotten(h, e.list, &e.digest) ? "true" : "false");
     fputs("]\n", out);
 }
@@ -268,7 +269,7 @@ static umbel_status drop_origin(umbel_sync *s, const uint8_t *origin,
 static umbel_status change_standing(job *j, change_origin *change,
                                     char hex[UM_ORIGIN_HEX], umbel_error *err)
 {
-    um_house *h = j->owner->house;
+    um_server *h = j->owner->house;
     uint8_t key[UMBEL_ORIGIN_LEN];
     char text[128];
 
@@ -289,7 +290,7 @@ static umbel_status change_standing(job *j, change_origin *change,
 static void run_origin(job *j, change_origin *change, const char *state,
                        const char *meaning)
 {
-    um_house *h = j->owner->house;
+    um_server *h = j->owner->house;
     char hex[UM_ORIGIN_HEX];
     umbel_error err;
     FILE *out;
@@ -393,7 +394,7 @@ static void run_why(job *j)
 
 /* --- report, revoke ------------------------------------------------------- */
 
-typedef umbel_status change_mail(um_house *h, const um_mail_facts *facts,
+typedef umbel_status change_mail(um_server *h, const um_mail_facts *facts,
                                  um_mail_change *out, umbel_error *err);
 
 /* done: what the reply calls it. */
@@ -442,7 +443,7 @@ static void run_revoke(job *j)
 
 /* --- import --------------------------------------------------------------- */
 
-typedef umbel_status import_piece(um_house *h, const char *name,
+typedef umbel_status import_piece(um_server *h, const char *name,
                                   umbel_slice lines, um_import_result *out,
                                   umbel_error *err);
 
@@ -574,7 +575,7 @@ void um_requests_parse(um_requests *q, um_control_request *r, const char *line,
         refuse_job(j, "the request has options that are not known");
 }
 
-umbel_status um_requests_open(um_house *h, um_requests **out, umbel_error *err)
+umbel_status um_requests_open(um_server *h, um_requests **out, umbel_error *err)
 {
     um_requests *q = calloc(1, sizeof *q);
 

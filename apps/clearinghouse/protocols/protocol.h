@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <umbel/sync.h>
 
-typedef struct um_front um_front;
+typedef struct um_protocol um_protocol;
 struct um_config;
 struct um_status;
 struct um_doctor_row;
-typedef struct um_house um_house;
+typedef struct um_server um_server;
 
 enum { UM_MAX_FRONT_LISTS = 4 };
 
@@ -27,7 +27,7 @@ typedef struct um_list_initial {
     const char *setting, *value;
 } um_list_initial;
 
-struct um_front {
+struct um_protocol {
     const char *name; /* of its section, in metrics and in messages */
     const char *summary;
     const um_setting *settings; /* of its section */
@@ -41,7 +41,7 @@ struct um_front {
     /* The count from which on a digest is a hit; NULL: it is the client's. */
     unsigned (*threshold)(const void *settings);
     /* The count in that list from which on it does; NULL: any. */
-    uint64_t (*revoked_at)(const um_house *h);
+    uint64_t (*revoked_at)(const um_server *h);
     /* Writes what its lists agree on with those of peers beside their shape, as
      * umbel_sync_list has it; NULL: nothing. */
     void (*agree)(const void *settings, char out[UMBEL_SYNC_MAX_AGREE]);
@@ -58,8 +58,8 @@ struct um_front {
      * them. NULL: they name none. */
     umbel_status (*check)(const void *settings, FILE *out, umbel_error *err);
     /* Listens. *state is the front's own, for the calls below. */
-    umbel_status (*open)(um_house *h, void **state, umbel_error *err);
-    /* Takes over what um_house_config says now; on failure nothing changes. */
+    umbel_status (*open)(um_server *h, void **state, umbel_error *err);
+    /* Takes over what um_server_config says now; on failure nothing changes. */
     umbel_status (*reload)(void *state, umbel_error *err);
     /* Answers what waited for the store: its committed ticket, or its failure,
      * has moved. NULL: nothing waits. */
@@ -78,22 +78,23 @@ struct um_front {
 };
 
 /* The table: NULL past the end, or if no front has that name. */
-const um_front *um_front_row(size_t i);
-const um_front *um_front_find(const char *name);
+const um_protocol *um_protocol_row(size_t i);
+const um_protocol *um_protocol_find(const char *name);
 
 /* The lists of all fronts, in the order of the table; NULL past the end. The
  * order is that of the data directory: append, never insert. */
-const char *um_front_list(size_t i);
+const char *um_protocol_list(size_t i);
 /* Where the times of list i are kept (um_list_config.times); 0: nowhere. */
-unsigned um_front_list_times(size_t i);
+unsigned um_protocol_list_times(size_t i);
 /* Returns true for a list that takes back what others of its front have. */
-bool um_front_list_revokes(size_t i);
+bool um_protocol_list_revokes(size_t i);
 /* The front whose list it is. */
-const um_front *um_front_of_list(size_t i);
+const um_protocol *um_protocol_of_list(size_t i);
 /* Returns the index of the list of that name, or the number of lists. */
-size_t um_front_list_find(const char *name);
+size_t um_protocol_list_find(const char *name);
 
-extern const um_front um_front_pyzor, um_front_http, um_front_dccifd,
-    um_front_scan, um_front_razor, um_front_milter, um_front_fuzzy;
+extern const um_protocol um_protocol_pyzor, um_protocol_http,
+    um_protocol_dccifd, um_protocol_scan, um_protocol_razor, um_protocol_milter,
+    um_protocol_fuzzy;
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * house_control.c - one line in, one document out.
  */
-#include "clearinghouse/admin/house_control.h"
+#include "clearinghouse/admin/control.h"
 
 #include "base/error.h"
 #include "clearinghouse/admin/doctor.h"
-#include "clearinghouse/admin/house_requests.h"
+#include "clearinghouse/admin/requests.h"
 #include "net/server/control.h"
 
 #include <limits.h>
@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static void begin_snapshot(um_house *h, FILE *out)
+static void begin_snapshot(um_server *h, FILE *out)
 {
     (void)out;
     um_store_snapshot(h->store);
 }
 
-static void reload_welcome(um_house *h, FILE *out)
+static void reload_welcome(um_server *h, FILE *out)
 {
     umbel_error err;
 
@@ -28,7 +28,7 @@ static void reload_welcome(um_house *h, FILE *out)
                              "send it SIGHUP, so that it reads the "
                              "configuration again\n",
               out);
-    else if (um_house_reload_welcome(h, &err) == UMBEL_OK)
+    else if (um_server_reload_welcome(h, &err) == UMBEL_OK)
         fprintf(out, "rules of the server now: %zu\n",
                 um_welcome_rules(h->welcome));
     else
@@ -39,7 +39,7 @@ static void reload_welcome(um_house *h, FILE *out)
 
 static const char no_peers[] = UM_REPLY_ERROR UM_NO_PEERS "\n";
 
-static void print_peers(um_house *h, FILE *out)
+static void print_peers(um_server *h, FILE *out)
 {
     const um_origins_view *v = um_origins_look(h->origins);
 
@@ -49,7 +49,7 @@ static void print_peers(um_house *h, FILE *out)
         fputs(no_peers, out);
 }
 
-static void print_peers_json(um_house *h, FILE *out)
+static void print_peers_json(um_server *h, FILE *out)
 {
     const um_origins_view *v = um_origins_look(h->origins);
 
@@ -61,7 +61,7 @@ static void print_peers_json(um_house *h, FILE *out)
 /* A line, what it does and writes, and the document that answers it. */
 static const struct {
     const char *line;
-    void (*act)(um_house *h, FILE *out); /* NULL: nothing */
+    void (*act)(um_server *h, FILE *out); /* NULL: nothing */
     void (*print)(FILE *out, const um_status *s);
 } rows[] = {
     {"status", NULL, um_status_print_text},
@@ -90,17 +90,17 @@ static const char *const ops[] = {"request", "connection", "report", "revoke",
                                   NULL};
 enum { REQUEST, CONNECTION, REPORT };
 
-const um_front um_front_control = {.name = "control",
-                                   .summary = "questions of the operator",
-                                   .ops = ops,
-                                   .verdicts = verdicts};
+const um_protocol um_protocol_control = {.name = "control",
+                                         .summary = "questions of the operator",
+                                         .ops = ops,
+                                         .verdicts = verdicts};
 
 static const um_address nobody = {.path = ""};
 
-static void count_refusal(um_house *h, unsigned op, unsigned verdict)
+static void count_refusal(um_server *h, unsigned op, unsigned verdict)
 {
-    um_front_count(&h->control, op, verdict);
-    um_house_log_refusal(h, &um_front_control, verdict, &nobody, NULL);
+    um_protocol_count(&h->control, op, verdict);
+    um_server_log_refusal(h, &um_protocol_control, verdict, &nobody, NULL);
 }
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
@@ -112,13 +112,13 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
 
 /* --- answers -------------------------------------------------------------- */
 
-struct um_house_control {
-    um_house *house;
+struct um_server_control {
+    um_server *house;
     um_control *control;
     char *path;
 };
 
-bool um_house_control_answer(um_house *h, const char *line, FILE *out)
+bool um_server_control_answer(um_server *h, const char *line, FILE *out)
 {
     um_status s;
 
@@ -127,7 +127,7 @@ bool um_house_control_answer(um_house *h, const char *line, FILE *out)
             if (rows[i].act)
                 rows[i].act(h, out);
             if (rows[i].print) {
-                um_house_status(h, &s);
+                um_server_status(h, &s);
                 rows[i].print(out, &s);
             }
             return true;
@@ -141,10 +141,10 @@ bool um_house_control_answer(um_house *h, const char *line, FILE *out)
 
 static void answer(void *ctx, const char *line, FILE *out)
 {
-    um_house *h = ctx;
+    um_server *h = ctx;
 
-    if (um_house_control_answer(h, line, out))
-        um_front_count(&h->control, REQUEST, ANSWERED);
+    if (um_server_control_answer(h, line, out))
+        um_protocol_count(&h->control, REQUEST, ANSWERED);
     else
         count_refusal(h, REQUEST, NOT_KNOWN);
 }
@@ -169,13 +169,13 @@ static unsigned op_of(const char *line)
 static void consume(void *ctx, um_control_request *r, const char *line,
                     uint8_t *bytes, size_t len)
 {
-    um_house *h = ctx;
+    um_server *h = ctx;
 
-    um_front_count(&h->control, op_of(line), ANSWERED);
+    um_protocol_count(&h->control, op_of(line), ANSWERED);
     um_requests_parse(h->requests, r, line, bytes, len);
 }
 
-char *um_house_control_path(const um_config *c)
+char *um_server_control_path(const um_config *c)
 {
     const char *path = c->control ? c->control : c->data;
     char here[PATH_MAX] = "";
@@ -190,18 +190,18 @@ char *um_house_control_path(const um_config *c)
     return whole;
 }
 
-umbel_status um_house_control_open(um_house *h, um_house_control **out,
-                                   umbel_error *err)
+umbel_status um_server_control_open(um_server *h, um_server_control **out,
+                                    umbel_error *err)
 {
-    um_house_control *c = calloc(1, sizeof *c);
+    um_server_control *c = calloc(1, sizeof *c);
 
     if (!c)
         return um_no_memory(err, sizeof *c);
     *out = c; /* closed with the house */
-    um_front_stats_init(&h->control, &um_front_control);
+    um_protocol_stats_init(&h->control, &um_protocol_control);
     c->house = h;
     UM_TRY(um_requests_open(h, &h->requests, err));
-    c->path = um_house_control_path(&h->config);
+    c->path = um_server_control_path(&h->config);
     if (!c->path)
         return um_no_memory(err, 1);
     return um_control_open(h->loop,
@@ -215,7 +215,7 @@ umbel_status um_house_control_open(um_house *h, um_house_control **out,
                            &c->control, err);
 }
 
-void um_house_control_close(um_house_control *c)
+void um_server_control_close(um_server_control *c)
 {
     if (!c)
         return;

@@ -1,7 +1,7 @@
 /*
  * house_memory.c - the memory that the server uses, and may use.
  */
-#include "clearinghouse/server/house_memory.h"
+#include "clearinghouse/server/memory.h"
 
 #include "base/error.h"
 #include "clearinghouse/peering/peers.h"
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 /* Sockets' buffers, connections, the code itself. */
-#define UM_HOUSE_BASE UINT64_C(8000000)
+#define UM_SERVER_BASE UINT64_C(8000000)
 
-uint64_t um_house_memory(void)
+uint64_t um_server_memory(void)
 {
     FILE *in = fopen("/proc/self/statm", "re");
     unsigned long long size, resident = 0;
@@ -34,24 +34,24 @@ static umbel_status add_list(const um_config *c, size_t i, uint64_t *need,
                              umbel_error *err)
 {
     static const uint8_t secret[UMBEL_SECRET_LEN];
-    um_list_config config = um_house_list_config(c, i);
+    um_list_config config = um_server_list_config(c, i);
     um_list_stats stats;
     um_list *list;
 
     UM_TRY(um_list_open(&config, secret, 0, &list, err));
     um_list_stats_get(list, &stats);
     *need += stats.bytes * c->list[i].epochs;
-    umbel_status status = um_house_check_threshold(list, err);
+    umbel_status status = um_server_check_threshold(list, err);
     um_list_close(list);
     return status;
 }
 
-static umbel_status add_fronts(const um_config *c, uint64_t *need,
-                               umbel_error *err)
+static umbel_status add_protocols(const um_config *c, uint64_t *need,
+                                  umbel_error *err)
 {
-    for (size_t i = 0; um_front_row(i); i++)
-        if (um_front_row(i)->memory)
-            UM_TRY(um_front_row(i)->memory(c, need, err));
+    for (size_t i = 0; um_protocol_row(i); i++)
+        if (um_protocol_row(i)->memory)
+            UM_TRY(um_protocol_row(i)->memory(c, need, err));
     return UMBEL_OK;
 }
 
@@ -89,20 +89,20 @@ static umbel_status add_peers(const um_config *c, uint64_t lists,
 static umbel_status add_all(const um_config *c, uint64_t *need,
                             umbel_error *err)
 {
-    um_mail_pool_config pool = um_house_pool_config(c);
+    um_mail_pool_config pool = um_server_pool_config(c);
     uint64_t lists = 0;
 
-    *need = UM_HOUSE_BASE + um_limits_bytes(&c->limits) +
+    *need = UM_SERVER_BASE + um_limits_bytes(&c->limits) +
             um_recent_bytes(UM_STORE_RECENT) + um_mail_pool_bytes(&pool);
-    for (size_t i = 0; um_front_list(i); i++)
+    for (size_t i = 0; um_protocol_list(i); i++)
         UM_TRY(add_list(c, i, &lists, err));
     *need += lists;
     UM_TRY(add_peers(c, lists, need, err));
-    UM_TRY(add_fronts(c, need, err));
+    UM_TRY(add_protocols(c, need, err));
     return add_trust(c, need, err);
 }
 
-uint64_t um_house_sums_bytes(const um_config *c)
+uint64_t um_server_sums_bytes(const um_config *c)
 {
     uint64_t need;
 
@@ -111,7 +111,7 @@ uint64_t um_house_sums_bytes(const um_config *c)
     return (c->memory - need) / 2;
 }
 
-umbel_status um_house_check_memory(const um_config *c, umbel_error *err)
+umbel_status um_server_check_memory(const um_config *c, umbel_error *err)
 {
     uint64_t need;
 
