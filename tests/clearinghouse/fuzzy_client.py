@@ -4,7 +4,7 @@ import socket
 import struct
 from collections import namedtuple
 
-from house import PATIENCE
+from clearinghouse import PATIENCE
 
 CHECK, WRITE, DELETE, STAT, PING = range(5)
 Reply = namedtuple("Reply", "value flag tag probability digest time")
@@ -35,8 +35,8 @@ def request(op, digest, some=None, flag=0, value=0, tag=7, version=4, count=None
 class Fuzzy:
     """A client, from any address of loopback."""
 
-    def __init__(self, house, source="127.0.0.1"):
-        place = [w[6:] for w in house.ready_line().split() if w.startswith("fuzzy=")][0]
+    def __init__(self, server, source="127.0.0.1"):
+        place = [w[6:] for w in server.ready_line().split() if w.startswith("fuzzy=")][0]
         host, port = place.rsplit(":", 1)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.settimeout(PATIENCE)

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 
-import house
+import clearinghouse
 
 CLONE_NEWNET = 0x40000000
 PORT = 24450
@@ -135,7 +135,7 @@ def make_spaces(n):
 
 
 def umbel(*words):
-    program = os.path.join(os.path.dirname(house.server_program()), "umbel")
+    program = os.path.join(os.path.dirname(clearinghouse.server_program()), "umbel")
     return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
 
 
@@ -144,7 +144,7 @@ def public_key(path):
         return file.read().split()[1]
 
 
-class Node(house.House):
+class Node(clearinghouse.Clearinghouse):
     """A server with peers, in a network of its own."""
 
     def __init__(self, name, space, secret, durability="none", dccifd="", settings="",
@@ -163,7 +163,7 @@ class Node(house.House):
             return  # of the constructor: not all is known
         peers = "".join(f'peer "{name}" {{ {address} key = "{key}" }}\n'
                         for name, (address, key) in self.peers.items())
-        self.write("house.conf", CONFIG.format(peers=peers, **self.settings))
+        self.write("clearinghouse.conf", CONFIG.format(peers=peers, **self.settings))
 
     def knows(self, other, address=None):
         """Knows another server, or whatever has a name and a key, and calls it at that address."""
@@ -180,7 +180,7 @@ class Node(house.House):
 
     def client(self):
         with self.space:
-            return house.Client(self.pyzor)
+            return clearinghouse.Client(self.pyzor)
 
     def counts(self, digest):
         return self.client().counts(digest)
@@ -248,5 +248,5 @@ def agree(nodes):
 def wait_for_agreement(nodes):
     """Waits until all answer the same; returns the seconds that it took."""
     began = time.monotonic()
-    house.wait_until(lambda: agree(nodes), "the servers agree")
+    clearinghouse.wait_until(lambda: agree(nodes), "the servers agree")
     return time.monotonic() - began

@@ -4,12 +4,12 @@ import random
 import select
 import socket
 
-import house
+import clearinghouse
 
 KEYS = 150  # digests that come again
 EACH = 25  # digests of one report
 WINDOW = 32  # requests that wait for their answers
-KEY = [house.digest(i) for i in range(KEYS)]
+KEY = [clearinghouse.digest(i) for i in range(KEYS)]
 
 
 def request(op, digests, thread):
@@ -44,7 +44,7 @@ class Load:
             while True:
                 answer = fields(self.socket.recv(4096))
                 keys = self.waiting.pop(int(answer["Thread"]))
-                house.check("code of an answer", answer["Code"], "200")
+                clearinghouse.check("code of an answer", answer["Code"], "200")
                 self.answers += 1
                 for key in keys:
                     self.answered[key] += 1
@@ -63,12 +63,12 @@ class Load:
             self.reports += 1
             self.take_answers(0)
             while len(self.waiting) > WINDOW:
-                self.take_answers(house.PATIENCE)
+                self.take_answers(clearinghouse.PATIENCE)
 
     def finish(self):
         """Waits for all answers."""
         while self.waiting:
-            self.take_answers(house.PATIENCE)
+            self.take_answers(clearinghouse.PATIENCE)
 
     def counts(self):
         """What the server says of all digests."""
@@ -78,7 +78,7 @@ class Load:
             for key in some:
                 self.socket.send(request("check", [KEY[key]], 1024 + key))
             for _ in some:
-                select.select([self.socket], [], [], house.PATIENCE)
+                select.select([self.socket], [], [], clearinghouse.PATIENCE)
                 answer = fields(self.socket.recv(4096))
                 found[int(answer["Thread"]) - 1024] = int(answer["Count"])
         return found

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from house import Client, House, check, digest, server_program
+from clearinghouse import Client, Clearinghouse, check, digest, server_program
 
 FAST = 'listen = {{"{link}"}} interval = 50ms'
 
@@ -12,7 +12,7 @@ def umbel(*words):
     return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
 
 
-class Peer(House):
+class Peer(Clearinghouse):
     """A server with a key of its own, and the secret that all share."""
 
     secret = None

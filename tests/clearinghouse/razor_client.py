@@ -3,7 +3,7 @@
 import hashlib
 import socket
 
-from house import PATIENCE
+from clearinghouse import PATIENCE
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 SEED = "7542-10"
@@ -100,9 +100,9 @@ class Razor:
             return True
 
 
-def reporter(house, user="alice", password="secret1"):
+def reporter(server, user="alice", password="secret1"):
     """A connection of an account, which is made if it does not exist."""
-    client = Razor(house.razor)
+    client = Razor(server.razor)
     client.register(user, password)
     assert client.login(user, password) == {"res": "1"}
     return client

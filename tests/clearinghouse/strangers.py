@@ -8,14 +8,14 @@ import os
 import threading
 import time
 
-import house
+import clearinghouse
 import messages
-from house import PATIENCE, check, wait_until
+from clearinghouse import PATIENCE, check, wait_until
 from lab import Lab
 from link import Link, LinkEnded, new_key
 
 MEMORY = 256 * 10**6  # half of the default setting
-# AddressSanitizer keeps what was freed, 256 MB of it unless told otherwise.
+# AddressSanitizer keeps what was freed, 256 MB of it by default.
 os.environ["ASAN_OPTIONS"] = (os.environ.get("ASAN_OPTIONS", "") +
                               ":quarantine_size_mb=8:verify_asan_link_order=0")
 
@@ -34,8 +34,8 @@ class Stranger:
         self.link = Link(s, self.secret, True)
         return self
 
-    def greet(self, node):
-        """Calls, hears and says HELLO, and says that it has nothing."""
+    def exchange_hello(self, node):
+        """Calls, exchanges HELLO messages, and sends an empty HAVE."""
         self.call(node)
         self.session = secrets.randbits(63)
         self.hello = messages.Hello(self.next(messages.HELLO))
@@ -60,7 +60,7 @@ class Stranger:
                                 self.epoch(which) if epoch is None else epoch)
 
 
-class Scene:
+class Fixture:
     """A server A with an honest peer B, and a stranger."""
 
     def __init__(self, **settings):
@@ -82,10 +82,10 @@ class Scene:
             self.lab.__exit__()
 
     def check_health(self):
-        """The other peer hears of a new report, and memory is bounded."""
-        key = house.digest(secrets.token_hex())
+        """The other peer receives a new report, and memory is bounded."""
+        key = clearinghouse.digest(secrets.token_hex())
         check("report", self.server.client().op("report", key)["Code"], "200")
-        wait_until(lambda: self.other.counts(key)[0] == 1, "the honest peer hears of a report")
+        wait_until(lambda: self.other.counts(key)[0] == 1, "the honest peer receives a report")
         with open(f"/proc/{self.server.process.pid}/status", encoding="utf-8") as file:
             peak = int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) * 1024
         if peak > MEMORY:
@@ -123,8 +123,8 @@ class Machine:
 
     def __init__(self, node, key, incarnation=1):
         """With the lists of that server; key: seed and public key, which need not fit."""
-        program = os.path.join(os.path.dirname(house.server_program()), "tests", "clearinghouse_machine")
-        self.process = subprocess.Popen([program, node.path("house.conf"), key.hex(),
+        program = os.path.join(os.path.dirname(clearinghouse.server_program()), "tests", "clearinghouse_machine")
+        self.process = subprocess.Popen([program, node.path("clearinghouse.conf"), key.hex(),
                                          str(incarnation)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
 

@@ -28,9 +28,9 @@ SYMBOLS = {"DCC_CHECK", "PYZOR_CHECK", "RAZOR2_CHECK", "RAZOR2_CF_RANGE_51_100"}
 REPORTERS = 5  # as many reports as PYZOR_CHECK needs
 
 
-def settings_of(house, agents, dir_):
+def settings_of(server, agents, dir_):
     """The plugins and settings of the GUIDE, with the addresses of this server."""
-    lines = piece("spamassassin", **{"127.0.0.1:10045": "%s:%d" % house.dccifd,
+    lines = piece("spamassassin", **{"127.0.0.1:10045": "%s:%d" % server.dccifd,
                                      "/etc/spamassassin/pyzor": dir_ + "/pyzor",
                                      "/etc/razor/razor-agent.conf": agents + "/razor-agent.conf"}).splitlines(True)
     plugins = [line for line in lines if line.startswith("loadplugin")]
@@ -40,10 +40,10 @@ def settings_of(house, agents, dir_):
 class Assassin:
     """Debian's, with a site directory and a home of its own."""
 
-    def __init__(self, house, agents, name):
-        self.dir = house.path("sa-" + name)
-        plugins, settings = settings_of(house, agents, self.dir)
-        write(self.dir + "/pyzor/servers", "%s:%d\n" % house.pyzor)
+    def __init__(self, server, agents, name):
+        self.dir = server.path("sa-" + name)
+        plugins, settings = settings_of(server, agents, self.dir)
+        write(self.dir + "/pyzor/servers", "%s:%d\n" % server.pyzor)
         for part in "bayes", "home":
             os.makedirs(f"{self.dir}/{part}")
         for file in glob.glob(SITE + "/*.pre"):

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import urllib.request
 
-from house import PATIENCE, wait_until
+from clearinghouse import PATIENCE, wait_until
 
 MAIL = "From: a@example.org\nSubject: offer\n\n{}\n"
 # Words of ten letters and more are dropped from digests.
@@ -24,30 +24,30 @@ def mbox(*mails):
     return "".join(f"From a@example.org Tue Nov 17 00:00:00 2026\n{m}\n" for m in mails)
 
 
-def network(house):
+def network(server):
     """Where a server is reached."""
-    return getattr(house, "space", contextlib.nullcontext())
+    return getattr(server, "space", contextlib.nullcontext())
 
 
 class Pyzor:
     """The command with a home of its own."""
 
-    def __init__(self, house, account=""):
-        self.house = house
-        self.home = house.path("home" + account)
-        self.address = "%s:%d" % house.pyzor
+    def __init__(self, server, account=""):
+        self.server = server
+        self.home = server.path("home" + account)
+        self.address = "%s:%d" % server.pyzor
         os.makedirs(self.home)
         with open(os.path.join(self.home, "servers"), "w", encoding="utf-8") as file:
             file.write(self.address + "\n")
         if account:
             name, key = account.split(",")
-            host, port = house.pyzor
+            host, port = server.pyzor
             with open(os.path.join(self.home, "accounts"), "w", encoding="utf-8") as file:
                 file.write(f"{host} : {port} : {name} : salt,{key}\n")
 
     def run(self, *words, text=""):
         command = ["pyzor", "--homedir", self.home, *words]
-        with network(self.house):
+        with network(self.server):
             ended = subprocess.run(command, input=text, capture_output=True, text=True,
                                    check=False)
         return ended.returncode, ended.stdout.replace(self.address, "SERVER")
@@ -62,9 +62,9 @@ class SpamAssassin:
     """A private one: rules, settings, the Bayes database. It loads nothing else that would use
     the network. The settings name its directory {dir}."""
 
-    def __init__(self, house, name, rules, plugins, settings):
-        self.house = house
-        self.dir = house.path("sa-" + name)
+    def __init__(self, server, name, rules, plugins, settings):
+        self.server = server
+        self.dir = server.path("sa-" + name)
         for part in "rules", "site", "bayes", "home":
             os.makedirs(os.path.join(self.dir, part))
         for file in "10_default_prefs.cf", rules, "50_scores.cf":
@@ -84,7 +84,7 @@ class SpamAssassin:
         command = ["spamassassin", "--configpath", self.dir + "/rules",
                    "--siteconfigpath", self.dir + "/site", "--nocreate-prefs",
                    "--prefspath", self.dir + "/prefs", *words]
-        with network(self.house):
+        with network(self.server):
             ended = subprocess.run(command, input=text, capture_output=True, text=True,
                                    check=False, env=dict(os.environ, HOME=self.dir + "/home"))
         if ended.returncode:
@@ -123,8 +123,8 @@ worker "controller" {{ bind_socket = "127.0.0.1:{control}"; count = 1; secure_ip
 class Rspamd:
     """One that loads nothing but some plugins, with settings for them."""
 
-    def __init__(self, house, plugins, settings, filters=""):
-        self.dir = house.path("rspamd")
+    def __init__(self, server, plugins, settings, filters=""):
+        self.dir = server.path("rspamd")
         os.makedirs(self.dir)
         with socket.socket() as s, socket.socket() as t:
             s.bind(("127.0.0.1", 0))

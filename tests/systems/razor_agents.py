@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from house import check
+from clearinghouse import check
 
 SPAM, NOT_SPAM, ERROR = 0, 1, 2  # of razor-check
 
@@ -16,15 +16,15 @@ def write(path, text):
 class Agents:
     """razor-agents with a home of their own."""
 
-    def __init__(self, house, name="agents"):
-        self.dir = house.path(name)
-        self.house = house
-        server = "%s:%d\n" % house.razor
+    def __init__(self, server, name="agents"):
+        self.dir = server.path(name)
+        self.server = server
+        address = "%s:%d\n" % server.razor
         write(self.dir + "/razor-agent.conf",
               f"razorhome = {self.dir}\nlogfile = {self.dir}/log\ndebuglevel = 9\n"
-              f"razordiscovery = {server}")
+              f"razordiscovery = {address}")
         for kind in "catalogue", "nomination", "discovery":
-            write(f"{self.dir}/servers.{kind}.lst", server)
+            write(f"{self.dir}/servers.{kind}.lst", address)
 
     def run(self, command, *words, text=""):
         environment = dict(os.environ, HOME=self.dir)
@@ -55,8 +55,8 @@ class Agents:
         os.symlink(f"identity-{user}", link)
 
 
-def discovered_and_registered(house, name="agents", user="alice@example.org", password="secret1"):
-    agents = Agents(house, name)
+def discovered_and_registered(server, name="agents", user="alice@example.org", password="secret1"):
+    agents = Agents(server, name)
     check("discovery", agents.code("razor-admin", "-discover"), 0)
     ended = agents.run("razor-admin", "-register", f"-user={user}", f"-pass={password}")
     check("registration", (ended.returncode, "Register successful" in ended.stdout), (0, True))

@@ -69,7 +69,7 @@ def with_section(more, name, setting):
     return "", more[:at] + " " + unless_in(place.group(1), setting) + more[at:]
 
 
-class House:
+class Clearinghouse:
     """A server with its files in a directory of its own."""
 
     def __init__(self, durability="none", pyzor="", dccifd="", more="",
@@ -94,7 +94,7 @@ class House:
     def configure(self, **changes):
         self.settings.update(changes)
         text = CONFIG.format(**{**self.settings, **self.defaults()})
-        self.write("house.conf", text + ("" if 'list "fuzzy"' in text else FUZZY))
+        self.write("clearinghouse.conf", text + ("" if 'list "fuzzy"' in text else FUZZY))
 
     def defaults(self):
         """What tests may set otherwise: a setting stands once."""
@@ -109,7 +109,7 @@ class House:
                 "revoked_capacity": unless_in(of["revoked"], "capacity = 12000")}
 
     def command(self, *more):
-        return [server_program(), "--config", self.path("house.conf"), *more]
+        return [server_program(), "--config", self.path("clearinghouse.conf"), *more]
 
     def start(self, prefix=(), **more):
         log = open(self.path("log"), "w", encoding="utf-8")
