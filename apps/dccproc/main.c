@@ -1,12 +1,12 @@
 /*
- * umbel-dccproc - dccproc of a clearinghouse: a mail in, its X-DCC line out.
+ * umbel-dccproc - reads a mail and prints the X-DCC line of a clearinghouse.
  *
- * Software that knows no dccifd runs dccproc for each mail. This program takes
- * the options that such software gives, asks the server's dccifd front, and
- * prints what dccproc prints.
+ * Software that does not speak dccifd runs dccproc for each mail. This program
+ * accepts the options that such software passes, asks the server's dccifd
+ * protocol, and prints what dccproc prints.
  */
 #include "base/error.h"
-#include "clearinghouse/protocols/dccifd/ask.h"
+#include "net/dccifd.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -16,7 +16,7 @@
 #include <sysexits.h>
 
 enum {
-    MAIL_MAX = 16 << 20, /* what the server takes unless it is configured */
+    MAIL_MAX = 16 << 20, /* the default limit of the server */
     TIMEOUT_MS = 20000
 };
 
@@ -35,10 +35,9 @@ static const char help[] =
     "  -i FILE, -o FILE  read and write these instead\n"
     "  -x CODE       exit status when the mail is bulk; default 0\n"
     "  -h, -w, -m FILE   accepted and not read: the server has the rules\n"
-    "  --server ADDRESS  where the dccifd front listens: 127.0.0.1:10045, or "
+    "  --server ADDRESS  of the dccifd protocol: 127.0.0.1:10045, or "
     "a\n"
-    "                path; with a comma for the colon where no colon may "
-    "stand\n"
+    "                path; a comma may replace the colon\n"
     "  --help\n";
 
 typedef struct arguments {
@@ -146,7 +145,7 @@ static arguments read_arguments(int argc, char **argv)
             fputs(help, stdout);
             exit(0);
         default:
-            fputs("umbel-dccproc --help shows what it takes\n", stderr);
+            fputs("umbel-dccproc --help lists the options\n", stderr);
             exit(EX_USAGE);
         }
     if (optind < argc)
@@ -174,17 +173,17 @@ static size_t read_mail(const char *path, char *mail)
     return len;
 }
 
-static umbel_status ask(const arguments *a, umbel_slice mail,
-                        um_dccifd_answer *out, umbel_error *err)
+static umbel_status query_server(const arguments *a, umbel_slice mail,
+                                 um_dccifd_response *out, umbel_error *err)
 {
     const char *recipients[1001] = {NULL};
     char words[64];
-    um_dccifd_question q = {.timeout_ms = TIMEOUT_MS,
-                            .words = words,
-                            .client = a->client,
-                            .helo = "",
-                            .sender = a->sender,
-                            .recipient = recipients};
+    um_dccifd_query q = {.timeout_ms = TIMEOUT_MS,
+                         .words = words,
+                         .client = a->client,
+                         .helo = "",
+                         .sender = a->sender,
+                         .recipient = recipients};
 
     for (unsigned i = 0; i < (a->targets ? a->targets : 1); i++)
         recipients[i] = "unknown";
@@ -192,7 +191,7 @@ static umbel_status ask(const arguments *a, umbel_slice mail,
              a->checksums ? "cksums" : "header", a->query ? " query" : "",
              a->targets ? "" : " spam");
     UM_TRY(um_address_parse(a->server, &q.server, err));
-    return um_dccifd_ask(&q, mail, out, err);
+    return um_dccifd_call(&q, mail, out, err);
 }
 
 /* Where the header of a mail ends: behind its last line. */
@@ -209,7 +208,7 @@ static size_t header_end(umbel_slice mail)
 }
 
 static void print(const arguments *a, umbel_slice mail,
-                  const um_dccifd_answer *answer)
+                  const um_dccifd_response *reply)
 {
     FILE *out = a->out ? fopen(a->out, "we") : stdout;
     size_t head = a->header || a->checksums ? 0 : header_end(mail);
@@ -219,13 +218,13 @@ static void print(const arguments *a, umbel_slice mail,
     if (a->header || a->checksums)
         mail.len = 0;
     fwrite(mail.data, 1, head, out);
-    fwrite(answer->text, 1, answer->len, out);
+    fwrite(reply->text, 1, reply->len, out);
     fwrite((const char *)mail.data + head, 1, mail.len - head, out);
     if (fclose(out) != 0)
         fail(EX_IOERR, "the output: cannot write");
 }
 
-static void fail_ask(const umbel_error *err)
+static void fail_query(const umbel_error *err)
 {
     char text[sizeof err->text + 128];
 
@@ -240,15 +239,15 @@ int main(int argc, char **argv)
 {
     arguments a = read_arguments(argc, argv);
     char *bytes = malloc(MAIL_MAX + 1);
-    um_dccifd_answer answer;
+    um_dccifd_response reply;
     umbel_error err;
 
     if (!bytes)
         fail(EX_OSERR, "no memory for a mail");
     umbel_slice mail = {bytes, read_mail(a.in, bytes)};
-    if (ask(&a, mail, &answer, &err) != UMBEL_OK)
-        fail_ask(&err);
-    print(&a, mail, &answer);
+    if (query_server(&a, mail, &reply, &err) != UMBEL_OK)
+        fail_query(&err);
+    print(&a, mail, &reply);
     free(bytes);
-    return strstr(answer.text, "; bulk") ? a.bulk_code : 0;
+    return strstr(reply.text, "; bulk") ? a.bulk_code : 0;
 }

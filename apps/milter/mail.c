@@ -1,13 +1,14 @@
 /*
- * mail.c - the callbacks of libmilter: a mail is collected, asked about at its
- * end, and gets a header.
+ * mail.c - the callbacks of libmilter: collect a mail, query the server at its
+ * end, add a header or reject the mail.
  *
- * libmilter has a thread for each connection, and calls nothing of one
- * connection twice at a time.
+ * libmilter has a thread for each connection, and makes the calls of one
+ * connection one after the other.
  */
 #include "base/error.h"
 #include "milter/milter.h"
 
+#include <inttypes.h>
 #include <libmilter/mfapi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,23 +20,24 @@ enum { RECIPIENTS = 1000, QUIET_SECONDS = 60 };
 
 /* A connection, and the mail that comes by it. */
 typedef struct session {
-    char client[64]; /* address; "": not known */
+    char client[64]; /* address; "" if unknown */
     char helo[256];
-    bool own; /* of a network whose mail passes */
+    bool own; /* from a network whose mail passes */
     char sender[328];
     bool authenticated;
     unsigned recipients;
-    unsigned forged; /* headers of our name */
+    unsigned forged; /* headers with our name */
     char *mail;
     size_t len, cap;
-    bool failed; /* no memory: it passes */
+    bool failed; /* no memory: the mail passes */
 } session;
 
 /* --- log -------------------------------------------------------------------
  */
 
-/* One line a minute: a clearinghouse that is away must not fill the disk. */
-static void complain(const char *text)
+/* Logs at most one line a minute: a clearinghouse that is away must not fill
+ * the disk. */
+static void log_failure(const char *text)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static time_t last;
@@ -67,8 +69,8 @@ static void reset_mail(session *s)
     s->authenticated = s->failed = false;
 }
 
-/* Keeps what the server reads of a mail. */
-static void retain(session *s, const void *bytes, size_t len)
+/* Keeps the first UM_MILTER_KEPT bytes of a mail: the server reads no more. */
+static void append_mail(session *s, const void *bytes, size_t len)
 {
     size_t left = UM_MILTER_KEPT - s->len;
 
@@ -89,7 +91,7 @@ static void retain(session *s, const void *bytes, size_t len)
     s->len += len;
 }
 
-/* libmilter's arguments may have bytes that an envelope may not. */
+/* Copies an argument, replacing bytes that no envelope may contain. */
 static void copy_word(char *out, size_t cap, const char *from)
 {
     snprintf(out, cap, "%s", from ? from : "");
@@ -184,10 +186,10 @@ static sfsistat on_header(SMFICTX *ctx, char *name, char *value)
         s->forged++;
         return SMFIS_CONTINUE;
     }
-    retain(s, name, strlen(name));
-    retain(s, ": ", 2);
-    retain(s, value, strlen(value));
-    retain(s, "\r\n", 2);
+    append_mail(s, name, strlen(name));
+    append_mail(s, ": ", 2);
+    append_mail(s, value, strlen(value));
+    append_mail(s, "\r\n", 2);
     return SMFIS_CONTINUE;
 }
 
@@ -196,7 +198,7 @@ static sfsistat on_header_end(SMFICTX *ctx)
     session *s = smfi_getpriv(ctx);
 
     if (s)
-        retain(s, "\r\n", 2);
+        append_mail(s, "\r\n", 2);
     return SMFIS_CONTINUE;
 }
 
@@ -205,41 +207,136 @@ static sfsistat on_body(SMFICTX *ctx, unsigned char *bytes, size_t len)
     session *s = smfi_getpriv(ctx);
 
     if (s)
-        retain(s, bytes, len);
+        append_mail(s, bytes, len);
     return SMFIS_CONTINUE;
+}
+
+/* --- the verdict -----------------------------------------------------------
+ *
+ * From the reply of dccifd to a header, or a rejection.
+ *
+ *     X-DCC-umbel-Metrics: host 1; bulk Body=many Fuz1=3 Fuz2=3
+ *                              reported: 1               checksum  server
+ *      Body: 39ea73d8 8935a22f 014a8793 d15e139d many
+ */
+
+/* What the server's reply means for a mail. */
+typedef struct verdict {
+    char header[128]; /* value of X-Umbel */
+    bool reject;
+    char why[256]; /* explains a rejection to the sender */
+} verdict;
+
+static const char *const sums[] = {"Body", "Fuz1", "Fuz2"};
+
+/* Reads the count of "Body=3 "; "many" is the largest. Returns false if the
+ * line does not contain it. */
+static bool read_count(const char *line, const char *sum, char text[24],
+                       uint64_t *count)
+{
+    char name[16];
+    int len = snprintf(name, sizeof name, " %s=", sum);
+    const char *at = strstr(line, name);
+
+    if (!at)
+        return false;
+    at += len;
+    snprintf(text, 24, "%.*s", (int)strcspn(at, " \n"), at);
+    *count = strcmp(text, "many") == 0 ? UINT64_MAX : strtoull(text, NULL, 10);
+    return true;
+}
+
+/* Copies the checksum of that name, without blanks. */
+static void read_checksum(const char *lines, const char *sum, char out[64])
+{
+    char name[16];
+    size_t n = 0;
+
+    snprintf(name, sizeof name, " %s: ", sum);
+    const char *at = strstr(lines, name);
+    for (at = at ? at + strlen(name) : ""; *at && *at != '\n' && n < 35; at++)
+        out[n++] = *at;
+    out[n] = '\0';
+    for (char *from = out, *to = out; (*to = *from); from++)
+        to += *to != ' ';
+    out[out[0] ? strspn(out, "0123456789abcdef") : 0] = '\0';
+}
+
+static void write_rejection(verdict *out, const char *text, const char *sum,
+                            const char *lines)
+{
+    char checksum[64];
+
+    read_checksum(lines, sum, checksum);
+    snprintf(out->why, sizeof out->why,
+             "this mail was seen %s times (%s %s); if it is not bulk mail, ask "
+             "%s",
+             text, sum, checksum, um_milter.contact);
+    out->reject = true;
+}
+
+/* Parses a reply with header and checksums; E_FORMAT if it is not one. */
+static umbel_status parse_verdict(const um_dccifd_response *reply, verdict *out,
+                                  umbel_error *err)
+{
+    static const char begin[] = "X-DCC-";
+    char line[512], text[24];
+    uint64_t count;
+
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(reply->text, "\n"),
+             reply->text);
+    const char *words = strstr(line, ";");
+    if (strncmp(line, begin, sizeof begin - 1) != 0 || !words)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the server's reply has no X-DCC line");
+    bool welcome = strstr(words, " whitelist") != NULL;
+    *out = (verdict){.reject = false};
+    int len = snprintf(out->header, sizeof out->header, "%s;",
+                       strstr(words, " bulk") ? "bulk" : "ok");
+    for (size_t i = 0; i < UM_COUNT(sums); i++) {
+        if (!read_count(words, sums[i], text, &count))
+            continue;
+        len += snprintf(out->header + len, sizeof out->header - (size_t)len,
+                        " %s=%s", sums[i], text);
+        if (um_milter.reject_at && count >= um_milter.reject_at && !welcome &&
+            !out->reject)
+            write_rejection(out, text, sums[i], reply->text);
+    }
+    return UMBEL_OK;
 }
 
 /* --- the end of a mail -----------------------------------------------------
  */
 
-static umbel_status ask(const session *s, um_dccifd_answer *answer,
-                        umbel_error *err)
+static umbel_status query_server(const session *s, um_dccifd_response *reply,
+                                 umbel_error *err)
 {
     const char *recipient[RECIPIENTS + 1] = {NULL};
-    um_dccifd_question q = {.server = um_milter.server,
-                            .timeout_ms = um_milter.timeout_ms,
-                            .words = "header cksums grey-off",
-                            .client = s->client,
-                            .helo = s->helo,
-                            .sender = s->sender,
-                            .recipient = recipient};
+    um_dccifd_query q = {.server = um_milter.server,
+                         .timeout_ms = um_milter.timeout_ms,
+                         .words = "header cksums grey-off",
+                         .client = s->client,
+                         .helo = s->helo,
+                         .sender = s->sender,
+                         .recipient = recipient};
 
     for (unsigned i = 0; i < s->recipients; i++)
         recipient[i] = "recipient";
-    return um_dccifd_ask(&q, (umbel_slice){s->mail, s->len}, answer, err);
+    return um_dccifd_call(&q, (umbel_slice){s->mail, s->len}, reply, err);
 }
 
-/* Headers of strangers go whoever sent the mail: nobody else may say it. */
+/* Removes our header wherever the sender set it, also from mail that passes:
+ * only this program may add it. */
 static void remove_forged(SMFICTX *ctx, const session *s)
 {
     static char name[] = UM_MILTER_HEADER;
 
     for (unsigned i = s->forged; i > 0; i--)
         if (smfi_chgheader(ctx, name, (int)i, NULL) != MI_SUCCESS)
-            complain("a header cannot be removed");
+            log_failure("a header cannot be removed");
 }
 
-static sfsistat reject(SMFICTX *ctx, um_milter_verdict *v)
+static sfsistat reject(SMFICTX *ctx, verdict *v)
 {
     static char code[] = "550", extended[] = "5.7.1";
 
@@ -252,8 +349,8 @@ static sfsistat on_end(SMFICTX *ctx)
 {
     static char name[] = UM_MILTER_HEADER;
     session *s = smfi_getpriv(ctx);
-    um_dccifd_answer answer;
-    um_milter_verdict v;
+    um_dccifd_response reply;
+    verdict v;
     umbel_error err;
 
     if (!s)
@@ -262,21 +359,20 @@ static sfsistat on_end(SMFICTX *ctx)
     if (s->own || s->authenticated)
         return SMFIS_ACCEPT;
     if (s->failed) {
-        complain("no memory for a mail");
+        log_failure("no memory for a mail");
         return SMFIS_ACCEPT;
     }
-    umbel_status status = ask(s, &answer, &err);
+    umbel_status status = query_server(s, &reply, &err);
     if (!status)
-        status = um_milter_judge(&answer, um_milter.reject_at,
-                                 um_milter.contact, &v, &err);
+        status = parse_verdict(&reply, &v, &err);
     if (status) {
-        complain(err.text);
+        log_failure(err.text);
         return SMFIS_ACCEPT;
     }
     if (v.reject)
         return reject(ctx, &v);
     if (smfi_addheader(ctx, name, v.header) != MI_SUCCESS)
-        complain("a header cannot be added");
+        log_failure("a header cannot be added");
     return SMFIS_ACCEPT;
 }
 

@@ -26,7 +26,7 @@ static const char help[] =
     "mail and adds " UM_MILTER_HEADER ": bulk; Body=many Fuz1=many Fuz2=many\n"
     "\n"
     "  --socket SOCKET     inet:8894@127.0.0.1, inet6:8894@::1 or unix:/PATH\n"
-    "  --server ADDRESS    of the dccifd front: a path, or 127.0.0.1:10045, "
+    "  --server ADDRESS    of the dccifd protocol: a path, or 127.0.0.1:10045, "
     "the\n"
     "                      default\n"
     "  --reject-at COUNT   reject a mail that was seen that often; 0, the\n"
@@ -97,7 +97,8 @@ static void read_contact(const char *text)
     um_milter.contact = text;
 }
 
-/* It may have ended before the system was told. */
+/* Ends this process with its parent, which may already have ended before
+ * prctl was called. */
 static void end_with(uint64_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -148,11 +149,11 @@ static void read_options(int argc, char **argv)
             fputs(help, stdout);
             exit(0);
         default:
-            fail(EX_USAGE, "umbel-milter --help shows what it takes");
+            fail(EX_USAGE, "umbel-milter --help lists the options");
         }
     if (optind < argc)
         fail(EX_USAGE,
-             "only options are taken; umbel-milter --help shows them");
+             "unexpected argument; umbel-milter --help lists the options");
     check_socket();
 }
 

@@ -2,7 +2,7 @@
  * doctor_mail.c - fronts that take a whole mail, and the status documents.
  */
 #include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/protocols/dccifd/ask.h"
+#include "net/dccifd.h"
 
 #include "base/error.h"
 
@@ -19,17 +19,17 @@ umbel_status um_doctor_dccifd(const um_doctor *d, const um_address *at,
                               um_finding *out, umbel_error *err)
 {
     static const char *const recipient[] = {"doctor", NULL};
-    const um_dccifd_question q = {.server = *at,
-                                  .timeout_ms = UM_DOCTOR_MS,
-                                  .words = "header query",
-                                  .client = "192.0.2.1",
-                                  .helo = "doctor",
-                                  .sender = "doctor@umbel.invalid",
-                                  .recipient = recipient};
-    um_dccifd_answer a;
+    const um_dccifd_query q = {.server = *at,
+                               .timeout_ms = UM_DOCTOR_MS,
+                               .words = "header query",
+                               .client = "192.0.2.1",
+                               .helo = "doctor",
+                               .sender = "doctor@umbel.invalid",
+                               .recipient = recipient};
+    um_dccifd_response a;
 
     (void)d;
-    UM_TRY(um_dccifd_ask(&q, test_mail(), &a, err));
+    UM_TRY(um_dccifd_call(&q, test_mail(), &a, err));
     if (!strstr(a.text, "X-DCC-"))
         return um_fail(err, UMBEL_E_FORMAT,
                        "what answers there does not speak dccifd");

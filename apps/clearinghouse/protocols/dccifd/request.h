@@ -13,6 +13,8 @@
 #ifndef UM_CLEARINGHOUSE_DCCIFD_REQUEST_H
 #define UM_CLEARINGHOUSE_DCCIFD_REQUEST_H
 
+#include "net/dccifd.h"
+
 #include <umbel/base.h>
 
 /* Words of the first line; others are ignored. */
@@ -41,7 +43,6 @@ enum {
 };
 
 enum {
-    UM_DCCIFD_LINE = 1024,       /* bytes of a line, with its LF */
     UM_DCCIFD_RECIPIENTS = 1000, /* lines of them */
     UM_DCCIFD_CLIENT = 64,
     UM_DCCIFD_SENDER = 328

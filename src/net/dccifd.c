@@ -1,10 +1,9 @@
 /*
- * dccifd_ask.c - a client of dccifd.
+ * dccifd.c - asks a dccifd server about one mail.
  */
-#include "clearinghouse/protocols/dccifd/ask.h"
+#include "net/dccifd.h"
 
 #include "base/error.h"
-#include "clearinghouse/protocols/dccifd/request.h"
 #include "net/server/call.h"
 
 #include <stdio.h>
@@ -17,15 +16,16 @@ static umbel_status send_line(int fd, const char *text, umbel_error *err)
     int len = snprintf(line, sizeof line, "%s\n", text);
 
     if (len >= UM_DCCIFD_LINE || strchr(text, '\n'))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "a line of the envelope is too long, or two lines: "
-                       "\"%.40s\"",
-                       text);
+        return um_fail(
+            err, UMBEL_E_RANGE,
+            "a line of the envelope is too long, or contains a newline: "
+            "\"%.40s\"",
+            text);
     return um_call_send(fd, line, (size_t)len, err);
 }
 
-static umbel_status send_question(int fd, const um_dccifd_question *q,
-                                  umbel_slice mail, umbel_error *err)
+static umbel_status send_request(int fd, const um_dccifd_query *q,
+                                 umbel_slice mail, umbel_error *err)
 {
     UM_TRY(send_line(fd, q->words, err));
     UM_TRY(send_line(fd, q->client, err));
@@ -39,13 +39,14 @@ static umbel_status send_question(int fd, const um_dccifd_question *q,
     return UMBEL_OK;
 }
 
-static umbel_status receive_all(int fd, um_dccifd_answer *out, umbel_error *err)
+static umbel_status receive_all(int fd, um_dccifd_response *out,
+                                umbel_error *err)
 {
     size_t n = 1;
 
     for (out->len = 0; n; out->len += n) {
         if (out->len == sizeof out->text - 1)
-            return um_fail(err, UMBEL_E_FORMAT, "the answer is too long");
+            return um_fail(err, UMBEL_E_FORMAT, "the reply is too long");
         UM_TRY(um_call_receive(fd, out->text + out->len,
                                sizeof out->text - 1 - out->len, &n, err));
     }
@@ -53,17 +54,18 @@ static umbel_status receive_all(int fd, um_dccifd_answer *out, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Takes off the result of the mail, and those of its recipients. */
-static umbel_status parse_results(um_dccifd_answer *a, umbel_error *err)
+/* Removes the two lines of results: of the mail, and of its recipients. */
+static umbel_status parse_results(um_dccifd_response *a, umbel_error *err)
 {
     char result = a->text[0];
     char *rest = strchr(a->text, '\n');
 
     rest = rest ? strchr(rest + 1, '\n') : NULL;
     if (!rest)
-        return um_fail(err, UMBEL_E_FORMAT,
-                       a->len ? "the answer is not one of dccifd"
-                              : "the server gave no answer");
+        return um_fail(
+            err, UMBEL_E_FORMAT,
+            a->len ? "this is not a reply of a dccifd server"
+                   : "the server closed the connection without a reply");
     if (result == 'T')
         return um_fail(err, UMBEL_E_REFUSED, "the server cannot answer now");
     a->len -= (size_t)(rest + 1 - a->text);
@@ -71,13 +73,13 @@ static umbel_status parse_results(um_dccifd_answer *a, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_dccifd_ask(const um_dccifd_question *q, umbel_slice mail,
-                           um_dccifd_answer *out, umbel_error *err)
+umbel_status um_dccifd_call(const um_dccifd_query *q, umbel_slice mail,
+                            um_dccifd_response *out, umbel_error *err)
 {
     int fd;
 
     UM_TRY(um_call_open(&q->server, q->timeout_ms, &fd, err));
-    umbel_status status = send_question(fd, q, mail, err);
+    umbel_status status = send_request(fd, q, mail, err);
     if (!status)
         status = receive_all(fd, out, err);
     close(fd);
