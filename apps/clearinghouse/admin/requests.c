@@ -107,15 +107,15 @@ static umbel_status change_digests(job *j, change_digest *change,
     return UMBEL_OK;
 }
 
-static const um_peers_store *copies_of(const job *j)
+static const um_replica_store *copies_of(const job *j)
 {
-    return um_peers_copies(j->owner->house->peers);
+    return um_peers_replicas(j->owner->house->peers);
 }
 
 static bool is_safe(const job *j)
 {
     return j->ticket <= um_store_committed(j->owner->house->store) &&
-           (!j->state || j->state <= um_peers_store_saved(copies_of(j)));
+           (!j->state || j->state <= um_replica_store_saved(copies_of(j)));
 }
 
 /* Why it is not safe, and will not be soon; NULL: it may be. */
@@ -125,7 +125,7 @@ static const char *failure_of(const job *j)
 
     if (j->ticket > um_store_committed(s) && um_store_failed(s))
         return um_store_failed(s);
-    if (j->state && j->state <= um_peers_store_tried(copies_of(j)))
+    if (j->state && j->state <= um_replica_store_tried(copies_of(j)))
         return "it holds, but it could not be saved, and a restart would "
                "forget it: make room on the disk, or repair it; the server "
                "tries again by itself";
@@ -300,9 +300,9 @@ static void run_origin(job *j, change_origin *change, const char *state,
         return;
     }
     um_log_event(&h->log, "peers: origin %s is %s", hex, state);
-    um_peers_store *copies = um_peers_copies(h->peers);
-    um_peers_store_save_begin(copies);
-    j->state = um_peers_store_save_state(copies);
+    um_replica_store *copies = um_peers_replicas(h->peers);
+    um_replica_store_save_begin(copies);
+    j->state = um_replica_store_save_state(copies);
     out = open_memstream(&j->reply, &j->reply_len);
     if (out) {
         fprintf(out,

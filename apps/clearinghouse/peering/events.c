@@ -117,7 +117,7 @@ void um_peers_event(void *ctx, const umbel_sync_event *e)
     if ((e->kind == UMBEL_SYNC_CONTRADICTED || e->kind == UMBEL_SYNC_DROPPED ||
          e->kind == UMBEL_SYNC_LOGGED) &&
         p->copies)
-        um_peers_store_note_change(p->copies);
+        um_replica_store_note_change(p->copies);
     if (e->kind == UMBEL_SYNC_EXPIRED)
         um_publish_forget(p, (size_t)e->list);
     if (describe(p, e, text, sizeof text))

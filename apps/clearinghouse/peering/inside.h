@@ -5,8 +5,8 @@
 #define UM_CLEARINGHOUSE_PEERS_INSIDE_H
 
 #include "clearinghouse/peering/peers.h"
+#include "clearinghouse/peering/replica_store.h"
 #include "clearinghouse/peering/settings.h"
-#include "clearinghouse/peering/store.h"
 #include "clearinghouse/server/server.h"
 #include "net/server/stream.h"
 #include "trust/link.h"
@@ -127,8 +127,8 @@ struct um_peers {
     um_publishing publishing;
     um_latest latest;
     um_latest_mails mails;
-    um_peers_store *copies; /* of others, on disk */
-    uint64_t logged;        /* entries of our own log */
+    um_replica_store *copies; /* of others, on disk */
+    uint64_t logged;          /* entries of our own log */
     bool renewed; /* by an event: the store follows at the end of the turn */
     uint64_t receiving; /* microseconds of this turn */
     bool making;        /* a message for the peer whose turn it is */

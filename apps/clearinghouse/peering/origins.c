@@ -259,7 +259,8 @@ const um_origins_view *um_origins_look(um_origins *o)
     o->view.item = o->item;
     o->view.n = o->n;
     o->view.strangers = um_peers_strangers(o->house->peers);
-    um_peers_store_stats_get(um_peers_copies(o->house->peers), &o->view.saved);
+    um_replica_store_stats_get(um_peers_replicas(o->house->peers),
+                               &o->view.saved);
     return &o->view;
 }
 

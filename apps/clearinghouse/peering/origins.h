@@ -9,7 +9,7 @@
 #define UM_CLEARINGHOUSE_ORIGINS_H
 
 #include "clearinghouse/config/config.h"
-#include "clearinghouse/peering/store.h"
+#include "clearinghouse/peering/replica_store.h"
 
 #include <stdio.h>
 
@@ -43,7 +43,7 @@ typedef struct um_origins_view {
     size_t n;
     uint64_t agreement[UM_MAX_LISTS];
     bool alone[UM_MAX_LISTS]; /* an epoch of the list is not published */
-    um_peers_store_stats saved;
+    um_replica_store_stats saved;
     uint64_t strangers; /* connections that were refused */
 } um_origins_view;
 

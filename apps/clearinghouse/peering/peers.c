@@ -316,20 +316,20 @@ static umbel_status load_copies(um_peers *p, umbel_error *err)
 {
     const um_config *c = &p->house->config;
     char dir[PATH_MAX];
-    um_peers_store_config config = {.dir = dir,
-                                    .machine = p->machine,
-                                    .list = um_protocol_list,
-                                    .interval = c->peers.save / 1000,
-                                    .memory = c->peers.memory,
-                                    .log = log_copies,
-                                    .ctx = p};
+    um_replica_store_config config = {.dir = dir,
+                                      .machine = p->machine,
+                                      .list = um_protocol_list,
+                                      .interval = c->peers.save / 1000,
+                                      .memory = c->peers.memory,
+                                      .log = log_copies,
+                                      .ctx = p};
 
     if ((size_t)snprintf(dir, sizeof dir, "%s/peers", c->data) >= sizeof dir)
         return um_fail(err, UMBEL_E_IO,
                        "the name of the data directory is too "
                        "long");
-    UM_TRY(um_peers_store_open(&config, &p->copies, err));
-    return um_peers_store_load(p->copies, err);
+    UM_TRY(um_replica_store_open(&config, &p->copies, err));
+    return um_replica_store_load(p->copies, err);
 }
 
 umbel_status um_peers_start(um_peers *p, umbel_error *err)
@@ -352,7 +352,7 @@ void um_peers_tick(um_peers *p)
     umbel_sync_tick(p->machine, p->house->now);
     p->indexing = true;
     um_conns_tick(p);
-    um_peers_store_tick(p->copies, p->house->now);
+    um_replica_store_tick(p->copies, p->house->now);
     um_peers_want_all(p); /* what was not answered is repeated */
 }
 
@@ -370,7 +370,7 @@ uint64_t um_peers_strangers(const um_peers *p)
     return p->refused_strangers;
 }
 
-um_peers_store *um_peers_copies(const um_peers *p)
+um_replica_store *um_peers_replicas(const um_peers *p)
 {
     return p->copies;
 }
@@ -378,17 +378,17 @@ um_peers_store *um_peers_copies(const um_peers *p)
 void um_peers_child_ended(um_peers *p)
 {
     if (p && p->copies)
-        um_peers_store_tick(p->copies, p->house->now);
+        um_replica_store_tick(p->copies, p->house->now);
 }
 
 static void save_copies(um_peers *p)
 {
     umbel_error err;
 
-    if (p->copies && um_peers_store_save(p->copies, &err) != UMBEL_OK)
+    if (p->copies && um_replica_store_save(p->copies, &err) != UMBEL_OK)
         um_peers_log(p, NULL, 0, "what others said was not saved: %s",
                      err.text);
-    um_peers_store_close(p->copies);
+    um_replica_store_close(p->copies);
     p->copies = NULL;
 }
 

@@ -19,7 +19,7 @@
 #define UM_CLEARINGHOUSE_PEERS_H
 
 #include "clearinghouse/config/config.h"
-#include "clearinghouse/peering/store.h"
+#include "clearinghouse/peering/replica_store.h"
 #include "store/store.h"
 #include "sync/terms.h"
 
@@ -74,7 +74,7 @@ uint64_t um_peers_agreement(const um_peers *p, size_t list);
 umbel_status um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
                              uint64_t *ticket, umbel_error *err);
 /* Where others' copies are; after a change of standings, save the state. */
-um_peers_store *um_peers_copies(const um_peers *p);
+um_replica_store *um_peers_replicas(const um_peers *p);
 /* A child process has ended, maybe one of the copies'. */
 void um_peers_child_ended(um_peers *p);
 

@@ -236,7 +236,7 @@ void um_peers_renew(um_peers *p)
     u.entry = copy_unpublished(&p->latest, &u.entries);
     u.mail = um_mails_unpublished(p, &u.mails);
     bool renewed = u.entry && u.mail &&
-                   um_peers_store_save(p->copies, NULL) == UMBEL_OK &&
+                   um_replica_store_save(p->copies, NULL) == UMBEL_OK &&
                    renew_store(p, &u) == UMBEL_OK;
 
     free(u.entry);

@@ -94,14 +94,14 @@ static void open_machine(scene *s)
 {
     uint8_t key[UMBEL_ORIGIN_SECRET_LEN], public[UMBEL_ORIGIN_LEN];
     umbel_sync_params p = UMBEL_SYNC_INIT;
-    um_peers_store_config c = {.dir = s->copies, .list = um_protocol_list};
+    um_replica_store_config c = {.dir = s->copies, .list = um_protocol_list};
 
     assert_int_equal(crypto_sign_keypair(public, key), 0);
     p.sign_key = key;
     p.incarnation = p.session = 1;
     assert_ok(umbel_sync_open(&p, &s->peers.machine, &test_refusal));
     c.machine = s->peers.machine;
-    assert_ok(um_peers_store_open(&c, &s->peers.copies, &test_refusal));
+    assert_ok(um_replica_store_open(&c, &s->peers.copies, &test_refusal));
 }
 
 static void open_scene(scene *s)
@@ -120,7 +120,7 @@ static void open_scene(scene *s)
 
 static void close_scene(scene *s)
 {
-    um_peers_store_close(s->peers.copies);
+    um_replica_store_close(s->peers.copies);
     umbel_sync_close(s->peers.machine);
     um_store_close(s->house.store);
     free(s->peers.latest.item);

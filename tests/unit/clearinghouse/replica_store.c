@@ -1,9 +1,8 @@
 /*
- * peers_store.c - what others said survives restarts, crashes and
+ * replica_store.c - what others said survives restarts, crashes and
  * full disks, and what is damaged or over does not.
  */
-#include "clearinghouse/peering/files.h"
-#include "clearinghouse/peering/store.h"
+#include "clearinghouse/peering/replica_store.h"
 #include "support/sim_disk.h"
 #include "support/sync.h"
 
@@ -22,7 +21,7 @@ enum { NOW = 1000000, DAY = 86400, OTHERS = 3, INTERVAL = 100 };
 /* A server with its disk, and others that it heard. */
 typedef struct world {
     test_sync_server here, other[OTHERS];
-    um_peers_store *store;
+    um_replica_store *store;
     char *dir;      /* or */
     sim_disk *disk; /* a simulated one */
     uint64_t now, epoch_seconds;
@@ -52,18 +51,18 @@ static void open_server(test_sync_server *s, const world *w, uint64_t seed)
 
 static umbel_status open_store(world *w)
 {
-    um_peers_store_config c = {.machine = w->here.machine,
-                               .list = list_name,
-                               .interval = INTERVAL,
-                               .log = note_log,
-                               .ctx = w};
+    um_replica_store_config c = {.machine = w->here.machine,
+                                 .list = list_name,
+                                 .interval = INTERVAL,
+                                 .log = note_log,
+                                 .ctx = w};
 
     if (w->disk)
         c.disk = sim_ops(w->disk);
     c.dir = w->dir;
     w->log[0] = '\0';
-    assert_ok(um_peers_store_open(&c, &w->store, &test_refusal));
-    return um_peers_store_load(w->store, &test_refusal);
+    assert_ok(um_replica_store_open(&c, &w->store, &test_refusal));
+    return um_replica_store_load(w->store, &test_refusal);
 }
 
 static void open_world(world *w)
@@ -79,7 +78,7 @@ static void open_world(world *w)
 
 static void close_world(world *w)
 {
-    um_peers_store_close(w->store);
+    um_replica_store_close(w->store);
     test_sync_close(&w->here);
     for (size_t i = 0; i < OTHERS; i++)
         test_sync_close(&w->other[i]);
@@ -92,7 +91,7 @@ static void close_world(world *w)
 /* Starts again; what is not on disk is gone. */
 static umbel_status restart(world *w)
 {
-    um_peers_store_close(w->store);
+    um_replica_store_close(w->store);
     test_sync_close(&w->here);
     open_server(&w->here, w, 1);
     return open_store(w);
@@ -112,11 +111,11 @@ static void hear(world *w, uint64_t i, uint64_t n)
     }
 }
 
-static um_peers_store_stats stats_of(const world *w)
+static um_replica_store_stats stats_of(const world *w)
 {
-    um_peers_store_stats s;
+    um_replica_store_stats s;
 
-    um_peers_store_stats_get(w->store, &s);
+    um_replica_store_stats_get(w->store, &s);
     return s;
 }
 
@@ -124,9 +123,9 @@ static um_peers_store_stats stats_of(const world *w)
 static void wait_for(world *w, uint64_t saves, uint64_t ticket)
 {
     for (int i = 0; i < 10000; i++) {
-        um_peers_store_tick(w->store, w->now);
+        um_replica_store_tick(w->store, w->now);
         if (stats_of(w).saves >= saves &&
-            um_peers_store_saved(w->store) >= ticket)
+            um_replica_store_saved(w->store) >= ticket)
             return;
         poll(NULL, 0, w->disk ? 0 : 1);
     }
@@ -136,13 +135,13 @@ static void wait_for(world *w, uint64_t saves, uint64_t ticket)
 /* Saves copies in the background. */
 static void save_behind(world *w)
 {
-    um_peers_store_save_begin(w->store);
+    um_replica_store_save_begin(w->store);
     wait_for(w, stats_of(w).saves + 1, 0);
 }
 
 static void save(world *w)
 {
-    assert_ok(um_peers_store_save(w->store, &test_refusal));
+    assert_ok(um_replica_store_save(w->store, &test_refusal));
 }
 
 /* A file whose name ends so; NULL: none. The caller frees it. */
@@ -210,9 +209,9 @@ static void copies_are_saved_each_interval_if_they_changed(void **state)
 
     (void)state;
     open_world(&w);
-    um_peers_store_tick(w.store, w.now);
+    um_replica_store_tick(w.store, w.now);
     hear(&w, 7, 1);
-    um_peers_store_tick(w.store, w.now += INTERVAL - 1);
+    um_replica_store_tick(w.store, w.now += INTERVAL - 1);
     assert_int_equal(test_dir_count(w.dir), 0);
     w.now++;
     wait_for(&w, 1, 0);
@@ -272,7 +271,7 @@ static void a_damaged_file_is_named_and_removed(void **state)
     assert_int_equal(test_sync_count(&w.here, 7), 5 * (OTHERS - 1));
     assert_int_equal(access(file, F_OK), -1);
     assert_non_null(strstr(w.log, strrchr(file, '/') + 1));
-    assert_non_null(strstr(w.log, "peers send it again"));
+    assert_non_null(strstr(w.log, "peers will send it again"));
     hear(&w, 8, 1); /* they do */
     assert_int_equal(test_sync_count(&w.here, 7), 5 * OTHERS);
     free(file);
@@ -388,7 +387,7 @@ static void a_drop_holds_once_its_ticket_is_saved(void **state)
     save(&w);
     const uint8_t *origin = umbel_sync_origin(w.other[0].machine);
     assert_ok(umbel_sync_drop(w.here.machine, origin, false, &test_refusal));
-    wait_for(&w, 0, um_peers_store_save_state(w.store));
+    wait_for(&w, 0, um_replica_store_save_state(w.store));
     assert_int_equal(test_dir_count(w.dir), OTHERS + 1); /* its file is there */
     assert_ok(restart(&w));
     assert_int_equal(test_dir_count(w.dir), OTHERS); /* no more */
@@ -405,9 +404,9 @@ static void a_state_does_not_wait_for_copies(void **state)
     (void)state;
     open_world(&w);
     hear(&w, 7, 5);
-    um_peers_store_save_begin(w.store);
-    um_peers_store_tick(w.store, w.now); /* the child begins */
-    wait_for(&w, 1, um_peers_store_save_state(w.store));
+    um_replica_store_save_begin(w.store);
+    um_replica_store_tick(w.store, w.now); /* the child begins */
+    wait_for(&w, 1, um_replica_store_save_state(w.store));
     assert_ok(restart(&w));
     assert_int_equal(test_sync_count(&w.here, 7), 5 * OTHERS);
     close_world(&w);
@@ -422,13 +421,13 @@ static void a_damaged_state_is_named_and_kept(void **state)
     assert_ok(umbel_sync_mute(
         w.here.machine, umbel_sync_origin(w.other[0].machine), &test_refusal));
     save(&w);
-    char *file = test_path(w.dir, UM_PEERS_STATE);
+    char *file = test_path(w.dir, UM_REPLICA_STATE);
     for (long at = 0; at < 80; at += 8) {
         flip_byte(file, at);
         assert_ok(restart(&w));
         assert_true(stats_of(&w).state_lost);
         assert_non_null(strstr(w.log, "state.bad"));
-        char *bad = test_path(w.dir, UM_PEERS_STATE ".bad");
+        char *bad = test_path(w.dir, UM_REPLICA_STATE ".bad");
         flip_byte(bad, at);
         assert_int_equal(rename(bad, file), 0);
         free(bad);
@@ -477,13 +476,13 @@ static bool survives_crash(uint64_t n, bool power)
     hear(&w, 7, 1);
     umbel_sync_mute(w.here.machine, umbel_sync_origin(w.other[0].machine),
                     NULL);
-    uint64_t ticket = um_peers_store_save_state(w.store);
-    um_peers_store_save_begin(w.store);
+    uint64_t ticket = um_replica_store_save_state(w.store);
+    um_replica_store_save_begin(w.store);
     if (power)
         sim_cut_after(w.disk, n);
     for (uint64_t i = 0; i < (power ? 400 : n) && !sim_is_off(w.disk); i++)
-        um_peers_store_tick(w.store, w.now);
-    bool told = um_peers_store_saved(w.store) >= ticket;
+        um_replica_store_tick(w.store, w.now);
+    bool told = um_replica_store_saved(w.store) >= ticket;
     bool saved = stats_of(&w).saves == 2;
     sim_off(w.disk, power);
     sim_power_on(w.disk);
@@ -520,9 +519,9 @@ static void a_full_disk_is_a_problem_until_it_is_not(void **state)
     open_world(&w);
     hear(&w, 7, 5);
     sim_limit(w.disk, 100);
-    um_peers_store_save_begin(w.store);
+    um_replica_store_save_begin(w.store);
     for (int i = 0; i < 200; i++)
-        um_peers_store_tick(w.store, ++w.now);
+        um_replica_store_tick(w.store, ++w.now);
     assert_int_equal(stats_of(&w).error, ENOSPC);
     assert_int_equal(stats_of(&w).saves, 0);
     assert_non_null(strstr(w.log, "could not be saved"));
@@ -530,7 +529,7 @@ static void a_full_disk_is_a_problem_until_it_is_not(void **state)
 
     sim_limit(w.disk, 0);
     for (int i = 0; i < 400 && !stats_of(&w).saves; i++)
-        um_peers_store_tick(w.store, ++w.now);
+        um_replica_store_tick(w.store, ++w.now);
     assert_int_equal(stats_of(&w).error, 0);
     assert_non_null(strstr(w.log, "saved again"));
     assert_ok(restart(&w));
@@ -547,14 +546,14 @@ static void errors_of_the_disk_do_no_harm(void **state)
         for (uint64_t i = 1; i <= 5; i++) {
             hear(&w, 7, 1);
             sim_fail(w.disk, 10);
-            um_peers_store_save_state(w.store);
-            um_peers_store_save_begin(w.store);
+            um_replica_store_save_state(w.store);
+            um_replica_store_save_begin(w.store);
             for (int k = 0; k < 100; k++)
-                um_peers_store_tick(w.store, ++w.now);
+                um_replica_store_tick(w.store, ++w.now);
             sim_fail(w.disk, 0);
         }
         for (int k = 0; k < 300; k++)
-            um_peers_store_tick(w.store, ++w.now);
+            um_replica_store_tick(w.store, ++w.now);
         assert_ok(restart(&w));
         assert_int_equal(stats_of(&w).bad, 0);
         assert_int_equal(test_sync_count(&w.here, 7), 5 * OTHERS);
@@ -562,7 +561,7 @@ static void errors_of_the_disk_do_no_harm(void **state)
     }
 }
 
-TEST_GROUP(peers_store)
+TEST_GROUP(replica_store)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restart_has_what_others_said),
