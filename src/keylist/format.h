@@ -47,11 +47,6 @@ static inline char um_format_end(const um_key_format *f)
     return f->null_ended ? '\0' : '\n';
 }
 
-/*
- * Decodes len hexadecimal digits to len / 2 bytes. Returns false if len is odd
- * or a byte is not a digit.
- */
-bool um_hex_decode(const void *text, size_t len, uint8_t *out);
 /* Makes ASCII letters lower case; other bytes stay. */
 void um_fold_case(const uint8_t *from, size_t len, uint8_t *to);
 

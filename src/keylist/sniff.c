@@ -4,6 +4,7 @@
 #include "keylist/sniff.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "keylist/split.h"
 
 #include <fcntl.h>

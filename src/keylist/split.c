@@ -10,6 +10,7 @@
 #include "base/batch.h"
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/inline.h"
 #include "keylist/grow.h"
 
@@ -139,99 +140,12 @@ static bool parse_field(const um_key_format *f, um_piece *p, umbel_slice *key)
     return is_bad(p, "too few fields for --field " SEPARATED);
 }
 
-/* Values of hexadecimal digits, with a bit that no other byte has. */
-enum { IS_DIGIT = 0x10 };
-#define DIGIT(c, value) [c] = IS_DIGIT | (value)
-#define LETTER(lower, upper, value) DIGIT(lower, value), DIGIT(upper, value)
-static const uint8_t hex_values[256] = {
-    DIGIT('0', 0),        DIGIT('1', 1),        DIGIT('2', 2),
-    DIGIT('3', 3),        DIGIT('4', 4),        DIGIT('5', 5),
-    DIGIT('6', 6),        DIGIT('7', 7),        DIGIT('8', 8),
-    DIGIT('9', 9),        LETTER('a', 'A', 10), LETTER('b', 'B', 11),
-    LETTER('c', 'C', 12), LETTER('d', 'D', 13), LETTER('e', 'E', 14),
-    LETTER('f', 'F', 15)};
-
-#define EACH_BYTE(x) ((x)*UINT64_C(0x0101010101010101))
-
-/* Returns 0x80 in every byte of x that is a hexadecimal digit, 0 in others. */
-static inline uint64_t find_digits(uint64_t x)
-{
-    uint64_t low = x & EACH_BYTE(0x7F), letter = low | EACH_BYTE(0x20);
-    uint64_t digits =
-        (low + EACH_BYTE(0x80 - '0')) & ~(low + EACH_BYTE(0x80 - '9' - 1));
-    uint64_t letters = (letter + EACH_BYTE(0x80 - 'a')) &
-                       ~(letter + EACH_BYTE(0x80 - 'f' - 1));
-
-    return (digits | letters) & ~x & EACH_BYTE(0x80);
-}
-
-/* Eight digits become four bytes, the low ones of what is returned. */
-static inline uint64_t join_digits(uint64_t x)
-{
-    x = (x & EACH_BYTE(0x0F)) + (x >> 6 & EACH_BYTE(0x01)) * 9;
-    x = (x << 4 | x >> 8) & UINT64_C(0x00FF00FF00FF00FF);
-    x = (x | x >> 8) & UINT64_C(0x0000FFFF0000FFFF);
-    return x | x >> 16;
-}
-
-#ifdef __SSE2__
-/* Returns which bytes of x are at most as large as those of most. */
-static inline __m128i up_to(__m128i x, __m128i most)
-{
-    return _mm_cmpeq_epi8(_mm_min_epu8(x, most), x);
-}
-
-/* Sixteen digits become eight bytes. Returns false if one is none. */
-static inline bool join_sixteen(const uint8_t *digits, uint8_t *out)
-{
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)digits);
-    __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
-    __m128i letter =
-        _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
-    __m128i is_digit = up_to(digit, _mm_set1_epi8(9));
-    __m128i is_letter = up_to(letter, _mm_set1_epi8(5));
-    __m128i ten_up = _mm_add_epi8(letter, _mm_set1_epi8(10));
-    __m128i value = _mm_or_si128(_mm_and_si128(is_digit, digit),
-                                 _mm_and_si128(is_letter, ten_up));
-    __m128i high = _mm_slli_epi16(value, 4), low = _mm_srli_epi16(value, 8);
-    __m128i bytes =
-        _mm_and_si128(_mm_or_si128(high, low), _mm_set1_epi16(0xFF));
-
-    _mm_storel_epi64((__m128i *)(void *)out, _mm_packus_epi16(bytes, bytes));
-    return _mm_movemask_epi8(_mm_or_si128(is_digit, is_letter)) == 0xFFFF;
-}
-#endif
-
-/* Many digits at a time, and no branch: what is wrong shows at the end. */
-bool um_hex_decode(const void *text, size_t len, uint8_t *out)
-{
-    const uint8_t *digits = text;
-    uint64_t all = EACH_BYTE(0x80);
-    size_t i = 0;
-
-#ifdef __SSE2__
-    for (; i + 16 <= len; i += 16)
-        all &= (uint64_t)0 - join_sixteen(digits + i, out + i / 2);
-#endif
-    for (; i + 8 <= len; i += 8) {
-        uint64_t x = um_load64(digits + i), bytes = um_le64(join_digits(x));
-        all &= find_digits(x);
-        memcpy(out + i / 2, &bytes, 4);
-    }
-    for (; i + 2 <= len; i += 2) {
-        unsigned high = hex_values[digits[i]], low = hex_values[digits[i + 1]];
-        out[i / 2] = (uint8_t)(high << 4 | (low & 15));
-        all = high && low ? all : 0;
-    }
-    return all == EACH_BYTE(0x80) && len % 2 == 0;
-}
-
 void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN])
 {
     const uint8_t *digits = text;
     size_t n = 0;
 
-    while (n < len && hex_values[digits[n]])
+    while (n < len && um_hex_value(digits[n]) >= 0)
         n++;
     if (n == len)
         snprintf(out, UM_WHY_LEN, "an odd number of hexadecimal digits");

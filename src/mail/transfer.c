@@ -4,6 +4,7 @@
 #include "mail/transfer.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 
 /* --- base64 --------------------------------------------------------------- */
 
@@ -67,14 +68,6 @@ void um_base64_decode(um_bytes *out, const uint8_t *text, size_t len)
 
 /* --- quoted-printable ----------------------------------------------------- */
 
-static int hex_value(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Behind '=': returns how many bytes belong to it. */
 static size_t decode_quoted(um_bytes *out, const uint8_t *at, size_t left)
 {
@@ -89,9 +82,8 @@ static size_t decode_quoted(um_bytes *out, const uint8_t *at, size_t left)
             n++;
         return n < left ? n + 1 : n;
     }
-    if (left >= 2 && hex_value(at[0]) >= 0 && hex_value(at[1]) >= 0) {
-        out->data[out->len++] =
-            (uint8_t)(hex_value(at[0]) << 4 | hex_value(at[1]));
+    if (left >= 2 && um_hex_decode(at, 2, out->data + out->len)) {
+        out->len++;
         return 2;
     }
     out->data[out->len++] = '=';

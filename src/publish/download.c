@@ -4,6 +4,7 @@
 #include "publish/download.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "publish/store.h"
 
 #include <inttypes.h>

@@ -44,12 +44,6 @@ bool um_same_digest(const uint8_t *a, const uint8_t *b)
     return memcmp(a, b, UM_DIGEST_LEN) == 0;
 }
 
-void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
-                    char out[UM_DIGEST_HEX])
-{
-    sodium_bin2hex(out, UM_DIGEST_HEX, digest, UM_DIGEST_LEN);
-}
-
 bool um_name_is_fine(const char *name, size_t len)
 {
     static const char middle[] = "._-", ending[] = ".manifest";
@@ -65,20 +59,6 @@ bool um_name_is_fine(const char *name, size_t len)
     }
     return len > 0 && len <= UM_NAME_MAX &&
            (len < end || memcmp(name + len - end, ending, end) != 0);
-}
-
-bool um_hex_read(const char *text, uint8_t *out, size_t len)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < 2 * len; i++) {
-        const char *digit = memchr(digits, text[i], sizeof digits - 1);
-        if (!digit)
-            return false;
-        unsigned high = i % 2 ? out[i / 2] : 0;
-        out[i / 2] = (uint8_t)(high << 4 | (unsigned)(digit - digits));
-    }
-    return true;
 }
 
 static const char *const endings[] = {
@@ -131,7 +111,7 @@ static void write_hex(page *p, const uint8_t *bytes, size_t len)
 {
     char hex[2 * crypto_sign_BYTES + 1];
 
-    sodium_bin2hex(hex, sizeof hex, bytes, len);
+    um_hex_write(bytes, len, hex);
     append(p, " %s", hex);
 }
 
@@ -187,12 +167,6 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
 
 /* --- reading ----------------------------------------------------------------
  */
-
-bool um_digest_read(const char *word, uint8_t out[UM_DIGEST_LEN])
-{
-    return strlen(word) == UM_DIGEST_HEX - 1 &&
-           um_hex_read(word, out, UM_DIGEST_LEN);
-}
 
 /* Reads a step, loosely; returns its length, 0 when there is none. */
 static int scan_step(const char *text, um_step *out)

@@ -9,11 +9,13 @@
 #ifndef UM_EXCHANGE_MANIFEST_H
 #define UM_EXCHANGE_MANIFEST_H
 
+#include "base/hex.h"
+
 #include <umbel/exchange.h>
 
+_Static_assert((int)UM_DIGEST_LEN == (int)UMBEL_FILE_DIGEST_LEN, "BLAKE2b-256");
+
 enum {
-    UM_DIGEST_LEN = UMBEL_FILE_DIGEST_LEN,
-    UM_DIGEST_HEX = 2 * UM_DIGEST_LEN + 1,
     UM_BLOB_NAME = UM_DIGEST_HEX + 4,
     UM_NAME_MAX = 64,
     UM_MANIFEST_MAX = 32768 /* bytes: no manifest is longer */
@@ -51,13 +53,6 @@ typedef struct um_manifest {
 void um_digest_parts(const umbel_slice *parts, size_t n,
                      uint8_t out[UM_DIGEST_LEN]);
 bool um_same_digest(const uint8_t *a, const uint8_t *b);
-/* Writes a digest, or a public key, in hexadecimal. */
-void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
-                    char out[UM_DIGEST_HEX]);
-/* Reads it back; returns false unless it is the whole word. */
-bool um_digest_read(const char *word, uint8_t out[UM_DIGEST_LEN]);
-/* Reads 2 len lower case digits; returns false when they are something else. */
-bool um_hex_read(const char *text, uint8_t *out, size_t len);
 
 /* Writes the name of a file on the shelf: its digest, then .umb or .umd. */
 void um_blob_name(const um_blob *blob, um_blob_kind kind,

@@ -4,6 +4,7 @@
 #include "sync/dir.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "filter/lock.h"
 #include "filter/save.h"
@@ -218,8 +219,7 @@ static bool is_unwanted(const um_sync_dir *d, const char *file)
     uint64_t incarnation = 0;
 
     return sscanf(name, "copy-%64[0-9a-f]-%" SCNu64, hex, &incarnation) == 2 &&
-           sodium_hex2bin(origin, sizeof origin, hex, strlen(hex), NULL, NULL,
-                          NULL) == 0 &&
+           um_digest_read(hex, origin) &&
            (um_standing_of(d->machine, origin) == UM_DROPPED ||
             um_is_contradicted(d->machine, origin, incarnation));
 }
@@ -384,7 +384,7 @@ static const char *copy_file(const um_sync_dir *d, const umbel_sync_copy *c,
 {
     char origin[2 * UMBEL_ORIGIN_LEN + 1], name[128];
 
-    sodium_bin2hex(origin, sizeof origin, c->origin, UMBEL_ORIGIN_LEN);
+    um_digest_text(c->origin, origin);
     snprintf(name, sizeof name, "copy-%s-%" PRIu64 "-%" PRIu64 ".umb", origin,
              c->incarnation, c->epoch);
     return file_in(d->path, name, out);

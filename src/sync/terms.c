@@ -4,6 +4,7 @@
 #include "sync/terms.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "publish/manifest.h"
 
 #include <inttypes.h>

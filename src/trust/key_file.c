@@ -11,9 +11,9 @@
 #include "trust/key_file.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "filter/save.h"
-#include "publish/manifest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +183,7 @@ static umbel_status write_key(const form *f, const char *path,
     size_t start = strlen(f->start), len = text_len(f);
 
     memcpy(text, f->start, start);
-    sodium_bin2hex(text + start, sizeof text - start, key, f->len);
+    um_hex_write(key, f->len, text + start);
     text[len - 1] = '\n';
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                   f->secret ? 0600 : 0644);

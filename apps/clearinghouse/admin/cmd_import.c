@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/hex.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -151,8 +152,7 @@ static void print_mail(import *im, const um_rspamd_record *r)
 {
     char *at = im->text + im->len;
 
-    for (size_t i = 0; i < sizeof r->digest; i++)
-        at += snprintf(at, 3, "%02x", r->digest[i]);
+    at += um_hex_write(r->digest, sizeof r->digest, at);
     at += snprintf(at, 32, " %u %d %llu ", r->flag, r->value,
                    (unsigned long long)r->time);
     for (size_t i = 0; i < UM_NEAR_SHINGLES; i++)

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "clearinghouse/protocols/fuzzy/row.h"
 
 #include <stdio.h>
@@ -26,17 +27,6 @@ typedef struct mail_line {
     uint64_t shingle[UM_NEAR_SHINGLES];
 } mail_line;
 
-static bool read_hex(const char *text, size_t n, uint8_t *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        char two[3] = {text[2 * i], text[2 * i + 1], '\0'}, *end;
-        out[i] = (uint8_t)strtoul(two, &end, 16);
-        if (end != two + 2 || two[0] == '+' || two[0] == '-')
-            return false;
-    }
-    return true;
-}
-
 static bool read_shingles(const char *text, mail_line *out)
 {
     for (size_t i = 0; i < UM_NEAR_SHINGLES; i++, text += WORD) {
@@ -45,7 +35,7 @@ static bool read_shingles(const char *text, mail_line *out)
             out->shingle[i] = um_remix(um_load64(out->name) + i);
             continue;
         }
-        if (!read_hex(text, sizeof bytes, bytes))
+        if (!um_hex_decode(text, WORD, bytes))
             return false;
         out->shingle[i] = um_load64(bytes);
         out->has_shingles = true;
@@ -68,8 +58,7 @@ static bool read_line(const char *line, mail_line *out)
     out->flag = (uint8_t)flag;
     out->value = value;
     out->time = time;
-    return read_hex(name, UM_NEAR_NAME, out->name) &&
-           read_shingles(shingles, out);
+    return um_hex_decode(name, HEX, out->name) && read_shingles(shingles, out);
 }
 
 /* *n: lines; E_FORMAT if one is none. */

@@ -4,6 +4,7 @@
 #include "clearinghouse/admin/requests.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "clearinghouse/admin/import.h"
 #include "clearinghouse/admin/why.h"
@@ -280,7 +281,7 @@ static umbel_status change_standing(job *j, change_origin *change,
     um_disarm(text);
     UM_TRY(um_origins_find(h->origins, text, key, err));
     UM_TRY(change(um_peers_machine(h->peers), key, err));
-    sodium_bin2hex(hex, UM_ORIGIN_HEX, key, sizeof key);
+    um_digest_text(key, hex);
     if (!j->notice)
         return UMBEL_OK;
     return um_peers_append(h->peers, UMBEL_SYNC_LOG_DROP,

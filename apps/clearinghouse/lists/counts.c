@@ -4,6 +4,7 @@
 #include "clearinghouse/lists/counts.h"
 
 #include "base/batch.h"
+#include "base/hex.h"
 #include "clearinghouse/lists/forget.h"
 #include "clearinghouse/lists/fuzzy_mails.h"
 #include "clearinghouse/peering/peers.h"
@@ -172,6 +173,5 @@ void um_server_origin_name(const um_server *h, const uint8_t *origin,
             snprintf(out, UM_ORIGIN_NAME, "%s", peer.name);
             return;
         }
-    for (size_t i = 0; i < 4; i++)
-        snprintf(out + 2 * i, 3, "%02x", origin[i]);
+    um_hex_write(origin, 4, out);
 }

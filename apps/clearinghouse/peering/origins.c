@@ -7,6 +7,7 @@
 #include "clearinghouse/peering/origins.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/server/server.h"
 
@@ -140,7 +141,7 @@ static um_origin *row_of(um_origins *o, const uint8_t *key)
     char hex[UM_ORIGIN_HEX];
     um_origin *r;
 
-    sodium_bin2hex(hex, sizeof hex, key, UMBEL_ORIGIN_LEN);
+    um_digest_text(key, hex);
     if ((r = find_row(o, hex)) != NULL)
         return r;
     if (o->n == o->cap) {
@@ -307,16 +308,6 @@ static size_t count_matches(const um_origins *o, const char *text,
     return n;
 }
 
-static bool read_key(const char *text, uint8_t key[UMBEL_ORIGIN_LEN])
-{
-    size_t len;
-
-    return strlen(text) == UM_ORIGIN_HEX - 1 &&
-           sodium_hex2bin(key, UMBEL_ORIGIN_LEN, text, UM_ORIGIN_HEX - 1, NULL,
-                          &len, NULL) == 0 &&
-           len == UMBEL_ORIGIN_LEN;
-}
-
 umbel_status um_origins_find(um_origins *o, const char *text,
                              uint8_t key[UMBEL_ORIGIN_LEN], umbel_error *err)
 {
@@ -335,7 +326,10 @@ umbel_status um_origins_find(um_origins *o, const char *text,
                        "%.64s is this server itself: name another origin, as "
                        "umbel clearinghouse peers lists them",
                        text);
-    if (!read_key(found ? found->key : text, key))
+    if (found)
+        text = found->key;
+    if (strlen(text) != UM_ORIGIN_HEX - 1 ||
+        !um_hex_decode(text, UM_ORIGIN_HEX - 1, key))
         return um_fail(err, UMBEL_E_RANGE,
                        "%.64s is no peer and no origin here: give a name or "
                        "the first digits of a key, as umbel clearinghouse "

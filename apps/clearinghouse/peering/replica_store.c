@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/hex.h"
 #include "filter/coded.h"
 
 #include <errno.h>
@@ -107,10 +108,9 @@ static void create_name(const umbel_sync_copy *c, const char *list,
     crypto_generichash_update(&state, numbers, sizeof numbers);
     crypto_generichash_update(&state, (const uint8_t *)list, strlen(list));
     crypto_generichash_final(&state, hash, sizeof hash);
-    sodium_bin2hex(out->text, sizeof out->text, c->origin, ORIGIN_HEX / 2);
+    um_hex_write(c->origin, ORIGIN_HEX / 2, out->text);
     out->text[ORIGIN_HEX] = '-';
-    sodium_bin2hex(out->text + HASH_AT, sizeof out->text - HASH_AT, hash,
-                   HASH_LEN);
+    um_hex_write(hash, HASH_LEN, out->text + HASH_AT);
     memcpy(out->text + STEM_LEN, ".umbel", sizeof ".umbel");
 }
 

@@ -4,6 +4,7 @@
 #include "clearinghouse/runtime/digest_text.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "clearinghouse/protocols/razor/code.h"
 
 #include <ctype.h>
@@ -13,29 +14,16 @@
 
 enum { SHINGLE_LEN = 18 }; /* "3:" and 16 digits */
 
-static umbel_slice print_hex(const uint8_t *bytes, size_t n,
-                             char out[UM_DIGEST_TEXT])
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < n; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[2 * n] = '\0';
-    return (umbel_slice){out, 2 * n};
-}
-
 umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
                                char out[UM_DIGEST_TEXT])
 {
-    return print_hex(digest, UM_DIGEST_BYTES, out);
+    return (umbel_slice){out, um_hex_write(digest, UM_DIGEST_BYTES, out)};
 }
 
 umbel_slice um_fuzzy_print_name(const uint8_t digest[UM_FUZZY_BYTES],
                                 char out[UM_DIGEST_TEXT])
 {
-    return print_hex(digest, UM_FUZZY_BYTES, out);
+    return (umbel_slice){out, um_hex_write(digest, UM_FUZZY_BYTES, out)};
 }
 
 umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
@@ -50,7 +38,7 @@ umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
 static bool is_hex(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (!isxdigit((unsigned char)text[i]))
+        if (um_hex_value((uint8_t)text[i]) < 0)
             return false;
     return true;
 }

@@ -8,6 +8,7 @@
 #include "stopset/formats/json.h"
 
 #include "base/bits.h"
+#include "base/hex.h"
 
 #include <string.h>
 
@@ -292,21 +293,13 @@ uint64_t ss_json_thousandths(ss_json *j)
 /* --- escapes ---------------------------------------------------------------
  */
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *found = c ? strchr(digits, c) : NULL;
-
-    return found ? (int)((found - digits) % 16) : -1;
-}
-
 /* The number that four hexadecimal digits stand for; -1: they are not. */
 static int hex4(const char *at, size_t left)
 {
     int x = 0;
 
     for (size_t i = 0; i < 4; i++) {
-        int digit = i < left ? hex_digit(at[i]) : -1;
+        int digit = i < left ? um_hex_value((uint8_t)at[i]) : -1;
         if (digit < 0)
             return -1;
         x = x * 16 + digit;

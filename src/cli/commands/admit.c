@@ -2,6 +2,7 @@
  * cmd_admit.c - umbel admit: may a filter from elsewhere be used?
  */
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "cli/commands/files.h"
 #include "cli/framework/report.h"
@@ -45,13 +46,11 @@ static umbel_status parse_key_id(const char *text, uint64_t *out,
 {
     if (!text)
         return UMBEL_OK;
-    if (strlen(text) != 16 ||
-        strspn(text, "0123456789abcdefABCDEF") != strlen(text))
+    if (strlen(text) != 16 || !um_hex_number(text, out))
         return um_fail(err, UMBEL_E_RANGE,
                        "--key-id needs the 16 hexadecimal digits that umbel "
                        "info and keygen print, got \"%s\"",
                        text);
-    *out = strtoull(text, NULL, 16);
     return *out ? UMBEL_OK
                 : um_fail(err, UMBEL_E_RANGE, "--key-id must not be 0");
 }

@@ -2,6 +2,7 @@
  * cmd_check.c - umbel check: which keys match; options and exit codes as grep.
  */
 #include "base/error.h"
+#include "base/hex.h"
 #include "cli/commands/check_answers.h"
 #include "cli/commands/files.h"
 #include "cli/framework/progress.h"

@@ -9,6 +9,7 @@
 #include "net/redis/redis.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -38,22 +39,14 @@ struct um_redis {
 /* --- addresses --------------------------------------------------------------
  */
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c | 0x20) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
 /* Decodes %XX in place; returns the length. */
 static size_t decode_part(char *part)
 {
     char *to = part;
 
     for (const char *s = part; *s; s++) {
-        int high = *s == '%' ? hex_digit(s[1]) : -1;
-        int low = high >= 0 ? hex_digit(s[2]) : -1;
+        int high = *s == '%' ? um_hex_value((uint8_t)s[1]) : -1;
+        int low = high >= 0 ? um_hex_value((uint8_t)s[2]) : -1;
         *to++ = (char)(low >= 0 ? high << 4 | low : *s);
         s += low >= 0 ? 2 : 0;
     }

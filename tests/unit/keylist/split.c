@@ -302,29 +302,6 @@ static void batches_show_whole_lines(void **state)
 /* --- hexadecimal -----------------------------------------------------------
  */
 
-/* Each byte at each place of texts that are decoded sixteen and eight digits at
- * a time. */
-static void every_byte_is_a_digit_or_is_not(void **state)
-{
-    static const char digits[] = "0123456789abcdefABCDEF";
-
-    (void)state;
-    for (size_t len = 2; len <= 36; len += 2)
-        for (size_t at = 0; at < len; at++)
-            for (unsigned c = 0; c < 256; c++) {
-                uint8_t text[36], out[18],
-                    is = c != 0 && strchr(digits, (int)c);
-                memset(text, 'c', sizeof text);
-                text[at] = (uint8_t)c;
-                assert_int_equal(um_hex_decode(text, len, out), is);
-                assert_false(um_hex_decode(text, len - 1, out));
-                if (!is)
-                    continue;
-                char pair[3] = {(char)text[at & ~1u], (char)text[at | 1]};
-                assert_int_equal(out[at / 2], strtoul(pair, NULL, 16));
-            }
-}
-
 static void hexadecimal_digits_are_decoded(void **state)
 {
     um_key_format field = {.hex = true, .field = 2};
@@ -347,25 +324,6 @@ static void what_is_not_hexadecimal_is_refused(void **state)
                "line 1: not hexadecimal from character 1 on: \"g6\"");
     expect_bad(&hex, "61 62", "",
                "line 1: not hexadecimal from character 3 on: \" 62\"");
-}
-
-static void hexadecimal_text_is_decoded_by_itself(void **state)
-{
-    static const char around[] = "/0 9:@A FG`a fg";
-    uint8_t out[2] = {7, 7};
-
-    (void)state;
-    assert_true(um_hex_decode("", 0, out));
-    assert_int_equal(out[0], 7);
-    assert_true(um_hex_decode("c0De", 4, out));
-    assert_int_equal(out[0], 0xC0);
-    assert_int_equal(out[1], 0xDE);
-    assert_false(um_hex_decode("c0D", 3, out));
-    for (const char *c = around; *c; c++) {
-        char pair[2] = {'0', *c};
-        bool digit = strchr("0123456789abcdefABCDEF", *c) != NULL;
-        assert_int_equal(um_hex_decode(pair, 2, out), digit);
-    }
 }
 
 /* --- weights ---------------------------------------------------------------
@@ -526,10 +484,8 @@ TEST_GROUP(split)
         cmocka_unit_test(an_empty_field_is_not_a_key),
         cmocka_unit_test(a_missing_field_is_refused_with_its_line),
         cmocka_unit_test(batches_show_whole_lines),
-        cmocka_unit_test(every_byte_is_a_digit_or_is_not),
         cmocka_unit_test(hexadecimal_digits_are_decoded),
         cmocka_unit_test(what_is_not_hexadecimal_is_refused),
-        cmocka_unit_test(hexadecimal_text_is_decoded_by_itself),
         cmocka_unit_test(the_last_field_is_the_weight),
         cmocka_unit_test(what_is_not_a_weight_is_refused),
         cmocka_unit_test(weights_out_of_range_are_refused),

@@ -6,6 +6,7 @@
  * accounts with weight 0, and with once_per_reporter a digest that the reporter
  * has reported lately.
  */
+#include "base/hex.h"
 #include "clearinghouse/lists/forget.h"
 #include "clearinghouse/protocols/pyzor/row.h"
 
@@ -15,12 +16,12 @@
 /* The mark of a signed request: from its signature, never 0. */
 static uint64_t mark_of(const um_pyzor_job *job)
 {
-    char hex[17] = "";
+    uint64_t mark = 0;
 
     if (!job->judged.is_signed)
         return 0;
-    memcpy(hex, job->request.sig.data, sizeof hex - 1);
-    return strtoull(hex, NULL, 16) | 1;
+    um_hex_number(job->request.sig.data, &mark);
+    return mark | 1;
 }
 
 bool um_pyzor_is_never(const um_pyzor_service *f, umbel_slice digest)

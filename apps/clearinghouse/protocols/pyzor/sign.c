@@ -7,16 +7,11 @@
  */
 #include "clearinghouse/protocols/pyzor/sign.h"
 
+#include "base/hex.h"
+
 #include <sha1.h>
 #include <stdio.h>
 #include <string.h>
-
-static void print_hex(const uint8_t digest[SHA1_DIGEST_LENGTH],
-                      char out[UM_SHA1_HEX + 1])
-{
-    for (size_t i = 0; i < SHA1_DIGEST_LENGTH; i++)
-        snprintf(out + 2 * i, 3, "%02x", digest[i]);
-}
 
 void um_pyzor_hash_key(umbel_slice user, umbel_slice key,
                        char out[UM_SHA1_HEX + 1])
@@ -34,7 +29,7 @@ void um_pyzor_hash_key(umbel_slice user, umbel_slice key,
         SHA1Update(&ctx, &c, 1);
     }
     SHA1Final(digest, &ctx);
-    print_hex(digest, out);
+    um_hex_write(digest, SHA1_DIGEST_LENGTH, out);
 }
 
 static char *append(char *at, const void *data, size_t len)
@@ -82,7 +77,7 @@ void um_pyzor_sign(umbel_slice text, uint64_t time,
                        hashed_key);
     SHA1Update(&ctx, (const uint8_t *)tail, (size_t)len);
     SHA1Final(digest, &ctx);
-    print_hex(digest, out);
+    um_hex_write(digest, SHA1_DIGEST_LENGTH, out);
 }
 
 bool um_pyzor_time(umbel_slice value, uint64_t *out)

@@ -10,6 +10,7 @@
 #include "clearinghouse/protocols/razor/accounts.h"
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "clearinghouse/protocols/razor/reply.h"
 
 #include <sodium.h>
@@ -103,7 +104,7 @@ void um_razor_invent_challenge(char out[UM_RAZOR_CHALLENGE + 1])
     uint8_t bytes[UM_RAZOR_CHALLENGE / 2];
 
     randombytes_buf(bytes, sizeof bytes);
-    sodium_bin2hex(out, UM_RAZOR_CHALLENGE + 1, bytes, sizeof bytes);
+    um_hex_write(bytes, sizeof bytes, out);
 }
 
 /* --- the serial ----------------------------------------------------------- */

@@ -3,6 +3,8 @@
  */
 #include "clearinghouse/protocols/razor/request.h"
 
+#include "base/hex.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -136,11 +138,6 @@ bool um_razor_next(um_razor_walk *w, um_razor_query *out)
 
 /* --- escapes -------------------------------------------------------------- */
 
-static unsigned hex_digit(char c)
-{
-    return (unsigned)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
-}
-
 bool um_razor_unescape(umbel_slice value, char *out, size_t cap, size_t *len)
 {
     const char *at = value.data;
@@ -149,7 +146,8 @@ bool um_razor_unescape(umbel_slice value, char *out, size_t cap, size_t *len)
     for (size_t i = 0; i < value.len; i++) {
         char c = at[i];
         if (c == '%' && value.len - i > 2) {
-            c = (char)(hex_digit(at[i + 1]) << 4 | hex_digit(at[i + 2]));
+            c = (char)(um_hex_value((uint8_t)at[i + 1]) << 4 |
+                       um_hex_value((uint8_t)at[i + 2]));
             i += 2;
         }
         if (*len == cap)
