@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "base/hash.h"
-#include "filter/delta.h"
 #include "filter/envelope.h"
+#include "filter/handle.h"
 
 #include <math.h>
 #include <stdio.h>

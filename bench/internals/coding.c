@@ -7,7 +7,7 @@
  */
 #include "base/clock.h"
 #include "coding/code.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 
 #include <umbel/umbel.h>
 

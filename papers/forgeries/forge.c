@@ -5,9 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "filter/addressing/rows.h"
+#include "filter/addressing/addressing.h"
 #include "filter/handle.h"
-#include "kinds/blocked/cells.h"
+#include "kinds/cells.h"
 #include "kinds/ribbon/ribbon.h"
 
 #include <math.h>

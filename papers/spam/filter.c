@@ -5,7 +5,7 @@
 #include "papers/spam/filter.h"
 
 #include "filter/handle.h"
-#include "kinds/blocked/cells.h"
+#include "kinds/cells.h"
 
 #include <string.h>
 

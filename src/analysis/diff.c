@@ -6,7 +6,7 @@
  *    48  content name of the new one
  *    80  flags  0  length of all
  *    96  the new filter's head, as in its raw file
- *    --  per section: how, then 0: the changes (coding/changes.h),
+ *    --  per section: how, then 0: the changes (coding/code.h),
  *                           or 1: length and code of the new cells (code.h)
  *    --  checksum of all before
  *
@@ -16,9 +16,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "coding/changes.h"
 #include "coding/code.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,7 +7,7 @@
  * keys, and |A and B| = |A| + |B| - |A or B|.
  *
  * The intervals are the delta method on the exact covariances of those three
- * numbers (filter/model.c), which also knows how blocks clump.
+ * numbers (filter/addressing/model.c), which also knows how blocks clump.
  */
 #include "base/error.h"
 #include "base/stats.h"

@@ -9,7 +9,7 @@
 #ifndef UM_OPS_OCCUPANCY_BOUNDS_H
 #define UM_OPS_OCCUPANCY_BOUNDS_H
 
-#include "filter/addressing.h"
+#include "filter/addressing/addressing.h"
 
 typedef struct um_occupancy {
     const um_layout *layout;

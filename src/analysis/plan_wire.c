@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "coding/code.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/pipeline.h"
-#include "filter/spooled.h"
+#include "filter/handle.h"
 #include "query/distinct.h"
 
 #include <inttypes.h>

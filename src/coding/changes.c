@@ -3,7 +3,7 @@
  *
  * Cells of one bit go by words of 64: a word without a flip costs a popcount.
  */
-#include "coding/changes.h"
+#include "coding/code.h"
 
 /* Old values 0, 1, 2 apart, and all above together; bits have two. */
 enum { CONTEXTS = 4 };
@@ -38,7 +38,7 @@ static uint64_t mask_of(const walk *w, uint64_t word)
     return (w->context ? old : ~old) & um_packed_valid(w->now, word);
 }
 
-/* --- backwards: gaps --- */
+/* --- backwards: gaps ------------------------------------------------------ */
 
 static void begin(walk *w, uint64_t end)
 {
@@ -262,7 +262,7 @@ bool um_changes_encode(um_writer *to, const um_packed *old,
     return fine;
 }
 
-/* --- forwards --- */
+/* --- forwards ------------------------------------------------------------- */
 
 /* The i-th one of x, which has more than i. */
 static uint64_t select_one(uint64_t x, uint64_t i)

@@ -9,8 +9,179 @@
  */
 #include "coding/code.h"
 
-#include "coding/adaptive.h"
-#include "coding/changes.h"
+#include "coding/internal.h"
+
+/* --- many cells at once ----------------------------------------------------
+ *
+ * A word is loaded, or stored, once for all cells in it. Cell after cell would
+ * wait for its store before: neighbours share a word.
+ */
+
+/* Cells that fill words, the last first. */
+static inline size_t words_before(const um_packed *c, uint64_t end, size_t n,
+                                  uint64_t *out, unsigned bits)
+{
+    const unsigned per = 64 / bits;
+    const uint64_t max = um_packed_max(c);
+    const uint8_t *at = c->at + end / per * 8;
+    size_t done = 0;
+
+    for (; n - done >= per; done += per) {
+        uint64_t word = um_load64(at -= 8);
+        for (unsigned i = 0; i < per; i++)
+            out[done + i] = word >> (64 - bits - i * bits) & max;
+    }
+    return done;
+}
+
+/* Whole words of cells before end: of the usual widths, which unroll. */
+static size_t whole_before(const um_packed *c, uint64_t end, size_t n,
+                           uint64_t *out)
+{
+    if (64 % c->bits != 0 || end * c->bits % 64 != 0)
+        return 0;
+    return c->bits == 4    ? words_before(c, end, n, out, 4)
+           : c->bits == 8  ? words_before(c, end, n, out, 8)
+           : c->bits == 16 ? words_before(c, end, n, out, 16)
+           : c->bits == 32 ? words_before(c, end, n, out, 32)
+                           : words_before(c, end, n, out, c->bits);
+}
+
+void um_packed_before(const um_packed *c, uint64_t end, size_t n, uint64_t *out)
+{
+    if (!c->at) {
+        memset(out, 0, n * sizeof *out);
+        return;
+    }
+    size_t done = whole_before(c, end, n, out);
+    end -= done, out += done, n -= done;
+    const unsigned bits = c->bits;
+    const uint64_t max = um_packed_max(c), first = (end - n) * bits;
+    const uint8_t *at = c->at + (first >> 6) * 8;
+    unsigned have = 64 - (unsigned)(first & 63); /* bits left in word */
+    uint64_t word = n ? um_load64(at) >> (first & 63) : 0;
+
+    while (n) {
+        uint64_t x = word;
+        if (have < bits) {
+            word = um_load64(at += 8);
+            x |= word << have;
+            word = word >> 1 >> (bits - have - 1);
+            have += 64;
+        } else {
+            word = word >> 1 >> (bits - 1);
+        }
+        have -= bits;
+        out[--n] = x & max;
+    }
+}
+
+void um_packed_append(const um_packed *c, uint64_t i, const uint64_t *values,
+                      size_t n)
+{
+    const unsigned bits = c->bits;
+    uint8_t *at = c->at + (i * bits >> 6) * 8;
+    unsigned have = (unsigned)(i * bits & 63); /* bits of word so far */
+    uint64_t word = have ? um_load64(at) & (((uint64_t)1 << have) - 1) : 0;
+
+    for (size_t j = 0; j < n; j++) {
+        word |= values[j] << have;
+        have += bits;
+        if (have >= 64) {
+            um_store64(at, word);
+            at += 8;
+            have -= 64;
+            word = have ? values[j] >> (bits - have) : 0;
+        }
+    }
+    if (have)
+        um_store64(at, word | (um_load64(at) >> have << have));
+}
+
+/* --- the decisions that make a cell ----------------------------------------
+ *
+ * Encoder and decoder are one walk over the decisions (internal.h), compiled
+ * twice.
+ */
+
+enum {
+    LENGTHS = 65,    /* bits that a number can have, and none */
+    DIRECT_BITS = 4, /* of numbers that are coded by contexts alone */
+    MANTISSA = 2     /* bits below the highest that have contexts, of others */
+};
+
+typedef struct model {
+    um_chance length[LENGTHS];
+    um_chance below[LENGTHS][1 << (DIRECT_BITS - 1)];
+} model;
+
+static void model_init(model *m)
+{
+    um_chances_init(m->length, LENGTHS);
+    um_chances_init(m->below[0], sizeof m->below / sizeof(um_chance));
+}
+
+/* What is below the highest of len bits. */
+static inline uint64_t code_below(um_binary *c, model *m, unsigned len,
+                                  uint64_t value, bool decoding)
+{
+    unsigned left = len - 1;
+    unsigned even = len > DIRECT_BITS ? left - MANTISSA : 0;
+    uint64_t out = 1;
+
+    while (left > even)
+        out = out << 1 | um_learn(c, &m->below[len][out],
+                                  (unsigned)(value >> --left & 1), decoding);
+    return even ? out << even | um_decide_bits(c, even, value, decoding) : out;
+}
+
+static inline uint64_t code_cell(um_binary *c, model *m, unsigned bits,
+                                 uint64_t value, bool decoding)
+{
+    unsigned want = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+    unsigned len = 0;
+
+    if (bits == 1)
+        return um_learn(c, &m->length[0], want, decoding);
+    while (len < bits && um_learn(c, &m->length[len], len < want, decoding))
+        len++;
+    return len < 2 ? len : code_below(c, m, len, value, decoding);
+}
+
+/* --- cells ---------------------------------------------------------------- */
+
+bool um_adaptive_encode(um_writer *w, const um_packed *cells, uint64_t *len)
+{
+    um_binary c = um_binary_encoder(w);
+    model m;
+
+    model_init(&m);
+    for (uint64_t i = 0; i < cells->n; i++)
+        code_cell(&c, &m, cells->bits, um_packed_get(cells, i), false);
+    um_binary_finish(&c);
+    *len += c.len;
+    return !w->bad;
+}
+
+bool um_adaptive_decode(um_reader *r, const um_packed *cells)
+{
+    uint64_t used = 0;
+    bool fine;
+    um_binary c = um_binary_decoder(r, &fine);
+    model m;
+
+    model_init(&m);
+    for (uint64_t i = 0; fine && i < cells->n && !um_binary_lost(&c); i++) {
+        uint64_t value = code_cell(&c, &m, cells->bits, 0, true);
+        if (value)
+            um_packed_set(cells, i, value);
+        used += value != 0;
+        fine = cells->bits == 1 || used < UM_ADAPTIVE_USED;
+    }
+    return fine && um_binary_ended(&c);
+}
+
+/* --- the code of a section ------------------------------------------------ */
 
 enum { PLAIN, BITS, GAPS, VALUES, HOLES, ADAPTIVE };
 
@@ -57,7 +228,7 @@ void um_code_count(const um_packed *c, um_values_count *out)
     out->token[0] = c->n - out->token[1];
 }
 
-/* --- the rule --- */
+/* --- the rule ------------------------------------------------------------- */
 
 /*
  * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, the
@@ -99,7 +270,7 @@ static unsigned choose(const um_packed *c, const um_values_count *count,
     return c->n >= MANY && c->n - used < c->n / SPARSE ? HOLES : BITS;
 }
 
-/* --- bits --- */
+/* --- bits ----------------------------------------------------------------- */
 
 /* The chance of a one in 2^16, neither 0 nor 1. */
 static uint16_t chance_of(const um_values_count *c)
@@ -174,7 +345,7 @@ static bool decode_bits(um_reader *r, const um_packed *c, um_values_count *seen)
     return true;
 }
 
-/* --- values --- */
+/* --- values --------------------------------------------------------------- */
 
 static bool encode_values(um_writer *w, const um_packed *c,
                           const um_values_count *count, uint64_t *len)
@@ -208,7 +379,7 @@ static bool decode_values(um_reader *r, const um_packed *c,
     return um_values_decode(r, c->n, &to, seen) && seen->n == c->n;
 }
 
-/* --- gaps and holes: what differs from cells that are all alike --- */
+/* --- gaps and holes: what differs from cells that are all alike ----------- */
 
 static um_packed alike(const um_packed *c, bool ones)
 {
@@ -228,7 +399,7 @@ static bool decode_changes(um_reader *r, const um_packed *c, bool ones,
     return true;
 }
 
-/* --- a section --- */
+/* --- a section ------------------------------------------------------------ */
 
 /* The code that is not plain; 0 when it is not shorter, or not the rule. */
 static uint64_t encode(const um_packed *c, um_code_version version,

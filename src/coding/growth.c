@@ -9,9 +9,9 @@
  * A number is coded as in adaptive.c: how many bits it has, in unary; the two
  * below the highest; the rest with an even chance.
  */
-#include "coding/growth.h"
+#include "coding/entries.h"
 
-#include "coding/binary.h"
+#include "coding/internal.h"
 
 enum {
     LENGTHS = 65,

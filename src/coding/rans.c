@@ -9,7 +9,7 @@
  * x / f is a multiplication: with M = 2^47 / f rounded up, x * M >> 47 is right
  * for x < f * 2^17, and x * M fits into 64 bits, since f * (f - 1) < 2^30.
  */
-#include "coding/rans.h"
+#include "coding/internal.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -59,7 +59,7 @@ static inline void store16(uint8_t *p, uint32_t x)
     memcpy(p, &word, WORD);
 }
 
-/* --- encoder --- */
+/* --- encoder -------------------------------------------------------------- */
 
 void um_rans_encoder_init(um_rans_encoder *e, const um_freqs *f, uint64_t n,
                           uint8_t *out, size_t cap)
@@ -143,7 +143,7 @@ uint64_t um_rans_finish(um_rans_encoder *e)
     return e->given + states;
 }
 
-/* --- decoder --- */
+/* --- decoder -------------------------------------------------------------- */
 
 #ifdef UM_HAVE_X86
 extern const um_rans_variant um_rans_avx512, um_rans_avx2;

@@ -5,7 +5,7 @@
  * next ones in their order: spread has, for every set of lanes, the number of
  * the word that each would get.
  */
-#include "coding/rans.h"
+#include "coding/internal.h"
 
 #include "base/cpu.h"
 

@@ -5,7 +5,7 @@
  * next ones in their order, which is what an expansion does.
  */
 #include "base/cpu.h"
-#include "coding/rans.h"
+#include "coding/internal.h"
 
 #include <immintrin.h>
 

@@ -5,7 +5,12 @@
  * the coder walks backwards. The string of bits is filled from its end, too:
  * its length is known from the count.
  */
-#include "coding/values.h"
+#include "coding/code.h"
+
+#include "coding/internal.h"
+
+_Static_assert((int)UM_VALUES_PIECE == (int)UM_RANS_PIECE,
+               "pieces are passed on whole");
 
 enum {
     DIRECT = 16,  /* numbers that are tokens of their own */
@@ -13,7 +18,7 @@ enum {
     SLACK = 8     /* bits are read by whole words */
 };
 
-/* --- tokens --- */
+/* --- tokens --------------------------------------------------------------- */
 
 /* The token of a number that has rest bits below its highest three. */
 #define TOKEN(value, rest)                                                     \
@@ -54,7 +59,7 @@ static inline uint64_t token_base(uint8_t token)
     return token < DIRECT ? token : top << token_bits(token);
 }
 
-/* --- small numbers --- */
+/* --- small numbers -------------------------------------------------------- */
 
 void um_write_varint(um_writer *w, uint64_t x)
 {
@@ -84,7 +89,7 @@ uint64_t um_get_varint(um_reader *r)
     return x;
 }
 
-/* --- the model --- */
+/* --- the model ------------------------------------------------------------ */
 
 static void write_model(um_writer *w, const um_freqs *f)
 {
@@ -124,7 +129,7 @@ static bool get_model(um_reader *r, um_freqs *f)
     return !r->bad && f->of[last] && sum == UM_RANS_SUM;
 }
 
-/* --- counting --- */
+/* --- counting ------------------------------------------------------------- */
 
 /*
  * The tokens of values, which come last first, in order; returns true if they
@@ -176,7 +181,7 @@ void um_values_count_all(const um_values_from *from, um_values_count *out)
         out->bits += out->token[s] * token_bits((uint8_t)s);
 }
 
-/* --- coding --- */
+/* --- coding --------------------------------------------------------------- */
 
 typedef struct coder {
     um_rans_encoder rans;
@@ -315,7 +320,7 @@ bool um_values_encode(um_writer *w, const um_values_from *from,
     return rest > 0;
 }
 
-/* --- decoding --- */
+/* --- decoding ------------------------------------------------------------- */
 
 typedef struct decoder {
     um_rans_decoder rans;

@@ -10,11 +10,130 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "filter/coded.h"
+#include "coding/code.h"
 #include "filter/sizing.h"
-#include "filter/spooled.h"
 
 #include <inttypes.h>
+#include <math.h>
+
+/* --- coded payloads --------------------------------------------------------
+ *
+ * Coded sections are never used in place: they are decoded into memory that
+ * looks as if the file had been raw, and from there on nothing differs.
+ */
+
+/* Sections of a shape as cells in a payload. */
+static size_t cells_of(const um_shape *s, uint8_t *payload,
+                       um_packed out[UM_MAX_SECTIONS])
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = um_sections(s, section);
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (um_packed){
+            .at = payload, .n = section[i].cells, .bits = section[i].cell_bits};
+        payload += um_section_room(&section[i]);
+    }
+    return n;
+}
+
+static umbel_status coded_init(um_coded *c, const umbel_filter *f,
+                               umbel_error *err)
+{
+    um_packed cells[UM_MAX_SECTIONS];
+    size_t n = cells_of(um_shape_of(f), f->payload, cells);
+
+    *c = (um_coded){.cap = UM_CODE_ROOM};
+    for (size_t i = 0; i < n; i++)
+        c->cap += (size_t)um_code_max(&cells[i]);
+    c->bytes = um_get(&f->alloc, c->cap);
+    if (!c->bytes)
+        return um_no_memory(err, c->cap);
+    for (size_t i = 0; i < n; i++) {
+        c->section[i] =
+            um_code_encode(&cells[i], UM_CODE_NOW, c->bytes + c->len);
+        c->len += (size_t)c->section[i];
+    }
+    return UMBEL_OK;
+}
+
+static void coded_fini(um_coded *c, const umbel_filter *f)
+{
+    um_put(&f->alloc, c->bytes, c->cap);
+}
+
+static size_t coded_len(const umbel_filter *f,
+                        uint64_t section[UM_MAX_SECTIONS])
+{
+    um_packed cells[UM_MAX_SECTIONS];
+    size_t n = cells_of(um_shape_of(f), f->payload, cells), len = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        section[i] = um_code_len(&cells[i], UM_CODE_NOW);
+        len += (size_t)section[i];
+    }
+    return len;
+}
+
+static umbel_status decode_cells(const um_head *head, const uint8_t *stored,
+                                 uint8_t *payload, umbel_error *err)
+{
+    um_packed cells[UM_MAX_SECTIONS];
+    size_t n = cells_of(&head->shape, payload, cells);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t len = (size_t)head->stored[i];
+        size_t room = (len + head->align - 1) / head->align * head->align;
+        if (!um_code_decode(stored, len, head->coding, &cells[i]))
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "damaged: the code of section %zu is none", i);
+        if (!um_all_zero(stored + len, room - len))
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "damaged: something stands between the sections");
+        stored += room;
+    }
+    return UMBEL_OK;
+}
+
+/* Bits that some of n take together. */
+static double share_bits(uint64_t some, uint64_t n)
+{
+    return some ? (double)some * log2((double)n / (double)some) : 0;
+}
+
+static double shannon_bits(const um_packed *c)
+{
+    um_values_count count;
+
+    um_code_count(c, &count);
+    double bits = (double)count.bits;
+    for (size_t i = 0; i < 256; i++)
+        bits += share_bits(count.token[i], c->n);
+    return bits;
+}
+
+double um_shannon_bytes(const umbel_filter *f)
+{
+    um_packed cells[UM_MAX_SECTIONS];
+    size_t n = cells_of(um_shape_of(f), f->payload, cells);
+    double bits = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bits += shannon_bits(&cells[i]);
+    return bits / 8;
+}
+
+void umbel_set_coded(umbel_filter *f, bool coded)
+{
+    f->coded = coded;
+}
+
+bool umbel_coded(const umbel_filter *f)
+{
+    return f->coded;
+}
+
+/* --- whole files ---------------------------------------------------------- */
 
 umbel_status um_check_len(const um_head *head, uint64_t file_len,
                           umbel_error *err)
@@ -114,7 +233,7 @@ static umbel_status copy_payload(const um_head *head, const uint8_t *stored,
     if (!to->base)
         return um_no_memory(err, to->len);
     if (head->shape.coded)
-        return um_uncode(head, stored, to->base, err);
+        return decode_cells(head, stored, to->base, err);
     memcpy(to->base, stored, to->len);
     return UMBEL_OK;
 }
@@ -215,7 +334,7 @@ size_t um_stored_len(const umbel_filter *f, size_t *head)
 {
     uint64_t section[UM_MAX_SECTIONS];
     bool coded = f->coded;
-    size_t len = coded ? um_coded_len(f, section) : f->payload_len;
+    size_t len = coded ? coded_len(f, section) : f->payload_len;
 
     *head = um_head_room(um_shape_of(f), coded ? section : NULL);
     return len;
@@ -264,7 +383,7 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
 
     p->coded = (um_coded){.bytes = NULL};
     if (f->coded) {
-        UM_TRY(um_coded_init(&p->coded, f, err));
+        UM_TRY(coded_init(&p->coded, f, err));
         payload = p->coded.bytes;
         len = p->coded.len;
     }
@@ -278,7 +397,7 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
 
 void um_parts_fini(um_parts *p, const umbel_filter *f)
 {
-    um_coded_fini(&p->coded, f);
+    coded_fini(&p->coded, f);
 }
 
 umbel_status umbel_encode(const umbel_filter *f, void *out, size_t cap,
@@ -301,4 +420,156 @@ umbel_status umbel_encode(const umbel_filter *f, void *out, size_t cap,
     }
     um_parts_fini(&parts, f);
     return status;
+}
+
+/* --- a filter from bytes that come in pieces -------------------------------
+ *
+ * Everything that the head can decide is decided as soon as it is complete,
+ * before memory is taken: its form, the length of the file, the memory limit.
+ * Raw bytes then go where the filter will have them, so that nothing is copied
+ * or held twice; coded ones are decoded at the end. What concerns the payload
+ * as a whole, its padding and checksum, is checked at the end, too.
+ */
+
+void um_decoder_init(umbel_decoder *d, const umbel_source *source,
+                     uint64_t total, bool piped)
+{
+    d->source = *source;
+    d->alloc = um_alloc_or_default(source->alloc);
+    d->source.alloc = &d->alloc;
+    d->total = total;
+    d->piped = piped;
+    d->have = 0;
+    d->want = UM_HEAD_START;
+    d->stored = (um_memory){NULL, 0, false};
+    d->got = 0;
+    d->failure.status = UMBEL_OK;
+}
+
+void um_decoder_fini(umbel_decoder *d)
+{
+    um_memory_free(&d->stored, &d->alloc);
+}
+
+size_t um_decoder_room(umbel_decoder *d, uint8_t **at)
+{
+    bool in_head = !d->stored.base;
+    size_t room = in_head ? d->want - d->have : d->stored.len - d->got;
+    uint64_t left = d->total - d->have; /* behind the head it is enough */
+
+    *at = in_head ? d->start + d->have : (uint8_t *)d->stored.base + d->got;
+    return in_head && left < room ? (size_t)left : room;
+}
+
+/* The head is complete: believes it, or refuses before memory is taken. */
+static umbel_status consume_head(umbel_decoder *d, umbel_error *err)
+{
+    UM_TRY(um_head_decode(d->start, d->have, &d->head, err));
+    if (d->total != UMBEL_TO_END)
+        UM_TRY(um_check_len(&d->head, d->total, err));
+    UM_TRY(um_check_limit(&d->head, &d->source, d->piped, err));
+    void *memory = um_get(&d->alloc, d->head.stored_len);
+    if (!memory)
+        return um_no_memory(err, d->head.stored_len);
+    d->stored = (um_memory){memory, d->head.stored_len, false};
+    return UMBEL_OK;
+}
+
+umbel_status um_decoder_took(umbel_decoder *d, size_t n, umbel_error *err)
+{
+    if (d->stored.base) {
+        d->got += n;
+        return UMBEL_OK;
+    }
+    d->have += n;
+    if (d->have == UM_HEAD_START)
+        UM_TRY(um_head_len(d->start, d->have, &d->want, err));
+    return d->have == d->want ? consume_head(d, err) : UMBEL_OK;
+}
+
+static umbel_status feed(umbel_decoder *d, const uint8_t *bytes, size_t len,
+                         umbel_error *err)
+{
+    uint8_t *at;
+
+    while (len) {
+        size_t room = um_decoder_room(d, &at), some = len < room ? len : room;
+        if (!room)
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "%zu bytes where %zu should be: something was "
+                           "appended",
+                           d->have + d->got + len, d->have + d->got);
+        memcpy(at, bytes, some);
+        UM_TRY(um_decoder_took(d, some, err));
+        bytes += some;
+        len -= some;
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status finish(umbel_decoder *d, umbel_filter **out,
+                           umbel_error *err)
+{
+    if (!d->stored.base) /* says what the head lacks */
+        return um_head_decode(d->start, d->have, &d->head, err);
+    UM_TRY(um_check_len(&d->head, (uint64_t)d->head.len + d->got, err));
+    um_memory stored = d->stored;
+    d->stored = (um_memory){NULL, 0, false};
+    return um_filter_open(&d->head, stored.base, stored, &d->source, out, err);
+}
+
+/* --- for everyone --------------------------------------------------------- */
+
+umbel_status umbel_decoder_open(const umbel_source *source, uint64_t total,
+                                umbel_decoder **out, umbel_error *err)
+{
+    UM_TRY(um_check_source(&source, err));
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    umbel_decoder *d = um_get(&alloc, sizeof *d);
+    if (!d)
+        return um_no_memory(err, sizeof *d);
+    um_decoder_init(d, source, total, true);
+    *out = d;
+    return UMBEL_OK;
+}
+
+/* A decoder that has refused once goes on refusing, for the same reason. */
+static umbel_status retain_refusal(umbel_decoder *d, umbel_status status,
+                                   umbel_error *err)
+{
+    if (status && err)
+        *err = d->failure;
+    return status;
+}
+
+umbel_status umbel_decoder_feed(umbel_decoder *d, const void *bytes, size_t len,
+                                umbel_error *err)
+{
+    umbel_status status = d->failure.status;
+
+    if (!status)
+        status = feed(d, bytes, len, &d->failure);
+    return retain_refusal(d, status, err);
+}
+
+umbel_status umbel_decoder_finish(umbel_decoder *d, umbel_filter **out,
+                                  umbel_error *err)
+{
+    umbel_status status = d->failure.status;
+
+    if (!status)
+        status = finish(d, out, &d->failure);
+    if (!status)
+        um_set_error(&d->failure, UMBEL_E_RANGE,
+                     "the decoder has given its filter away: open another");
+    return retain_refusal(d, status, err);
+}
+
+void umbel_decoder_close(umbel_decoder *d)
+{
+    if (!d)
+        return;
+    umbel_alloc alloc = d->alloc;
+    um_decoder_fini(d);
+    um_put(&alloc, d, sizeof *d);
 }

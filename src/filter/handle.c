@@ -1,10 +1,21 @@
 /*
- * handle.c - creates and frees filters, and what a handle refuses.
+ * handle.c - the state of a filter: its shape, packed into its handle, its
+ * memory, the number of its keys, and what it refuses.
+ *
+ * What only some filters have lies behind the kind's part, in this order:
+ *
+ *     um_delta    kinds that differences are made of
+ *     um_memory   mapped files
+ *     keyed       hashes that take a secret
+ *     settings    as many as the kind has
+ *     spare       fields of a later version
  */
 #include "filter/handle.h"
+
 #include "base/alloc.h"
 #include "base/error.h"
-#include "filter/sizing.h"
+
+#include <umbel/file.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,26 +23,164 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
-{
-    size_t n = s->kind->sections(s, out);
+/* --- shape ---------------------------------------------------------------- */
 
-    if (s->attached)
-        out[n++] = (um_section){.cells = s->attached, .cell_bits = 8};
-    return n;
+typedef struct keyed {
+    uint64_t id;
+    um_secret secret;
+} keyed;
+
+/* Where these begin, as bytes behind the handle, and where all ends. */
+typedef struct parts {
+    size_t self, delta, memory, keyed, settings, spare, end;
+} parts;
+
+static size_t in_words(size_t len)
+{
+    return (len + 7) / 8 * 8;
 }
 
-bool um_payload_len(const um_shape *s, size_t *len)
+static bool has_delta(const um_kind *kind)
 {
-    um_section section[UM_MAX_SECTIONS];
-    size_t n = um_sections(s, section);
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += um_section_room(&section[i]);
-    *len = (size_t)sum;
-    return sum <= SIZE_MAX / 4;
+    return um_merges_by(kind, UMBEL_MINUS);
 }
+
+static parts parts_of(const um_kind *kind, const um_hash *hash, um_owner owner,
+                      size_t spare_len)
+{
+    parts p = {.self = UM_SELF_AT};
+
+    p.delta = p.self + in_words(kind->self_len);
+    p.memory = p.delta + (has_delta(kind) ? sizeof(um_delta) : 0);
+    p.keyed = p.memory + (owner == UM_MAPPED ? sizeof(um_memory) : 0);
+    p.settings = p.keyed + (hash->keyed ? sizeof(keyed) : 0);
+    p.spare = p.settings + um_count_settings(kind) * sizeof(uint64_t);
+    p.end = p.spare + spare_len;
+    return p;
+}
+
+static parts parts_in(const umbel_filter *f)
+{
+    return parts_of(f->kind, f->hasher.row, (um_owner)f->owner, f->spare_len);
+}
+
+/* From self, which lies in the handle: parts of a const one may be written. */
+static void *part_at(const umbel_filter *f, size_t offset)
+{
+    return (uint8_t *)f->self + (offset - UM_SELF_AT);
+}
+
+size_t um_handle_len(const um_shape *s, um_owner owner)
+{
+    return parts_of(s->kind, s->hash, owner, s->spare_len).end;
+}
+
+size_t um_handle_len_of(const umbel_filter *f)
+{
+    return parts_in(f).end;
+}
+
+void um_find_parts(umbel_filter *f)
+{
+    parts p = parts_in(f);
+
+    f->self = (uint8_t *)f + p.self;
+    if (f->hasher.row->keyed)
+        f->hasher.secret = &((keyed *)part_at(f, p.keyed))->secret;
+}
+
+um_memory *um_mapping_of(const umbel_filter *f)
+{
+    return part_at(f, parts_in(f).memory);
+}
+
+uint64_t *um_settings_of(const umbel_filter *f)
+{
+    return part_at(f, parts_in(f).settings);
+}
+
+const um_delta *um_delta_of(const umbel_filter *f)
+{
+    static const um_delta none = {0, 0};
+
+    return has_delta(f->kind) ? part_at(f, parts_in(f).delta) : &none;
+}
+
+void um_set_delta(umbel_filter *f, um_delta delta)
+{
+    if (has_delta(f->kind)) /* others have none: the head refuses it */
+        *(um_delta *)part_at(f, parts_in(f).delta) = delta;
+}
+
+uint64_t um_secret_of(const umbel_filter *f)
+{
+    if (!f->hasher.row->keyed)
+        return 0;
+    return ((const keyed *)part_at(f, parts_in(f).keyed))->id;
+}
+
+const um_shape *um_get_shape(const umbel_filter *f, um_shape *s)
+{
+    *s = (um_shape){
+        .kind = f->kind,
+        .addressing = f->layout.row,
+        .hash = f->hasher.row,
+        .seed = f->layout.seed,
+        .secret_id = um_secret_of(f),
+        .cells = f->layout.cells,
+        .hashes = f->layout.hashes,
+        .capacity = f->capacity,
+        .fpr = f->fpr,
+        .exact_size = f->exact_size,
+        .added = umbel_added(f),
+        .estimated = f->estimated,
+        .intersected = f->intersected,
+        .joined = f->joined,
+        .difference = f->difference,
+        .coded = f->coded,
+        .attached = f->attached,
+        .denied = f->denied,
+        .key_form = f->key_form,
+        .expansion = f->expansion,
+        .delta = *um_delta_of(f),
+        .spare_len = f->spare_len,
+    };
+    memcpy(s->setting, um_settings_of(f),
+           um_count_settings(f->kind) * sizeof *s->setting);
+    memcpy(s->spare, part_at(f, parts_in(f).spare), s->spare_len);
+    return s;
+}
+
+/* What decides where parts lie comes first. */
+void um_set_shape(umbel_filter *f, const um_shape *s)
+{
+    f->kind = s->kind;
+    f->spare_len = s->spare_len;
+    um_layout_init(&f->layout, s->addressing, s->cells, s->hashes, s->seed);
+    um_hasher_init(&f->hasher, s->hash, s->seed, NULL);
+    um_find_parts(f);
+    f->capacity = s->capacity;
+    f->fpr = s->fpr;
+    f->exact_size = s->exact_size;
+    f->added = s->added;
+    f->estimated = s->estimated;
+    f->intersected = s->intersected;
+    f->joined = s->joined;
+    f->difference = s->difference;
+    f->coded = s->coded;
+    f->attached = s->attached;
+    f->denied = s->denied;
+    f->key_form = s->key_form & 7;
+    f->expansion = s->expansion & UM_EXPANSION_MOST;
+    um_set_delta(f, s->delta);
+    if (s->hash->keyed)
+        ((keyed *)part_at(f, parts_in(f).keyed))->id = s->secret_id;
+    memcpy(um_settings_of(f), s->setting,
+           um_count_settings(f->kind) * sizeof *s->setting);
+    memcpy(part_at(f, parts_in(f).spare), s->spare, s->spare_len);
+}
+
+/* --- payload -------------------------------------------------------------- */
 
 /* Fetching ahead costs, too, and does not pay in a cache. */
 static bool is_far(size_t bytes)
@@ -81,38 +230,6 @@ void um_clear_padding(umbel_filter *f)
     }
 }
 
-static umbel_status query_as_batch(const umbel_filter *f, const void *key,
-                                   size_t len, bool *hit, umbel_error *err)
-{
-    umbel_slice slice = {key, len};
-    return umbel_query_many(f, &slice, 1, hit, err);
-}
-
-static umbel_status add_as_batch(umbel_filter *f, const void *key, size_t len,
-                                 bool *fresh, umbel_error *err)
-{
-    umbel_slice slice = {key, len};
-    return umbel_add_many(f, &slice, 1, fresh, err);
-}
-
-static const um_one_key as_batch = {query_as_batch, add_as_batch};
-
-static bool takes_one(const umbel_filter *f, const um_one_key *one)
-{
-    return f->hasher.row->fused && one->query && one->add;
-}
-
-void um_filter_use(umbel_filter *f, const um_fast *row)
-{
-    size_t words = f->layout.hashes > 8;
-    const um_one_key *one = !row      ? NULL
-                            : f->gate ? &row->shared[words]
-                                      : &row->one[words];
-
-    f->fast = row;
-    f->one = one && takes_one(f, one) ? one : &as_batch;
-}
-
 void um_memory_free(um_memory *m, const umbel_alloc *alloc)
 {
     if (m->mapped)
@@ -120,146 +237,6 @@ void um_memory_free(um_memory *m, const umbel_alloc *alloc)
     else
         um_put(alloc, m->base, m->len);
     *m = (um_memory){NULL, 0, false};
-}
-
-/* Payloads of up to 4 KiB lie in the block of their handle. */
-enum { INSIDE_MOST = 4096 };
-
-/* One that grows leaves its payload behind. */
-static bool fits_inside(const um_shape *shape, size_t len)
-{
-    return len > 0 && len <= INSIDE_MOST && !shape->kind->growing;
-}
-
-static size_t in_lines(size_t len)
-{
-    return (len + UM_LINE - 1) / UM_LINE * UM_LINE;
-}
-
-/* Returns the length of a handle's block, before it is padded. */
-static size_t block_len(size_t handle, size_t inside)
-{
-    return inside ? in_lines(handle) + inside : handle;
-}
-
-/* Where the payload inside the block lies. */
-static uint8_t *find_inside(umbel_filter *f)
-{
-    uintptr_t at = (uintptr_t)f + in_lines(um_handle_len_of(f));
-
-    return (uint8_t *)f + ((f->padded ? in_lines(at) : at) - (uintptr_t)f);
-}
-
-/* Makes a handle that has no payload yet. inside: bytes for one behind it. */
-static umbel_status create_handle(const um_shape *shape,
-                                  const umbel_alloc *alloc, um_owner owner,
-                                  size_t inside, umbel_filter **out,
-                                  umbel_error *err)
-{
-    size_t len = block_len(um_handle_len(shape, owner), inside);
-    bool padded = false;
-    umbel_filter *f =
-        inside ? um_get_lined(alloc, len, &padded) : um_get_object(alloc, len);
-
-    if (!f)
-        return um_no_memory(err, len);
-    f->owner = owner;
-    f->inside = inside / UM_LINE & 127;
-    f->padded = padded;
-    f->alloc = *alloc;
-    um_set_shape(f, shape);
-    um_payload_len(shape, &f->payload_len);
-    *out = f;
-    return UMBEL_OK;
-}
-
-static void write_handle(umbel_filter *f)
-{
-    umbel_alloc alloc = f->alloc;
-    size_t len = block_len(um_handle_len_of(f), (size_t)f->inside * UM_LINE);
-
-    if (f->padded)
-        um_write_lined(&alloc, f, len);
-    else
-        um_write_object(&alloc, f, len);
-}
-
-static void begin_use(umbel_filter *f, const um_shape *shape, uint8_t *payload)
-{
-    f->payload = payload;
-    um_filter_use(f, um_fast_pick(shape, &f->layout));
-    um_filter_attach(f);
-}
-
-static um_owner owner_of(const um_memory *m)
-{
-    return m->mapped ? UM_MAPPED : m->base ? UM_OWNED : UM_LENT;
-}
-
-umbel_status um_filter_around(const um_shape *shape, const umbel_alloc *alloc,
-                              uint8_t *payload, um_memory memory,
-                              umbel_filter **out, umbel_error *err)
-{
-    um_owner owner = owner_of(&memory);
-    bool inside = owner == UM_OWNED && fits_inside(shape, memory.len);
-    umbel_filter *f;
-    umbel_status status =
-        create_handle(shape, alloc, inside ? UM_INSIDE : owner,
-                      inside ? memory.len : 0, &f, err);
-
-    if (status == UMBEL_OK && inside)
-        payload = memcpy(find_inside(f), payload, memory.len);
-    if (status != UMBEL_OK || inside)
-        um_memory_free(&memory, alloc);
-    UM_TRY(status);
-    if (owner == UM_MAPPED)
-        *um_mapping_of(f) = memory;
-    begin_use(f, shape, payload);
-    *out = f;
-    return UMBEL_OK;
-}
-
-umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
-                           uint8_t *payload, umbel_filter **out,
-                           umbel_error *err)
-{
-    um_memory memory = {.base = payload};
-
-    um_payload_len(shape, &memory.len);
-    return um_filter_around(shape, alloc, payload, memory, out, err);
-}
-
-umbel_status um_filter_spooled(const um_shape *shape, const umbel_alloc *alloc,
-                               um_spool *spool, umbel_filter **out,
-                               umbel_error *err)
-{
-    umbel_filter *f;
-
-    UM_TRY(create_handle(shape, alloc, UM_SPOOLED, 0, &f, err));
-    begin_use(f, shape, um_spool_consume(spool));
-    *out = f;
-    return UMBEL_OK;
-}
-
-umbel_status um_filter_create(const um_shape *shape, const umbel_alloc *alloc,
-                              umbel_filter **out, umbel_error *err)
-{
-    umbel_filter *f;
-    size_t len;
-
-    if (!um_payload_len(shape, &len))
-        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
-                       shape->cells);
-    if (fits_inside(shape, len)) {
-        UM_TRY(create_handle(shape, alloc, UM_INSIDE, len, &f, err));
-        begin_use(f, shape, find_inside(f));
-        *out = f;
-        return UMBEL_OK;
-    }
-    uint8_t *payload = um_get(alloc, len);
-    if (!payload)
-        return um_no_memory(err, len);
-    return um_filter_own(shape, alloc, payload, out, err);
 }
 
 void um_payload_free(umbel_filter *f)
@@ -274,270 +251,46 @@ void um_payload_free(umbel_filter *f)
         um_spool_release(f->payload, f->payload_len);
 }
 
-/* Gives f, which grows, the cells of another filter, which gets those of f. */
-void um_filter_swap_cells(umbel_filter *f, umbel_filter *g)
+size_t um_data_room(const umbel_filter *f)
 {
-    uint8_t *payload = f->payload;
-    size_t len = f->payload_len;
-
-    f->payload = g->payload;
-    f->payload_len = g->payload_len;
-    f->layout = g->layout;
-    memcpy(um_settings_of(f), um_settings_of(g),
-           um_count_settings(f->kind) * sizeof(uint64_t));
-    g->payload = payload;
-    g->payload_len = len;
-    um_filter_attach(f);
+    um_section data = {.cells = f->attached, .cell_bits = 8};
+    return (size_t)um_section_room(&data);
 }
 
-/* Copies the user's data to a filter that was made for it. */
-static void retain_data(umbel_filter *to, const umbel_filter *from)
+umbel_slice umbel_data(const umbel_filter *f)
 {
-    size_t len = um_data_room(from);
+    size_t room = um_data_room(f);
 
-    memcpy(to->payload + to->payload_len - len,
-           from->payload + from->payload_len - len, len);
+    return (umbel_slice){f->payload + f->payload_len - room,
+                         (size_t)f->attached};
 }
 
-umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
+/* --- the number of keys --------------------------------------------------- */
+
+uint64_t umbel_added(const umbel_filter *f)
 {
-    const um_row_growing *row = f->kind->growing;
-    um_shape shape = *um_shape_of(f);
-    umbel_filter *larger;
-
-    UM_TRY(row->larger(f->self, &shape, err));
-    UM_TRY(um_filter_create(&shape, &f->alloc, &larger, err));
-    while (!row->move(larger->self, f->self)) {
-        umbel_status status = row->larger(larger->self, &shape, err);
-        umbel_close(larger);
-        UM_TRY(status);
-        UM_TRY(um_filter_create(&shape, &f->alloc, &larger, err));
-    }
-    retain_data(larger, f);
-    um_filter_swap_cells(f, larger);
-    umbel_close(larger);
-    return UMBEL_OK;
-}
-
-/* Moves a payload of its own. */
-static void move_payload(umbel_filter *f, void *(*move)(void *, void *),
-                         void *ctx)
-{
-    void *old = um_block_of(f->payload), *block = move(ctx, old);
-
-    if (block)
-        f->payload = um_realign(f->payload, old, block, f->payload_len);
-}
-
-/* Puts a payload inside its block in line again. Without room for that it stays
- * where it is, and a look-up may meet two lines: kinds need 16 bytes. */
-static void realign_inside(umbel_filter *f, size_t offset)
-{
-    f->payload = memmove(find_inside(f), (uint8_t *)f + offset, f->payload_len);
-}
-
-umbel_filter *um_filter_move(umbel_filter *f,
-                             void *(*move)(void *ctx, void *block), void *ctx)
-{
-    size_t offset = (uintptr_t)f->payload - (uintptr_t)f;
-    umbel_filter *handle;
-
-    if (f->owner == UM_OWNED)
-        move_payload(f, move, ctx);
-    handle = move(ctx, f);
-    if (handle)
-        f = handle;
-    um_find_parts(f);
-    if (handle && f->owner == UM_INSIDE)
-        realign_inside(f, offset);
-    um_filter_attach(f);
-    return f;
-}
-
-/* A size without an error rate gets the error rate of that size. */
-static void aim_at_size(um_shape *s)
-{
-    double error = s->capacity ? um_shape_error(s, (double)s->capacity) : 0;
-
-    if (error > 0 && error < 1)
-        s->fpr = error;
-}
-
-umbel_status um_shape_to_create(const char *kind, const umbel_params *params,
-                                umbel_params *taken, um_shape *out,
-                                umbel_error *err)
-{
-    umbel_params p;
-    um_shape shape;
-
-    UM_TRY(um_params_consume(params, &p, err));
-    UM_TRY(um_shape_from_params(kind, &p, &shape, err));
-    if (shape.kind->built)
-        return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "kind %s is made of all its keys at once: build it "
-                       "(umbel_build)",
-                       shape.kind->name);
-    UM_TRY(um_solve_size(&shape, err));
-    if (p.cells && p.fpr == 0)
-        aim_at_size(&shape);
-    *taken = p;
-    *out = shape;
-    return UMBEL_OK;
-}
-
-static void begin_empty(umbel_filter *f, const umbel_params *p)
-{
-    if (p->secret)
-        um_hasher_unlock(&f->hasher, p->secret);
-    if (f->kind->start)
-        f->kind->start(f->self);
-}
-
-umbel_status umbel_create(const char *kind, const umbel_params *params,
-                          umbel_filter **out, umbel_error *err)
-{
-    umbel_params p;
-    um_shape shape;
-    umbel_filter *f;
-
-    UM_TRY(um_shape_to_create(kind, params, &p, &shape, err));
-    umbel_alloc alloc = um_alloc_or_default(p.alloc);
-    UM_TRY(um_filter_create(&shape, &alloc, &f, err));
-    begin_empty(f, &p);
-    *out = f;
-    return UMBEL_OK;
-}
-
-umbel_status um_create_spooled(const um_shape *shape, const umbel_params *p,
-                               const char *dir, umbel_filter **out,
-                               umbel_error *err)
-{
-    umbel_alloc alloc = um_alloc_or_default(p->alloc);
-    um_spool spool = {.dir = NULL};
-    umbel_filter *f = NULL;
-    umbel_status status;
-    size_t len;
-
-    if (!um_payload_len(shape, &len))
-        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
-                       shape->cells);
-    UM_TRY(um_spool_open(&spool, dir, err));
-    status = um_spool_resize(&spool, len, err);
-    if (!status)
-        status = um_filter_spooled(shape, &alloc, &spool, &f, err);
-    um_spool_close(&spool);
-    UM_TRY(status);
-    begin_empty(f, p);
-    *out = f;
-    return UMBEL_OK;
-}
-
-void umbel_close(umbel_filter *f)
-{
-    if (!f)
-        return;
-    if (f->gate)
-        um_gate_fini(f->gate);
-    um_put(&f->alloc, f->gate, sizeof *f->gate);
-    um_hasher_fini(&f->hasher);
-    um_payload_free(f);
-    write_handle(f);
-}
-
-static void fill_copy(umbel_filter *copy, const umbel_filter *f)
-{
-    copy->added = umbel_added(f);
-    memcpy(copy->payload, f->payload, f->payload_len);
-    um_clear_padding(copy);
-    um_hasher_pass(&copy->hasher, &f->hasher);
-}
-
-umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
-                        umbel_error *err)
-{
-    umbel_filter *copy;
-
-    UM_TRY(um_filter_create(um_shape_of(f), &f->alloc, &copy, err));
-    fill_copy(copy, f);
-    *out = copy;
-    return UMBEL_OK;
-}
-
-/* Memory is taken while threads add: they wait for the cells alone. */
-umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
-                            umbel_error *err)
-{
-    umbel_filter *copy;
+    uint64_t sum = __atomic_load_n(&f->added, __ATOMIC_RELAXED);
 
     if (!f->gate)
-        return umbel_copy(f, out, err);
-    UM_TRY(um_gate_close(f->gate, err));
-    um_shape shape = *um_shape_of(f);
-    um_gate_open(f->gate);
-    UM_TRY(um_filter_create(&shape, &f->alloc, &copy, err));
-    umbel_status status = um_gate_close(f->gate, err);
-    if (status) {
-        umbel_close(copy);
-        return status;
+        return sum;
+    for (size_t i = 0; i < UM_GATE_SLOTS; i++) {
+        const um_gate_slot *slot = &f->gate->slot[i];
+        sum = um_more_added(
+            sum, __atomic_load_n(&slot->own_added, __ATOMIC_RELAXED));
+        sum = um_more_added(
+            sum, __atomic_load_n(&slot->others_added, __ATOMIC_RELAXED));
     }
-    fill_copy(copy, f);
-    um_gate_open(f->gate);
-    *out = copy;
-    return UMBEL_OK;
+    return sum;
 }
 
-/* What the kind set while it grew is as at the beginning; its cells stay. */
-static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
+void um_set_added(umbel_filter *f, uint64_t n)
 {
-    um_shape shape = *um_shape_of(f);
-    umbel_filter *empty;
-
-    for (size_t i = 0; i < um_count_settings(shape.kind); i++)
-        shape.setting[i] = shape.kind->settings[i].standard;
-    UM_TRY(um_filter_create(&shape, &f->alloc, &empty, err));
-    retain_data(empty, f);
-    um_filter_swap_cells(f, empty);
-    umbel_close(empty);
-    return UMBEL_OK;
+    for (size_t i = 0; f->gate && i < UM_GATE_SLOTS; i++)
+        f->gate->slot[i].own_added = f->gate->slot[i].others_added = 0;
+    f->added = n;
 }
 
-umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
-{
-    if (f->kind->built)
-        return um_cannot(f, "forget its keys", err);
-    UM_TRY(um_check_writable(f, err));
-    if (f->kind->growing)
-        UM_TRY(forget_growth(f, err));
-    memset(f->payload, 0, f->payload_len - um_data_room(f));
-    um_set_added(f, 0);
-    f->estimated = false;
-    f->intersected = false;
-    f->joined = false;
-    f->difference = false;
-    um_set_delta(f, (um_delta){0, 0});
-    f->denied = 0;
-    um_filter_attach(f);
-    if (f->kind->start)
-        f->kind->start(f->self);
-    return UMBEL_OK;
-}
-
-umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
-                          umbel_error *err)
-{
-    if (!f->hasher.row->keyed)
-        return um_fail(err, UMBEL_E_SECRET,
-                       "hash %s takes no secret key: leave it out",
-                       f->hasher.row->name);
-    uint64_t id = um_secret_id(secret);
-    if (id != um_secret_of(f))
-        return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_WRONG,
-                              "wrong secret key: the filter was made with key "
-                              "%016" PRIx64 ", this is key %016" PRIx64,
-                              um_secret_of(f), id);
-    um_hasher_unlock(&f->hasher, secret);
-    return UMBEL_OK;
-}
+/* --- refusals ------------------------------------------------------------- */
 
 umbel_status um_check_writable(const umbel_filter *f, umbel_error *err)
 {

@@ -7,9 +7,10 @@
 #ifndef UM_FILTER_HANDLE_H
 #define UM_FILTER_HANDLE_H
 
+#include "base/batch.h"
 #include "base/gate.h"
 #include "base/spill.h"
-#include "filter/fast.h"
+#include "filter/kind.h"
 
 /* Memory with its owner; base NULL: bytes of the caller's. */
 typedef struct um_memory {
@@ -31,7 +32,7 @@ typedef enum um_owner {
 
 /*
  * People keep a filter per user, so a handle is small. What only some filters
- * have lies behind it (shape.c), and small payloads follow in the same block:
+ * have lies behind it (handle.c), and small payloads follow in the same block:
  *
  *     umbel_filter | the kind's part | what some have | payload, in line
  */
@@ -180,9 +181,8 @@ void um_filter_swap_cells(umbel_filter *f, umbel_filter *g);
 /* Selects a fast path; NULL: the kind's own functions. */
 void um_filter_use(umbel_filter *f, const um_fast *row);
 
-/* Returns false if the payload does not fit into an address space. */
-bool um_payload_len(const um_shape *s, size_t *len);
-/* The same for the whole raw file, when it holds its capacity of keys. */
+/* Returns the bytes of the whole raw file when it holds its capacity of keys;
+ * false: they do not fit into an address space. */
 bool um_file_len(const um_shape *s, size_t *len);
 
 /* Returns the bytes of umbel_data at the payload's end, with padding. */
@@ -235,5 +235,61 @@ umbel_status um_cannot_remove(const um_kind *kind, umbel_error *err);
 /* The same of merge and fold, which have a reason of their own. */
 umbel_status um_cannot_join(const umbel_filter *f, const char *verb,
                             umbel_error *err);
+
+/* --- filters that threads add to and query together ----------------------- */
+
+enum { UM_SHARED_BATCH = 4 * UM_BATCH }; /* keys that are sorted by lock */
+
+/* Returns the number of keys that are added inside the gate at once. */
+static inline size_t um_next_shared(size_t left)
+{
+    return left < UM_SHARED_BATCH ? left : UM_SHARED_BATCH;
+}
+
+/* Returns true if the row's own functions serve a shared filter, too: blocks
+ * are read by vectors, and written under the lock of the block. */
+bool um_row_shares(const um_fast *row);
+
+/* Counts keys in the slot of the thread. */
+void um_count_shared(um_gate_pass pass, size_t n);
+
+/* Adds up to UM_SHARED_BATCH keys by a row that shares; returns how many were
+ * new. */
+size_t um_add_locked(umbel_filter *f, const umbel_digest *d, size_t n,
+                     bool *fresh);
+
+/* As umbel_add, for a row that shares. */
+um_add_key um_add_one_locked;
+
+/* --- filters larger than memory while they are built: their payload is a
+ * temporary file, of which little is in memory at a time ---
+ */
+
+enum { UM_SPOOL_PIECE = 1 << 22 }; /* bytes that are dealt with at a time */
+
+static inline bool um_is_spooled(const umbel_filter *f)
+{
+    return f->owner == UM_SPOOLED;
+}
+
+/* Returns true if keys of that shape can be added block after block. */
+bool um_is_local(const um_shape *s);
+
+/* Gives up the pages before a block, which is a multiple of 8. */
+void um_spool_done_before(const umbel_filter *f, uint64_t block);
+
+/*
+ * Calls see with filters that have the blocks of f, some of them each, and the
+ * share that they are of f; or with f itself, where it is in memory or its
+ * blocks are not apart.
+ */
+typedef void um_see_slice(void *ctx, const umbel_filter *slice, double share);
+umbel_status um_each_slice(const umbel_filter *f, um_see_slice *see, void *ctx,
+                           umbel_error *err);
+
+/* As umbel_build, of members in a temporary file; alloc of in is not used. */
+umbel_status um_build_spilled(const char *kind, const umbel_params *params,
+                              const um_spilled_members *in, umbel_filter **out,
+                              umbel_error *err);
 
 #endif

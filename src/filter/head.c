@@ -15,10 +15,9 @@
  */
 #include "filter/head.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "coding/code.h"
-#include "coding/values.h"
-#include "filter/delta.h"
 #include "filter/sizing.h"
 
 #include <umbel/file.h>
@@ -31,7 +30,8 @@ enum {
     FLAG_ESTIMATED = 1,
     FLAG_INTERSECTED = 2,
     FLAG_JOINED = 4,
-    FLAG_DIFFERENCE = 8
+    FLAG_DIFFERENCE = 8,
+    FLAGS_KNOWN = 15
 };
 
 enum { MANTISSA = 4096 }; /* of a rate that is a short decimal: below */
@@ -132,10 +132,12 @@ static double fpr_of_code(uint64_t code)
     return !code ? UM_DEFAULT_FPR : bits == code ? decimal(code) : fpr;
 }
 
-/* --- encoding ---------------------------------------------------------------
- */
+/* --- encoding ------------------------------------------------------------- */
 
-size_t um_settings_told(const um_shape *s)
+/* Returns how many settings a file carries: up to the last one that is not
+ * standard. So a kind may get further settings, whose default is what older
+ * files mean. */
+static size_t settings_written(const um_shape *s)
 {
     size_t n = um_count_settings(s->kind);
 
@@ -166,7 +168,7 @@ static void write_name(um_writer *w, const char *name)
 
 static void write_numbers(um_writer *w, const um_shape *s)
 {
-    size_t settings = um_settings_told(s);
+    size_t settings = settings_written(s);
 
     um_write_varint(w, s->cells);
     um_write_varint(w, s->hashes);
@@ -255,8 +257,7 @@ size_t um_head_room(const um_shape *s, const uint64_t *code)
     return um_head_append(s, 0, code, head);
 }
 
-/* --- decoding ---------------------------------------------------------------
- */
+/* --- decoding ------------------------------------------------------------- */
 
 /* A difference (analysis/diff.c) has another fourth byte. */
 bool um_is_umbel_file(const void *bytes, size_t len)
@@ -310,8 +311,8 @@ static umbel_status damaged(const char *what, umbel_error *err)
     return um_fail(err, UMBEL_E_FORMAT, "damaged: %s", what);
 }
 
-umbel_status um_head_rows(const char *kind, const char *addressing,
-                          const char *hash, um_shape *s, umbel_error *err)
+static umbel_status find_rows(const char *kind, const char *addressing,
+                              const char *hash, um_shape *s, umbel_error *err)
 {
     s->kind = um_kind_find(kind);
     s->addressing = s->kind ? um_kind_addressing(s->kind, addressing) : NULL;
@@ -350,11 +351,11 @@ static umbel_status get_rows(um_reader *r, um_shape *s, umbel_error *err)
     get_name(r, hash);
     if (r->bad)
         return damaged("a name is not a name", err);
-    return um_head_rows(kind, addressing, hash, s, err);
+    return find_rows(kind, addressing, hash, s, err);
 }
 
-void um_head_settings(um_reader *r, size_t n, uint64_t (*get)(um_reader *),
-                      um_shape *s)
+static void read_settings(um_reader *r, size_t n, uint64_t (*get)(um_reader *),
+                          um_shape *s)
 {
     for (size_t i = 0; i < um_count_settings(s->kind); i++)
         s->setting[i] = i < n ? get(r) : s->kind->settings[i].standard;
@@ -370,7 +371,7 @@ static umbel_status get_numbers(um_reader *r, um_shape *s, umbel_error *err)
     uint64_t settings = um_get_varint(r);
     if (settings > um_count_settings(s->kind))
         return newer("it has settings of a later version", err);
-    um_head_settings(r, (size_t)settings, um_get_varint, s);
+    read_settings(r, (size_t)settings, um_get_varint, s);
     return UMBEL_OK;
 }
 
@@ -430,7 +431,7 @@ static umbel_status get_fields(um_reader *r, wire *all, um_reader *coding,
     return UMBEL_OK;
 }
 
-void um_consume_flags(uint64_t flags, um_shape *s)
+static void apply_flags(uint64_t flags, um_shape *s)
 {
     s->estimated = flags & FLAG_ESTIMATED;
     s->intersected = flags & FLAG_INTERSECTED;
@@ -438,7 +439,7 @@ void um_consume_flags(uint64_t flags, um_shape *s)
     s->difference = flags & FLAG_DIFFERENCE;
 }
 
-umbel_status um_head_check(const um_shape *s, umbel_error *err)
+static umbel_status check_head(const um_shape *s, umbel_error *err)
 {
     umbel_error inner;
 
@@ -456,7 +457,7 @@ umbel_status um_head_check(const um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-bool um_stored_fits(const um_section *s, bool coded, uint64_t len)
+static bool stored_fits(const um_section *s, bool coded, uint64_t len)
 {
     const um_packed cells = {.n = s->cells, .bits = s->cell_bits};
 
@@ -480,7 +481,7 @@ static umbel_status get_sections(um_reader coding, um_head *head,
     for (size_t i = 0; i < n; i++) {
         uint64_t len =
             coded ? um_get_varint(&coding) : um_section_bytes(&section[i]);
-        fine &= um_stored_fits(&section[i], coded, len);
+        fine &= stored_fits(&section[i], coded, len);
         head->stored[i] = len;
         head->stored_len +=
             (size_t)(coded ? len : um_section_room(&section[i]));
@@ -500,15 +501,15 @@ static umbel_status decode_fields(um_reader r, um_head *head, umbel_error *err)
     UM_TRY(get_rows(&r, &all.s, err));
     UM_TRY(get_numbers(&r, &all.s, err));
     UM_TRY(get_fields(&r, &all, &coding, err));
-    if (all.flags & ~(uint64_t)UM_FLAGS_KNOWN)
+    if (all.flags & ~(uint64_t)FLAGS_KNOWN)
         return newer("it has flags of a later version", err);
     if (all.s.key_form > UMBEL_KEYS_FOLDED_TEXT)
         return newer("it has keys of a form of a later version", err);
-    um_consume_flags(all.flags, &all.s);
+    apply_flags(all.flags, &all.s);
     all.s.fpr = fpr_of_code(all.fpr);
     if (r.bad)
         return damaged("the head's end", err);
-    UM_TRY(um_head_check(&all.s, err));
+    UM_TRY(check_head(&all.s, err));
     head->shape = all.s;
     return get_sections(coding, head, err);
 }
@@ -526,6 +527,139 @@ static umbel_status check_only(const um_head *head, const uint8_t *bytes,
     return UMBEL_OK;
 }
 
+/* --- version 1, which is read and no longer written ------------------------
+ *
+ *     0  magic  version  head length
+ *    16  kind  addressing  hash            names of 16 bytes each
+ *    64  seed  secret id  cells  hashes  flags
+ *    96  capacity  fpr  added  denied
+ *   128  settings  sections  payload checksum
+ *   144  a number per setting; per section cells, bits, coding, length
+ *        zeros up to a multiple of 64, the last 8 bytes the head's checksum
+ */
+
+enum {
+    NAME_LEN = 16,
+    FIXED_LEN = 144,
+    SECTION_LEN = 24,
+    CHECKSUM_LEN = 8,
+    CODING_CODED = 1,
+    V1_FLAG_ATTACHED = 16,
+    V1_FLAGS_KNOWN = FLAGS_KNOWN | V1_FLAG_ATTACHED,
+    V1_FLAGS_DEMANDING = 0xFFFF /* the others may be ignored */
+};
+
+static size_t head_len_v1(size_t settings, size_t sections)
+{
+    size_t len = FIXED_LEN + 8 * settings + SECTION_LEN * sections;
+    return (len + CHECKSUM_LEN + UM_SECTION_ALIGN - 1) / UM_SECTION_ALIGN *
+           UM_SECTION_ALIGN;
+}
+
+/* A name padded with zeros to NAME_LEN, or false. */
+static bool get_name_v1(um_reader *r, char out[NAME_LEN])
+{
+    um_get_bytes(r, out, NAME_LEN);
+    size_t len = strnlen(out, NAME_LEN);
+    for (size_t i = len; i < NAME_LEN; i++)
+        if (out[i])
+            return false;
+    return len > 0 && len < NAME_LEN;
+}
+
+static umbel_status get_rows_v1(um_reader *r, um_shape *s, umbel_error *err)
+{
+    char kind[NAME_LEN], addressing[NAME_LEN], hash[NAME_LEN];
+    bool fine = get_name_v1(r, kind);
+
+    fine &= get_name_v1(r, addressing);
+    fine &= get_name_v1(r, hash);
+    if (!fine)
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: a name is not a name");
+    return find_rows(kind, addressing, hash, s, err);
+}
+
+/* What is attached is as long as its section says: the last of n. */
+static void get_attached(um_reader r, size_t n, um_shape *s)
+{
+    uint8_t before[SECTION_LEN];
+
+    for (size_t i = 1; i < n; i++)
+        um_get_bytes(&r, before, sizeof before);
+    s->attached = um_get_u64(&r);
+}
+
+static umbel_status get_sections_v1(um_reader *r, size_t n, um_head *head,
+                                    umbel_error *err)
+{
+    um_shape *s = &head->shape;
+    um_section want[UM_MAX_SECTIONS];
+    bool fine = n == um_sections(s, want);
+
+    for (size_t i = 0; fine && i < n; i++) {
+        fine &= um_get_u64(r) == want[i].cells;
+        fine &= um_get_u32(r) == want[i].cell_bits;
+        uint32_t coding = um_get_u32(r);
+        head->stored[i] = um_get_u64(r);
+        fine &= coding <= CODING_CODED && (i == 0 || s->coded == coding);
+        s->coded = coding == CODING_CODED;
+        fine &= stored_fits(&want[i], s->coded, head->stored[i]);
+        want[i].cells = head->stored[i], want[i].cell_bits = 8;
+        head->stored_len += (size_t)um_section_room(&want[i]);
+    }
+    if (!fine || r->bad)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "damaged: the sections are not those of a %s filter",
+                       s->kind->name);
+    head->align = UM_SECTION_ALIGN;
+    head->coding = UM_CODE_V1;
+    return UMBEL_OK;
+}
+
+static umbel_status get_shape_v1(um_reader *r, um_head *head, umbel_error *err)
+{
+    um_shape *s = &head->shape;
+
+    s->seed = um_get_u64(r);
+    s->secret_id = um_get_u64(r);
+    s->cells = um_get_u64(r);
+    s->hashes = um_get_u32(r);
+    uint32_t flags = um_get_u32(r);
+    s->capacity = um_get_u64(r);
+    s->fpr = um_get_f64(r);
+    s->added = um_get_u64(r);
+    s->denied = um_get_u64(r);
+    uint32_t settings = um_get_u32(r), sections = um_get_u32(r);
+    head->payload_checksum = um_get_u64(r);
+    s->key_form = UMBEL_KEYS_UNRECORDED;
+    apply_flags(flags, s);
+    if (flags & V1_FLAGS_DEMANDING & ~(uint32_t)V1_FLAGS_KNOWN ||
+        settings > um_count_settings(s->kind) || sections > UM_MAX_SECTIONS ||
+        head->len != head_len_v1(settings, sections))
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
+    read_settings(r, settings, um_get_u64, s);
+    UM_TRY(check_head(s, err));
+    if (settings != settings_written(s))
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
+    if (flags & V1_FLAG_ATTACHED) {
+        get_attached(*r, sections, s);
+        if (!s->attached || s->attached > UM_MAX_CELLS)
+            return um_fail(err, UMBEL_E_FORMAT, "damaged: it carries no data");
+    }
+    return get_sections_v1(r, sections, head, err);
+}
+
+static umbel_status decode_v1(um_reader r, um_head *head, umbel_error *err)
+{
+    UM_TRY(get_rows_v1(&r, &head->shape, err));
+    UM_TRY(get_shape_v1(&r, head, err));
+    if (r.bad || !um_all_zero(r.at, (size_t)(r.end - r.at)))
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: the head's end");
+    return UMBEL_OK;
+}
+
+/* --- either version ------------------------------------------------------- */
+
 umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
                             umbel_error *err)
 {
@@ -539,8 +673,8 @@ umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
         return um_fail(err, UMBEL_E_CHECKSUM,
                        "damaged: the head does not match its checksum");
     if (bytes[UM_HEAD_VERSION_AT] == 1) {
-        UM_TRY(um_head_decode_v1((um_reader){bytes + UM_HEAD_START, sum, false},
-                                 &head, err));
+        UM_TRY(decode_v1((um_reader){bytes + UM_HEAD_START, sum, false}, &head,
+                         err));
     } else {
         head.payload_checksum = um_load64(bytes + UM_HEAD_SUM_AT);
         UM_TRY(decode_fields((um_reader){bytes + UM_HEAD_NAMES_AT, sum, false},

@@ -73,28 +73,4 @@ umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *head_len,
 umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
                             umbel_error *err);
 
-/* --- shared by the versions --- */
-
-enum { UM_FLAGS_KNOWN = 15 };
-
-/* A head of version 1, whose length and checksum are right; r is behind its
- * first UM_HEAD_START bytes and ends before the checksum. */
-umbel_status um_head_decode_v1(um_reader r, um_head *head, umbel_error *err);
-
-/* Finds the rows, or refuses them as unknown. */
-umbel_status um_head_rows(const char *kind, const char *addressing,
-                          const char *hash, um_shape *s, umbel_error *err);
-/* Reads n settings; the others get their default. */
-void um_head_settings(um_reader *r, size_t n, uint64_t (*get)(um_reader *),
-                      um_shape *s);
-/* Returns how many settings a file carries: up to the last that is not
- * standard. So a kind may get further ones, whose default is what older files
- * mean. */
-size_t um_settings_told(const um_shape *s);
-void um_consume_flags(uint64_t flags, um_shape *s);
-/* Refuses a shape that no filter has. */
-umbel_status um_head_check(const um_shape *s, umbel_error *err);
-/* Returns true if a section may have that many bytes in the file. */
-bool um_stored_fits(const um_section *s, bool coded, uint64_t len);
-
 #endif

@@ -9,15 +9,17 @@
 #ifndef UM_FILTER_KIND_H
 #define UM_FILTER_KIND_H
 
+#include "base/bits.h"
 #include "base/gate.h"
 #include "base/spill.h"
 #include "coding/entries.h"
-#include "filter/addressing.h"
-#include "filter/columns.h"
-#include "filter/sums.h"
+#include "filter/addressing/addressing.h"
 
 #include <umbel/experimental/generalized.h>
 #include <umbel/filter.h>
+
+#include <stddef.h>
+#include <stdint.h>
 
 enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 24, UM_SPARE_MAX = 128 };
 
@@ -28,6 +30,11 @@ typedef struct um_kind um_kind;
 typedef struct um_delta {
     uint64_t from, to;
 } um_delta;
+
+static inline bool um_is_delta(const um_delta *d)
+{
+    return d->from || d->to;
+}
 
 #define UM_EXPANSION_MOST (((uint64_t)1 << 33) - 1)
 
@@ -268,32 +275,85 @@ typedef struct um_row_paged {
 /* Of kinds whose cells are counts, or bits, in one section. */
 extern const um_row_paged um_paged_cells;
 
-/* What many filters of one shape hold, side by side (columns.h). */
-typedef struct um_row_columns {
+/* --- which of up to 64 filters of one shape may hold a key -----------------
+ *
+ * A filter has a column, and each place of an entry a row of bits, one for each
+ * column: set where the filter has something there. So one look-up finds the
+ * few filters that are worth asking. Bits are only ever set; a column is
+ * cleared as a whole, when its filter has gone.
+ */
+enum { UM_INDEX_MIN = 8, UM_INDEX_MAX = 64 };
+
+typedef struct um_filter_index {
+    uint8_t *at; /* there are 8 bytes behind the last row */
+    size_t len;
+    unsigned width; /* columns: a power of two */
+} um_filter_index;
+
+static inline uint64_t um_filter_index_row(const um_filter_index *c,
+                                           uint64_t row)
+{
+    return um_get_field(c->at, row * c->width, c->width,
+                        UINT64_MAX >> (64 - c->width));
+}
+
+static inline void um_filter_index_set(const um_filter_index *c, uint64_t row,
+                                       unsigned column)
+{
+    uint8_t *at = c->at + row * (c->width / 8) + column / 8;
+
+    *at = (uint8_t)(*at | 1U << column % 8);
+}
+
+/* --- the counts of many filters of one shape, added up cell by cell --------
+ *
+ * A digest has some cells, and each filter that has it adds at least its count
+ * to all of them. So the least of these cells is never below the sum of the
+ * filters' own answers, and mostly not far above: enough to tell that a sum
+ * does not reach a threshold. Sums only grow, and stick at their maximum. When
+ * filters have gone, they are made anew.
+ */
+enum { UM_TOTAL_MAX = 255 }; /* or more */
+
+typedef struct um_count_totals {
+    uint8_t *at;
+    size_t len;
+} um_count_totals;
+
+static inline void um_total_grow(uint8_t *sum, uint64_t by)
+{
+    *sum = by < (uint64_t)(UM_TOTAL_MAX - *sum) ? (uint8_t)(*sum + by)
+                                                : UM_TOTAL_MAX;
+}
+
+/* --- rows of those two ---------------------------------------------------- */
+
+/* What many filters of one shape hold, side by side (um_filter_index). */
+typedef struct um_row_index {
     /* Returns the bytes that so many columns take. */
     uint64_t (*len)(const void *self, unsigned width);
     /* Notes what bytes of the only section hold, at an offset where an entry
      * begins. */
-    void (*mark)(const void *self, const um_columns *c, unsigned column,
+    void (*mark)(const void *self, const um_filter_index *c, unsigned column,
                  size_t offset, size_t len);
     /* mask[i] becomes the columns that may hold digest i. */
-    void (*find)(const void *self, const um_columns *c, const umbel_digest *d,
-                 size_t n, uint64_t *mask);
-} um_row_columns;
+    void (*find)(const void *self, const um_filter_index *c,
+                 const umbel_digest *d, size_t n, uint64_t *mask);
+} um_row_index;
 
-/* What many filters of one shape count together, at most (sums.h). */
-typedef struct um_row_sums {
+/* What many filters of one shape count together, at most (um_count_totals). */
+typedef struct um_row_totals {
     /* Returns the bytes of the sums, one each. */
     uint64_t (*len)(const void *self);
     /* Adds by how much bytes of the only section grew, at an offset where an
      * entry begins; old: they were zeros, if NULL. */
-    void (*add)(const void *self, const um_sums *to, const uint8_t *old,
+    void (*add)(const void *self, const um_count_totals *to, const uint8_t *old,
                 size_t offset, size_t len);
     /* most[i] becomes a number that all of them together do not exceed for
-     * digest i; UM_SUMS_MOST: they may. */
-    void (*bound)(const void *self, const um_sums *from, const umbel_digest *d,
-                  size_t n, uint8_t *most);
-} um_row_sums;
+     * digest i; UM_TOTAL_MAX: they may. */
+    void (*bound)(const void *self, const um_count_totals *from,
+                  const umbel_digest *d, size_t n, uint8_t *most);
+} um_row_totals;
 
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
@@ -364,14 +424,17 @@ struct um_kind {
     const um_row_merge *merge;
     const um_row_growing *growing;
     const um_row_paged *paged;
-    const um_row_columns *columns;
-    const um_row_sums *sums;
+    const um_row_index *index;
+    const um_row_totals *totals;
 };
 
 /* Return NULL if no kind has that name, or i is past the end. The first row is
  * the default kind, and the answer for NULL: plain bits. */
 const um_kind *um_kind_find(const char *name);
 const um_kind *um_kind_row(size_t i);
+/* Return NULL if no addressing has that name, or i is past the end. */
+const um_addressing *um_addressing_find(const char *name);
+const um_addressing *um_addressing_row(size_t i);
 
 /* Returns the addressing of that name if the kind works on it, or NULL. */
 const um_addressing *um_kind_addressing(const um_kind *kind, const char *name);
@@ -402,6 +465,8 @@ static inline bool um_has_bits(const um_kind *kind)
 
 /* Fills in the kind's sections, and behind them that of the attached data. */
 size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
+/* Returns false if the payload does not fit into an address space. */
+bool um_payload_len(const um_shape *s, size_t *len);
 
 /* Returns the number of settings of a kind. */
 size_t um_count_settings(const um_kind *kind);
@@ -414,5 +479,87 @@ void um_info_count(umbel_info *out, const char *name, uint64_t count);
 void um_info_real(umbel_info *out, const char *name, double real);
 void um_info_hex(umbel_info *out, const char *name, uint64_t hex);
 void um_info_flag(umbel_info *out, const char *name, bool flag);
+
+/* --- faster ways to do what a pair of kind and addressing does -------------
+ *
+ * Optional: the kind's own functions are the definition, and a row here gives
+ * the same answers and the same cells, sooner. The first usable row is taken
+ * when a filter is made.
+ */
+
+/* As umbel_query and umbel_add, which jump here. */
+typedef umbel_status um_query_key(const umbel_filter *f, const void *key,
+                                  size_t len, bool *hit, umbel_error *err);
+typedef umbel_status um_add_key(umbel_filter *f, const void *key, size_t len,
+                                bool *fresh, umbel_error *err);
+
+/* Functions for one key. */
+typedef struct um_one_key {
+    um_query_key *query;
+    um_add_key *add;
+} um_one_key;
+
+/* They are compiled for up to 8 hashes, and for more. */
+enum { UM_FAST_WORDS = 2 };
+
+typedef struct um_fast {
+    const char *name; /* of the instructions it needs */
+    const char *kind, *addressing;
+    /* Returns true if this machine, and this size, can use it. */
+    bool (*usable)(const um_layout *l);
+    /* With which settings of the kind; NULL: with nothing set. */
+    bool (*takes)(const um_shape *s);
+
+    /* As the kind's add, without amounts, and query; add NULL: none faster. */
+    size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
+    void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
+    /* As the kind's count; NULL: it has none, or none faster. */
+    void (*count)(const void *self, const umbel_digest *d, size_t n,
+                  uint64_t *out);
+    /*
+     * The rest is fused with XXH3-64 (um_hash.fused), and may be NULL. seed is
+     * the hasher's.
+     */
+    /* One key, without the frame of a batch, for filters that are not shared.
+     * Both or none. */
+    um_one_key one[UM_FAST_WORDS];
+    /*
+     * For filters that are shared (shared.c); NULL: not with this row. Adds and
+     * queries by set_hash, has_hash, add and query may run together as long as
+     * no two threads add to one pair of neighbouring blocks. set_hash returns
+     * true if the key was new; neither counts it.
+     */
+    um_one_key shared[UM_FAST_WORDS];
+    bool (*set_hash[UM_FAST_WORDS])(umbel_filter *f, uint64_t lo);
+    bool (*has_hash[UM_FAST_WORDS])(const umbel_filter *f, uint64_t lo);
+    /* Keys of 8 bytes each. */
+    size_t (*add_keys8)(void *self, uint64_t seed, const uint64_t *keys,
+                        size_t n, bool *fresh);
+    void (*query_keys8)(const void *self, uint64_t seed, const uint64_t *keys,
+                        size_t n, bool *hit);
+} um_fast;
+
+/* Returns true if the row takes such settings. */
+bool um_fast_takes(const um_fast *row, const um_shape *s);
+/* NULL when none is usable. */
+const um_fast *um_fast_pick(const um_shape *s, const um_layout *l);
+/* The i-th row; NULL when past the end. */
+const um_fast *um_fast_row(size_t i);
+
+/* --- the rows that stand above this directory ------------------------------
+ *
+ * Kinds and addressings include this directory, not the other way round. This
+ * one symbol brings their tables here; kinds/registry.c defines it.
+ */
+
+/* Each ends with NULL. */
+typedef struct um_table_set {
+    const um_kind *const *kinds;       /* the default kind first */
+    const um_kind *const *inner_kinds; /* of one program: only by name */
+    const um_addressing *const *addressings;
+    const um_fast *const *fast; /* best first */
+} um_table_set;
+
+extern const um_table_set um_tables;
 
 #endif

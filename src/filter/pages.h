@@ -7,7 +7,7 @@
 #ifndef UM_FILTER_PAGES_H
 #define UM_FILTER_PAGES_H
 
-#include "coding/cells.h"
+#include "coding/code.h"
 #include "filter/handle.h"
 
 enum { UM_PAGE_LEAST = 512, UM_PAGE_MOST = 1 << 20 }; /* bytes asked for */

@@ -15,11 +15,11 @@
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "filter/save.h"
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "filter/coded.h"
-#include "filter/spooled.h"
+#include "filter/envelope.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -436,4 +436,28 @@ umbel_status umbel_save(const umbel_filter *f, const char *path,
     umbel_status status = save_to(&c, path, err);
     um_parts_fini(&parts, f);
     return status;
+}
+
+/* --- lock a file that is about to be replaced ------------------------------
+ *
+ * A lock belongs to the file and not to its name. After waiting, a process may
+ * hold a file that was replaced in the meantime; it then locks the new one.
+ */
+
+umbel_status um_lock(const char *path, int flags, int *fd, umbel_error *err)
+{
+    for (;;) {
+        *fd = open(path, flags | O_CLOEXEC, 0666);
+        if (*fd < 0)
+            return um_fail_path(err, path);
+        while (flock(*fd, LOCK_EX) != 0)
+            if (errno != EINTR) {
+                um_set_errno(err, "%s: cannot lock", path);
+                close(*fd);
+                return UMBEL_E_IO;
+            }
+        if (um_is_at(*fd, path))
+            return UMBEL_OK;
+        close(*fd);
+    }
 }

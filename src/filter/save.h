@@ -35,4 +35,12 @@ bool um_is_at(int fd, const char *path);
 umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
                             umbel_error *err);
 
+/* --- locks ---------------------------------------------------------------- */
+
+/*
+ * Opens path and waits for its lock, which is held until *fd is closed. flags
+ * are those of open: O_RDONLY, O_CREAT when it may be new, O_DIRECTORY.
+ */
+umbel_status um_lock(const char *path, int flags, int *fd, umbel_error *err);
+
 #endif

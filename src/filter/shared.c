@@ -15,12 +15,9 @@
  * nothing of that, so under it, as on other processors, the kind's functions
  * serve, and their races would be found.
  */
-#include "filter/shared.h"
-
-#include "base/alloc.h"
-#include "base/error.h"
 #include "base/inline.h"
 #include "base/xxh3.h"
+#include "filter/handle.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define ATOMICS_ONLY 1
@@ -40,36 +37,6 @@ bool um_row_shares(const um_fast *row)
 #endif
 }
 
-static umbel_status create_gate(umbel_filter *f, umbel_error *err)
-{
-    um_gate *gate = um_get(&f->alloc, sizeof *gate);
-
-    if (!gate || !um_gate_init(gate)) {
-        um_put(&f->alloc, gate, sizeof *gate);
-        return um_no_memory(err, sizeof *gate);
-    }
-    f->gate = gate;
-    um_filter_attach(f);
-    return UMBEL_OK;
-}
-
-umbel_status umbel_share(umbel_filter *f, umbel_error *err)
-{
-    const um_kind *kind = f->kind;
-
-    if (!kind->shared)
-        return um_cannot(f, "be shared: its adds cannot run together", err);
-    if (kind->shared->may_share)
-        UM_TRY(kind->shared->may_share(um_shape_of(f), err));
-    if (!f->gate)
-        UM_TRY(create_gate(f, err));
-    um_filter_use(f, um_row_shares(f->fast) ? f->fast : NULL);
-    return UMBEL_OK;
-}
-
-/* --- the number of keys ----------------------------------------------------
- */
-
 /* A counter that all threads write would be all that they wait for. */
 void um_count_shared(um_gate_pass pass, size_t n)
 {
@@ -83,31 +50,7 @@ void um_count_shared(um_gate_pass pass, size_t n)
         __atomic_fetch_add(added, n, __ATOMIC_RELAXED);
 }
 
-uint64_t umbel_added(const umbel_filter *f)
-{
-    uint64_t sum = __atomic_load_n(&f->added, __ATOMIC_RELAXED);
-
-    if (!f->gate)
-        return sum;
-    for (size_t i = 0; i < UM_GATE_SLOTS; i++) {
-        const um_gate_slot *slot = &f->gate->slot[i];
-        sum = um_more_added(
-            sum, __atomic_load_n(&slot->own_added, __ATOMIC_RELAXED));
-        sum = um_more_added(
-            sum, __atomic_load_n(&slot->others_added, __ATOMIC_RELAXED));
-    }
-    return sum;
-}
-
-void um_set_added(umbel_filter *f, uint64_t n)
-{
-    for (size_t i = 0; f->gate && i < UM_GATE_SLOTS; i++)
-        f->gate->slot[i].own_added = f->gate->slot[i].others_added = 0;
-    f->added = n;
-}
-
-/* --- keys under locks -------------------------------------------------------
- */
+/* --- keys under locks ----------------------------------------------------- */
 
 /* Two blocks of 256 cells share a line, and so a lock. */
 UM_INLINE size_t lock_of(const umbel_filter *f, uint64_t lo)

@@ -140,6 +140,6 @@ const um_kind um_kind_countmin = {
     UM_COUNTING_SLOTS,
     .merge = &merge,
     .paged = &um_paged_cells,
-    .columns = &um_counting_columns,
-    .sums = &um_counting_sums,
+    .index = &um_counting_index,
+    .totals = &um_counting_totals,
 };

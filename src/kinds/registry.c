@@ -1,8 +1,8 @@
 /*
  * registry.c - the tables of kinds, addressings and fast paths, for src/filter.
  */
-#include "filter/addressing/rows.h"
-#include "filter/tables.h"
+#include "filter/addressing/addressing.h"
+#include "filter/kind.h"
 #include "kinds/rows.h"
 
 /* X(name) stands for the row um_fast_name. */

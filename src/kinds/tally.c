@@ -36,9 +36,9 @@
  */
 #include "base/batch.h"
 #include "base/error.h"
-#include "kinds/blocked/cells.h"
-#include "kinds/blocked/heavy.h"
 #include "kinds/bloom/bloom.h"
+#include "kinds/cells.h"
+#include "kinds/heavy.h"
 #include "kinds/rows.h"
 
 #include <inttypes.h>
@@ -106,7 +106,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
     };
 }
 
-/* --- the cells of a key -------------------------------------------------- */
+/* --- the cells of a key --------------------------------------------------- */
 
 static inline uint8_t *line_of(const tally *t, const umbel_digest *d)
 {
@@ -184,7 +184,7 @@ static inline void raise_to(uint8_t *line, uint64_t hi, uint32_t hashes,
     }
 }
 
-/* --- many keys ----------------------------------------------------------- */
+/* --- many keys ------------------------------------------------------------ */
 
 /* What a batch has yet to do in the table: key number i, of which the cells
  * said so much. */
@@ -345,7 +345,7 @@ static umbel_status may_remove(const um_shape *s, umbel_error *err)
                    "both; use kind counting with update plain");
 }
 
-/* --- what it says of itself ---------------------------------------------- */
+/* --- what it says of itself ----------------------------------------------- */
 
 static double error(const um_shape *s, const um_layout *l, double keys)
 {

@@ -5,7 +5,7 @@
 #include "publish/publish.h"
 
 #include "base/error.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 #include "publish/content.h"
 #include "publish/shelf.h"
 #include "publish/store.h"

@@ -7,7 +7,7 @@
  * cannot return to an older one.
  */
 #include "base/error.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 #include "filter/head.h"
 #include "publish/download.h"
 #include "publish/judge.h"

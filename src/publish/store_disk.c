@@ -11,7 +11,6 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "filter/lock.h"
 #include "filter/save.h"
 #include "publish/content.h"
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 
 #include <umbel/counting.h>
 

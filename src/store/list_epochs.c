@@ -11,7 +11,7 @@
 #include "store/list_private.h"
 
 #include "base/error.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 
 #include <umbel/counting.h>
 

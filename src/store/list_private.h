@@ -5,8 +5,8 @@
 #ifndef UM_STORE_LIST_PRIVATE_H
 #define UM_STORE_LIST_PRIVATE_H
 
+#include "filter/kind.h"
 #include "filter/pages.h"
-#include "filter/sums.h"
 #include "store/list.h"
 
 typedef struct um_epoch {
@@ -19,7 +19,7 @@ typedef struct um_epoch {
 
 /* The epochs that have ended, added up: see list_sums.c. */
 typedef struct um_list_sums {
-    um_sums cells;
+    um_count_totals cells;
     size_t cleared; /* bytes of them */
     unsigned epoch; /* that is added now ... */
     uint64_t page;  /* ... from this page on */

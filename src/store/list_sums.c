@@ -5,7 +5,7 @@
  * A count is the sum over all live epochs, so it costs a look-up in each. Most
  * digests that a server is asked for come less often than the number that
  * matters. The cells of the epochs that have ended are added up
- * (filter/sums.h): one look-up there, and one in the newest epoch, give a
+ * (filter/kind.h): one look-up there, and one in the newest epoch, give a
  * number that is never below the count.
  *
  * Epochs that have ended do not change. The newest one is always asked itself,
@@ -17,7 +17,7 @@
 #include "store/list_private.h"
 
 #include "base/alloc.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 
 #include <umbel/counting.h>
 
@@ -28,9 +28,9 @@ enum {
     STEP_BYTES = 4096 /* of a filter, about */
 };
 
-static const um_row_sums *row_of(const um_list *l)
+static const um_row_totals *row_of(const um_list *l)
 {
-    return l->epoch[1].filter->kind->sums;
+    return l->epoch[1].filter->kind->totals;
 }
 
 static bool can_be_summed(const um_list *l)
@@ -87,7 +87,7 @@ static size_t clear_some(um_list_sums *s, size_t most)
 static void add_pages(um_list *l, const um_pages *pages, size_t most)
 {
     um_list_sums *s = &l->sums;
-    const um_row_sums *row = row_of(l);
+    const um_row_totals *row = row_of(l);
 
     for (size_t done = 0; s->epoch < l->n && done < most;) {
         um_page p = um_page_of(pages, s->page);
@@ -129,7 +129,7 @@ static void add_bounds(const uint8_t *ended, size_t n, uint64_t *most)
 {
     for (size_t i = 0; i < n; i++)
         most[i] =
-            ended[i] == UM_SUMS_MOST || most[i] > UINT64_MAX - UM_SUMS_MOST
+            ended[i] == UM_TOTAL_MAX || most[i] > UINT64_MAX - UM_TOTAL_MAX
                 ? UINT64_MAX
                 : most[i] + ended[i];
 }

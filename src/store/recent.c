@@ -25,7 +25,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "filter/addressing/classic.h"
+#include "filter/addressing/addressing.h"
 
 #include <inttypes.h>
 

@@ -50,8 +50,8 @@ typedef struct counting {
     uint32_t *origins; /* NULL: not asked for */
     uint64_t *sum;     /* said, or counts */
     /* Numbers of the digests that each column may hold. */
-    uint8_t likely[UM_COLUMNS_MOST][UM_BATCH];
-    uint16_t nlikely[UM_COLUMNS_MOST];
+    uint8_t likely[UM_INDEX_MAX][UM_BATCH];
+    uint16_t nlikely[UM_INDEX_MAX];
 } counting;
 
 _Static_assert(UM_BATCH <= 256, "numbers of digests are bytes");
@@ -260,7 +260,7 @@ static umbel_status leave_open(const umbel_sync *s, size_t list,
         um_sums_bound(&s->list[list], d, n, most);
     }
     for (size_t i = 0; i < n; i++)
-        if (!know || most[i] == UM_SUMS_MOST ||
+        if (!know || most[i] == UM_TOTAL_MAX ||
             add_up(ours[i], most[i]) >= threshold)
             open[(*nopen)++] = (uint8_t)i;
     return UMBEL_OK;

@@ -2,7 +2,7 @@
  * sync_columns.c - which copies are worth asking for a digest.
  *
  * A list of many origins and epochs has many copies, and most digests are in
- * none of them. So each copy has a column of bits (filter/columns.h), and one
+ * none of them. So each copy has a column of bits (filter/kind.h), and one
  * look-up there finds the few that may hold a digest. Those are asked. Copies
  * that have no column yet, or are not noted in it as a whole, are always asked:
  * answers are the same at any moment, only slower.
@@ -26,9 +26,9 @@ static uint64_t bit_of(unsigned column)
     return (uint64_t)1 << (column - 1);
 }
 
-static const um_row_columns *row_of(const um_sync_of_list *l)
+static const um_row_index *row_of(const um_sync_of_list *l)
 {
-    return l->set.indexed ? l->shape->kind->columns : NULL;
+    return l->set.indexed ? l->shape->kind->index : NULL;
 }
 
 bool um_columns_know(const umbel_sync *s, const um_copy *c)
@@ -47,7 +47,7 @@ void um_columns_find(const um_sync_of_list *l, const umbel_digest *d, size_t n,
 static void mark_page(const um_sync_of_list *l, const um_copy *c,
                       uint64_t number)
 {
-    const um_row_columns *row = row_of(l);
+    const um_row_index *row = row_of(l);
     um_page p = um_page_of(&l->pages, number);
 
     if (row) /* else no copy has a column */
@@ -162,12 +162,12 @@ size_t um_index_copies(const umbel_sync *s, size_t list)
 static bool widen_columns(umbel_sync *s, um_sync_of_list *l)
 {
     unsigned width =
-        l->columns.bits.at ? 2 * l->columns.bits.width : UM_COLUMNS_LEAST;
-    const um_row_columns *row = row_of(l);
+        l->columns.bits.at ? 2 * l->columns.bits.width : UM_INDEX_MIN;
+    const um_row_index *row = row_of(l);
     uint64_t len = row ? row->len(l->shape->self, width) : 0;
     uint8_t *at;
 
-    if (!row || width > UM_COLUMNS_MOST ||
+    if (!row || width > UM_INDEX_MAX ||
         um_index_copies(s, (size_t)(l - s->list)) < LEAST_COPIES ||
         len + UM_INDEX_SPARE_COPIES * l->pages.bytes >
             um_sync_room(s) + l->columns.bits.len)

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/hex.h"
 #include "base/text.h"
-#include "filter/lock.h"
 #include "filter/save.h"
 #include "sync/inside.h"
 

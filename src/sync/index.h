@@ -5,8 +5,7 @@
 #ifndef UM_EXCHANGE_SYNC_INDEX_H
 #define UM_EXCHANGE_SYNC_INDEX_H
 
-#include "filter/columns.h"
-#include "filter/sums.h"
+#include "filter/kind.h"
 
 #include <umbel/sync.h>
 
@@ -16,17 +15,17 @@ typedef struct um_sync_of_list um_sync_of_list;
 
 /* Which copies of a list may hold a digest; at NULL: it is not known. */
 typedef struct um_sync_columns {
-    um_columns bits;
-    uint16_t copies[UM_COLUMNS_MOST]; /* that share a column */
-    uint64_t used;                    /* columns that are not free */
-    uint64_t old, clearing;           /* of them left behind, and cleared now */
-    size_t cleared;                   /* bytes */
+    um_filter_index bits;
+    uint16_t copies[UM_INDEX_MAX]; /* that share a column */
+    uint64_t used;                 /* columns that are not free */
+    uint64_t old, clearing;        /* of them left behind, and cleared now */
+    size_t cleared;                /* bytes */
 } um_sync_columns;
 
 /* What the copies of others in a list count together, at most; at NULL: it is
  * not known. */
 typedef struct um_sync_sums {
-    um_sums cells;
+    um_count_totals cells;
     size_t cleared; /* bytes of them */
     bool stale;     /* a copy has gone: they are larger than they need be */
 } um_sync_sums;
@@ -60,7 +59,7 @@ void um_columns_pass_up(umbel_sync *s);
 
 /* Returns true if um_sums_bound has all copies of others in it. */
 bool um_sums_know(const umbel_sync *s, size_t list);
-/* most[i] is at least what these count together of digest i; UM_SUMS_MOST: or
+/* most[i] is at least what these count together of digest i; UM_TOTAL_MAX: or
  * more. */
 void um_sums_bound(const um_sync_of_list *l, const umbel_digest *d, size_t n,
                    uint8_t *most);

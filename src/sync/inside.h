@@ -26,8 +26,8 @@
 #define UM_EXCHANGE_SYNC_INSIDE_H
 
 #include "base/bytes.h"
-#include "coding/growth.h"
-#include "coding/values.h"
+#include "coding/code.h"
+#include "coding/entries.h"
 #include "filter/pages.h"
 #include "sync/index.h"
 

@@ -2,7 +2,7 @@
  * sync_sums.c - what all copies count together, at most.
  *
  * Most digests that a server is asked for come less often than the number that
- * matters. The cells of all copies of others are added up (filter/sums.h): one
+ * matters. The cells of all copies of others are added up (filter/kind.h): one
  * look-up there gives a number that is never below the sum of their counts. If
  * that and our own count together do not reach a threshold, no copy is asked.
  *
@@ -20,9 +20,9 @@
 
 enum { LEAST_COPIES = 2 }; /* that sums are worth while for */
 
-static const um_row_sums *row_of(const um_sync_of_list *l)
+static const um_row_totals *row_of(const um_sync_of_list *l)
 {
-    return l->set.indexed ? l->shape->kind->sums : NULL;
+    return l->set.indexed ? l->shape->kind->totals : NULL;
 }
 
 bool um_sums_know(const umbel_sync *s, size_t list)
@@ -51,7 +51,7 @@ void um_sums_bound(const um_sync_of_list *l, const umbel_digest *d, size_t n,
 static void add_page(const um_sync_of_list *l, const um_copy *c,
                      uint64_t number, const uint8_t *old)
 {
-    const um_row_sums *row = row_of(l);
+    const um_row_totals *row = row_of(l);
     um_page p = um_page_of(&l->pages, number);
 
     if (row) /* else no copy is in sums */

@@ -3,7 +3,7 @@
  *
  *   runs       varint: pages that come whole, in runs of one section
  *   each run   first page, pages, bytes: varints; its code (coding/code.h)
- *   the rest   pages that are coded given those of the base (coding/growth.h)
+ *   the rest   pages that are coded given those of the base (coding/entries.h)
  *
  * A page comes whole where the base is nothing, or not known here any more, or
  * where that takes less.

@@ -4,7 +4,7 @@
 #include "support/test.h"
 
 #include "base/hash.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 #include "filter/sizing.h"
 
 #include <stdlib.h>

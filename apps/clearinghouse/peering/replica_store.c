@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hex.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "cli/commands/files.h"
 #include "cli/framework/report.h"
 #include "cli/framework/table.h"
-#include "filter/lock.h"
+#include "filter/save.h"
 #include "sync/dir.h"
 
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  */
 #include "base/error.h"
 #include "cli/commands/plan.h"
-#include "filter/addressing.h"
+#include "filter/addressing/addressing.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/rules.h"
-#include "filter/spooled.h"
+#include "filter/handle.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef UM_ADDRESSING_GROUPS_H
 #define UM_ADDRESSING_GROUPS_H
 
-#include "filter/addressing.h"
+#include "filter/addressing/addressing.h"
 
 enum { UM_MAX_HASH_GROUPS = 8 };
 

@@ -36,7 +36,7 @@ UM_INLINE um_loop_config way_of(int verb, int block, int groups)
                             .trim = trim_of(groups)};
 }
 
-/* --- answers ------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------- */
 
 /* Bit j is set if x[j] is zero. Packing keeps nonzero words nonzero. */
 UM_INLINE unsigned zeros(const __m256i x[4])

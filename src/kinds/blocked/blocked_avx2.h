@@ -86,7 +86,7 @@ UM_INLINE void um_tell_bits(bool *out, unsigned bits, size_t n)
     memcpy(out, &bytes, n);
 }
 
-/* --- words of a key ------------------------------------------------------ */
+/* --- words of a key ------------------------------------------------------- */
 
 UM_INLINE __m256i um_trim_avx2(__m256i last, um_trim trim)
 {
@@ -107,7 +107,7 @@ UM_INLINE uint64_t um_last_word(uint64_t lo, uint64_t hi, um_loop_config how)
     return (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(x));
 }
 
-/* --- where keys go ------------------------------------------------------- */
+/* --- where keys go -------------------------------------------------------- */
 
 UM_INLINE uint64_t um_block_of(const um_target *t, uint64_t lo,
                                um_loop_config how)

@@ -1,5 +1,5 @@
 /*
- * fast_row.h - the functions of a row for blocks (filter/fast.h), and the row.
+ * fast_row.h - the functions of a row for blocks (filter/kind.h), and the row.
  *
  * A file that includes this defines the two below and usable. All of it is
  * compiled anew for each verb, each sort of keys and each size of a block.
@@ -10,7 +10,6 @@
 #include "base/inline.h"
 #include "base/xxh3.h"
 #include "filter/handle.h"
-#include "filter/shared.h"
 
 enum { UM_QUERY, UM_COUNT, UM_ADD }; /* verb */
 enum { UM_KEYS8, UM_DIGESTS };       /* sort: keys of 8 bytes, or digests */

@@ -1,16 +1,16 @@
 /*
- * bloom_blocked_avx2.c - bloom on blocked256 and blocked512 with AVX2.
+ * blocked_avx2.c - bloom on blocked256 and blocked512 with AVX2.
  *
  * The loops are those of bits_avx2.h. A test is one mask a group of eight
- * hashes, made by shifts (filter/addressing/blocked.c), against the whole
+ * hashes, made by shifts (filter/addressing/addressing.c), against the whole
  * block.
  *
  * In cache the shifts are what is scarce (two units do them and all shuffles),
  * so products avoid them, blocks are found by the scalar multiplier beside, and
  * four keys are judged at once.
  */
+#include "filter/addressing/addressing.h"
 #include "kinds/blocked/bits_avx2.h"
-#include "kinds/blocked/lanes.h"
 #include "kinds/bloom/bloom.h"
 
 UM_INLINE um_trim trim_of(int groups)
@@ -19,7 +19,7 @@ UM_INLINE um_trim trim_of(int groups)
     return (um_trim){0, 0};
 }
 
-/* --- masks --------------------------------------------------------------- */
+/* --- masks ---------------------------------------------------------------- */
 
 /* One cell in each of eight lanes of 32; first has the lowest of each. */
 UM_INLINE __m256i lanes256(uint64_t word, __m256i first)

@@ -1,5 +1,5 @@
 /*
- * bloom_blocked_avx512.c - bloom on blocked256 and blocked512 with AVX-512.
+ * blocked_avx512.c - bloom on blocked256 and blocked512 with AVX-512.
  *
  * The loops are those of blocked_avx512.h. What is new to masks:
  *

@@ -15,14 +15,22 @@
  */
 #include "kinds/bloom/bloom.h"
 
+#include "base/batch.h"
 #include "base/error.h"
+#include "base/rng.h"
+#include "base/xxh3.h"
+#include "filter/addressing/addressing.h"
 #include "filter/addressing/groups.h"
-#include "filter/fast.h"
-#include "kinds/blocked/each.h"
-#include "kinds/blocked/lanes.h"
+#include "filter/handle.h"
+#include "filter/kind.h"
+#include "kinds/bloom/classic_walk.h"
+#include "kinds/each.h"
 #include "kinds/rows.h"
 
+#include <umbel/inline.h>
+
 #include <math.h>
+#include <sodium.h>
 
 enum { GROUPS = UM_BLOOM_GROUPS };
 
@@ -65,6 +73,76 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
     }
 }
 
+/* --- bloom with a choice of digests: add and query -------------------------
+ *
+ * Which cells are set depends on the order of the keys, but no key is ever
+ * denied.
+ */
+
+/* Digests of a batch that match by no group so far. */
+typedef struct pending {
+    umbel_digest digest[UM_BATCH];
+    uint16_t at[UM_BATCH]; /* their places in the batch */
+    size_t n;
+} pending;
+
+static void ask_batch(const um_bloom *b, um_query_fn *ask,
+                      const umbel_digest *d, size_t n, bool *hit)
+{
+    pending p = {.n = 0};
+    bool found[UM_BATCH];
+
+    ask(b, d, n, hit);
+    for (uint32_t g = 1; g < b->groups; g++) {
+        p.n = 0;
+        for (size_t i = 0; i < n; i++)
+            if (!hit[i]) {
+                p.digest[p.n] = um_group_digest(d[i], g);
+                p.at[p.n++] = (uint16_t)i;
+            }
+        ask(b, p.digest, p.n, found);
+        for (size_t j = 0; j < p.n; j++)
+            hit[p.at[j]] = found[j];
+    }
+}
+
+static void groups_query(const um_bloom *b, um_query_fn *ask,
+                         const umbel_digest *d, size_t n, bool *hit)
+{
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        ask_batch(b, ask, d + done, some, hit + done);
+    }
+}
+
+static bool add_one(const um_bloom *b, umbel_digest d)
+{
+    const um_layout *l = b->layout;
+    uint64_t pos[UM_GROUPED_CELLS], cost;
+
+    um_group_cells(l, b->groups, d, pos);
+    uint32_t g = um_cheapest_group(l, b->groups, b->bits, pos, &cost);
+    for (uint32_t j = 0; j < l->hashes; j++)
+        um_set_bit(b->bits, pos[(size_t)g * l->hashes + j]);
+    return cost > 0;
+}
+
+static size_t groups_add(const um_bloom *b, const umbel_digest *d, size_t n,
+                         bool *fresh)
+{
+    size_t added = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool new_key = add_one(b, d[i]);
+        added += new_key;
+        if (fresh)
+            fresh[i] = new_key;
+    }
+    return added;
+}
+
+/* --- add, query, merge, fold ---------------------------------------------- */
+
 UM_INLINE bool set_all(void *self, um_each_key key)
 {
     uint8_t *bits = ((um_bloom *)self)->bits;
@@ -99,7 +177,7 @@ static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
 
     (void)amounts;
     if (b->groups > 1)
-        return um_groups_add(b, d, n, fresh);
+        return groups_add(b, d, n, fresh);
     return um_each_add(self, b->layout, NULL, set_all, d, NULL, n, fresh);
 }
 
@@ -117,7 +195,7 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
     if (b->groups == 1)
         query_group(b, d, n, hit);
     else
-        um_groups_query(b, b->fast ? b->fast->query : query_group, d, n, hit);
+        groups_query(b, b->fast ? b->fast->query : query_group, d, n, hit);
 }
 
 static umbel_status merge_bits(void *self, const void *from, umbel_merge_op op,
@@ -173,6 +251,93 @@ static double error(const um_shape *s, const um_layout *l, double keys)
 {
     return um_groups_error(l, (uint32_t)s->setting[GROUPS], keys);
 }
+
+/* --- the error of cells whose classes follow from each other ---------------
+ *
+ * A key begins in any class and goes through k of them; within each its cell is
+ * any. So the error is the mean over classes of the product of k fills. Large
+ * filters are sampled: the product of the fills of a few cells of each class
+ * has the right mean, as the cells are drawn anew each time. Admission relies
+ * on it, so whoever makes a filter must not know which cells are looked at: the
+ * system seeds the sample. Its figure varies by a few parts in a thousand.
+ */
+
+enum {
+    LOOKS = 1 << 24, /* at cells, in all: it bounds what a forged file costs */
+    LEAST = 64,      /* of a class, at a time */
+    TABLE = 4096     /* classes whose fill is kept */
+};
+
+typedef struct classes {
+    const um_layout *layout;
+    um_used_in *used;
+    const void *cells;
+    uint64_t n, step;     /* um_classes */
+    uint64_t size, looks; /* cells of a class, and how many are looked at */
+    um_rng rng;
+    double fill[TABLE];
+} classes;
+
+static double look_at(classes *c, uint64_t class)
+{
+    uint64_t used = 0;
+
+    for (uint64_t i = 0; i < c->looks; i++) {
+        uint64_t at =
+            c->looks < c->size ? um_random_below(&c->rng, c->size) : i;
+        used += c->used(c->cells, class + at * c->n, 1);
+    }
+    return (double)used / (double)c->looks;
+}
+
+/* That a key which begins in the class matches. */
+static double chance_from(classes *c, uint64_t class)
+{
+    const um_layout *l = c->layout;
+    double product = 1;
+
+    for (uint32_t j = 0; j < l->hashes && product > 0; j++) {
+        product *= c->n <= TABLE ? c->fill[class] : look_at(c, class);
+        class = class * c->step % c->n;
+    }
+    return product;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+double um_classes_sampled(const um_layout *l, um_used_in *used,
+                          const void *cells, uint64_t seed)
+{
+    classes c = {.layout = l, .used = used, .cells = cells, .rng = {seed}};
+    double sum = 0;
+
+    c.n = um_classes(l, &c.step);
+    if (c.n == 0) /* cells that do not follow from each other are one class */
+        c.n = 1;
+    c.size = l->cells / c.n;
+    uint64_t most = LOOKS / l->hashes, share = most / c.n;
+    c.looks = least(c.size, share > LEAST ? share : LEAST);
+    for (uint64_t i = 0; c.n <= TABLE && i < c.n; i++)
+        c.fill[i] = look_at(&c, i);
+    uint64_t starts = least(c.n, most / c.looks);
+    for (uint64_t i = 0; i < starts; i++)
+        sum += chance_from(&c, starts < c.n ? um_random_below(&c.rng, c.n) : i);
+    return sum / (double)starts;
+}
+
+static double classes_chance(const um_layout *l, um_used_in *used,
+                             const void *cells)
+{
+    uint64_t seed;
+
+    randombytes_buf(&seed, sizeof seed);
+    return um_classes_sampled(l, used, cells, seed);
+}
+
+/* --- what the cells tell -------------------------------------------------- */
 
 /* Returns the share of a lane's cells in use, as throws meet them, and adds
  * these to *in_block. */
@@ -252,7 +417,7 @@ void um_bloom_look(const um_layout *l, um_used_in *used, const void *cells,
                                : look_at_blocks(l, used, cells, false);
 
     if (um_classes(l, NULL))
-        found.error = um_classes_chance(l, used, cells);
+        found.error = classes_chance(l, used, cells);
     *out = found;
 }
 
@@ -261,7 +426,7 @@ double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells)
     um_bits_look found;
 
     if (um_classes(l, NULL))
-        return um_classes_chance(l, used, cells);
+        return classes_chance(l, used, cells);
     um_bloom_look(l, used, cells, &found);
     return found.error;
 }
@@ -323,6 +488,132 @@ static const um_row_bits bits = {.used = used,
 static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND,
                                    .cells = merge_bits};
 
+/* --- bloom for threads that add and ask together ---------------------------
+ *
+ * Bits are only ever turned on, so nothing needs an order: adds are relaxed
+ * fetch-ors of 64-bit words, queries relaxed loads. A word is loaded first and
+ * written only when a bit is missing; most adds to a filter in use change
+ * little, and lines that are not written stay in the caches of all cores.
+ *
+ * A word is little-endian, as in the file: its bits are those of bits.h.
+ */
+
+enum {
+    LINE = 512,    /* cells of a cache line */
+    FAR = 1 << 21, /* cells past which memory is worth fetching ahead */
+    WORD = 64,     /* cells of a word */
+    AT_ONCE = 8    /* cells of a key that are asked without a branch */
+};
+
+/* The payload is aligned to 64 bytes, and its room is a multiple of that. */
+static uint64_t *word_of(const um_bloom *b, uint64_t cell)
+{
+    return (uint64_t *)(void *)b->bits + cell / WORD;
+}
+
+static uint64_t mask_of(uint64_t cell)
+{
+    return um_le64((uint64_t)1 << cell % WORD);
+}
+
+/* Returns true if this call turned on a bit; no other thread gets that. */
+static bool turn_on(uint64_t *word, uint64_t mask)
+{
+    if ((__atomic_load_n(word, __ATOMIC_RELAXED) & mask) == mask)
+        return false;
+    return ~__atomic_fetch_or(word, mask, __ATOMIC_RELAXED) & mask;
+}
+
+/* Neighbours in pos that share a word are set at once. */
+UM_INLINE bool shared_set_all(void *self, um_each_key key)
+{
+    const um_bloom *b = self;
+    const uint64_t *pos = key.pos;
+    uint32_t hashes = b->layout->hashes;
+    bool fresh = false;
+
+    for (uint32_t j = 0; j < hashes;) {
+        uint64_t *word = word_of(b, pos[j]);
+        uint64_t mask = 0;
+        for (; j < hashes && word_of(b, pos[j]) == word; j++)
+            mask |= mask_of(pos[j]);
+        fresh |= turn_on(word, mask);
+    }
+    return fresh;
+}
+
+/*
+ * Where a non-member meets its first clear cell cannot be predicted, so several
+ * are looked at before there is a branch.
+ */
+UM_INLINE bool shared_all_set(const void *self, const uint64_t *pos)
+{
+    const um_bloom *b = self;
+    uint32_t hashes = b->layout->hashes;
+    uint64_t clear = 0;
+
+    for (uint32_t j = 0; j < hashes && !clear;) {
+        uint32_t stop = hashes - j < AT_ONCE ? hashes : j + AT_ONCE;
+        for (; j < stop; j++)
+            clear |= ~__atomic_load_n(word_of(b, pos[j]), __ATOMIC_RELAXED) &
+                     mask_of(pos[j]);
+    }
+    return !clear;
+}
+
+/* Every line once where the cells of a key lie side by side. */
+static void shared_fetch(const um_bloom *b, const uint64_t *pos, size_t n)
+{
+    uint64_t last = UINT64_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        if (pos[i] / LINE != last) {
+            last = pos[i] / LINE;
+            __builtin_prefetch(word_of(b, pos[i]));
+        }
+}
+
+static void shared_locate(const void *self, const umbel_digest *d, size_t n,
+                          uint64_t *pos)
+{
+    const um_bloom *b = self;
+
+    b->layout->row->positions(b->layout, d, n, pos);
+    if (b->layout->cells > FAR)
+        shared_fetch(b, pos, n * b->layout->hashes);
+}
+
+static size_t shared_add(void *self, const umbel_digest *d,
+                         const uint64_t *amounts, size_t n, bool *fresh)
+{
+    const um_bloom *b = self;
+
+    (void)amounts;
+    return um_each_add(self, b->layout, shared_locate, shared_set_all, d, NULL,
+                       n, fresh);
+}
+
+static void shared_query(const void *self, const umbel_digest *d, size_t n,
+                         bool *hit)
+{
+    const um_bloom *b = self;
+    um_each_query(self, b->layout, shared_locate, shared_all_set, d, n, hit);
+}
+
+static umbel_status may_share(const um_shape *s, umbel_error *err)
+{
+    if (s->setting[UM_BLOOM_GROUPS] > 1)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a bloom filter with groups cannot be shared: where a "
+                       "key goes depends on what is there");
+    return UMBEL_OK;
+}
+
+static const um_row_shared bloom_shared = {
+    .may_share = may_share, .add = shared_add, .query = shared_query};
+
+/* --- the row -------------------------------------------------------------- */
+
 const um_kind um_kind_bloom = {
     .name = "bloom",
     .summary = "a set, one bit per cell; merges and folds",
@@ -337,8 +628,120 @@ const um_kind um_kind_bloom = {
     .fold = fold,
     .error = error,
     .predict = predict,
-    .shared = &um_bloom_shared,
+    .shared = &bloom_shared,
     .bits = &bits,
     .merge = &merge,
     .paged = &um_paged_cells,
 };
+
+/* --- queries of bloom on classic in batches, on any machine --------------- */
+
+UM_INLINE void start_digests(const void *source, size_t from, size_t n,
+                             um_walkers *w)
+{
+    const umbel_digest *d = (const umbel_digest *)source + from;
+
+    for (size_t i = 0; i < n; i++) {
+        w->at[i] = d[i].lo;
+        w->hi[i] = d[i].hi;
+    }
+}
+
+void um_bloom_classic_query(const void *self, const umbel_digest *d, size_t n,
+                            bool *hit)
+{
+    if (um_walk_is_far(self))
+        um_walk_far(self, d, n, hit, start_digests);
+    else
+        um_walk_near(self, d, n, hit, start_digests);
+}
+
+UM_INLINE void start_keys8(const void *source, size_t from, size_t n,
+                           um_walkers *w)
+{
+    const um_walk_keys8 *s = source;
+
+    for (size_t i = 0; i < n; i++) {
+        w->at[i] = um_xxh3_8(um_le64(s->key[from + i]), s->flip);
+        w->hi[i] = um_remix(w->at[i]);
+    }
+}
+
+static void classic_query_keys8(const void *self, uint64_t seed,
+                                const uint64_t *keys, size_t n, bool *hit)
+{
+    um_walk_keys8 source = {keys, um_xxh3_flip(seed)};
+
+    if (um_walk_is_far(self))
+        um_walk_far(self, &source, n, hit, start_keys8);
+    else
+        um_walk_near(self, &source, n, hit, start_keys8);
+}
+
+static bool classic_usable(const um_layout *l)
+{
+    (void)l;
+    return true;
+}
+
+const um_fast um_fast_bloom_classic = {
+    .name = "plain",
+    .kind = "bloom",
+    .addressing = "classic",
+    .usable = classic_usable,
+    .query = um_bloom_classic_query,
+    .query_keys8 = classic_query_keys8,
+};
+
+/* --- what an inlined query needs to know of a filter (umbel/inline.h) ----- */
+
+enum { MAX_HASHES = 16 };
+
+static umbel_status refuse(const char *what, const char *name, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_UNSUPPORTED,
+                   "a view serves bloom filters on blocked256 and blocked512 "
+                   "with hash xxh3-64 only; this one has %s%s: use umbel_query",
+                   what, name);
+}
+
+static const void *lanes_of(const um_shape *s, uint32_t at)
+{
+    if (s->addressing == &um_addressing_blocked256)
+        return um_lanes32 + at;
+    return s->addressing == &um_addressing_blocked512 ? um_lanes64 + at : NULL;
+}
+
+umbel_status umbel_view_init(umbel_view *v, const umbel_filter *f,
+                             umbel_error *err)
+{
+    const um_shape *s = um_shape_of(f);
+
+    if (s->kind != &um_kind_bloom)
+        return refuse("kind ", s->kind->name, err);
+    const um_bloom *b = f->self;
+    const void *lanes = lanes_of(s, b->lanes);
+    if (!lanes)
+        return refuse("addressing ", s->addressing->name, err);
+    if (!s->hash->fused)
+        return refuse("hash ", s->hash->name, err);
+    if (b->groups > 1)
+        return refuse("groups", "", err);
+    if (s->hashes > MAX_HASHES)
+        return refuse("more than 16 hash functions", "", err);
+    if (f->gate)
+        return refuse("other threads that add to it (umbel_share)", "", err);
+    *v = (umbel_view){.bits = b->bits,
+                      .blocks = f->layout.blocks,
+                      .seed = f->hasher.seed,
+                      .flip = f->hasher.flip,
+                      .lanes = lanes,
+                      .hashes = s->hashes,
+                      .block_cells = s->addressing->block};
+    return UMBEL_OK;
+}
+
+uint64_t umbel_view_hash(const umbel_view *v, const void *key, size_t len)
+{
+    return um_xxh3(key, len, v->seed);
+}

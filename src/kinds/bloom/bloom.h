@@ -19,16 +19,6 @@ typedef struct um_bloom {
 /* One section of one bit a cell. */
 size_t um_bloom_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
 
-/* For threads that add and query together (bloom_shared.c). */
-extern const um_row_shared um_bloom_shared;
-
-/* As add and query of the kind, with groups (bloom_groups.c); ask is the query
- * of one group. */
-void um_groups_query(const um_bloom *b, um_query_fn *ask, const umbel_digest *d,
-                     size_t n, bool *hit);
-size_t um_groups_add(const um_bloom *b, const umbel_digest *d, size_t n,
-                     bool *fresh);
-
 /* Counts the cells in use among the n from the cell from on. */
 typedef uint64_t um_used_in(const void *cells, uint64_t from, uint64_t n);
 um_used_in um_bits_used_in; /* where a cell is a bit */
@@ -41,10 +31,8 @@ double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells);
 /* The same, with the cells in use. */
 void um_bloom_look(const um_layout *l, um_used_in *used, const void *cells,
                    um_bits_look *out);
-/* The same where classes of cells follow from each other (classes.c). */
-double um_classes_chance(const um_layout *l, um_used_in *used,
-                         const void *cells);
-/* The same with a sample, where one is taken, that the seed decides on. */
+/* The same where classes of cells follow from each other; the seed decides on
+ * the sample, where one is taken. */
 double um_classes_sampled(const um_layout *l, um_used_in *used,
                           const void *cells, uint64_t seed);
 

@@ -1,5 +1,5 @@
 /*
- * bloom_classic_avx2.c - bloom on classic with AVX2.
+ * classic_avx2.c - bloom on classic with AVX2.
  *
  * Eight keys at a time are hashed (keys of 8 bytes) and find their cells in
  * vector registers; bits are then set and tested by plain instructions, which
@@ -11,9 +11,9 @@
  * classic_walk.h says, and adds fetch what comes next.
  */
 #include "base/batch.h"
-#include "filter/fast.h"
-#include "kinds/blocked/classic_walk.h"
+#include "filter/kind.h"
 #include "kinds/blocked/xxh3_avx2.h"
+#include "kinds/bloom/classic_walk.h"
 #include "kinds/rows.h"
 
 enum { SORT_KEYS8, SORT_DIGESTS };
@@ -68,8 +68,7 @@ UM_INLINE void take8(const source *s, size_t from, size_t n, walk8 *w)
         take_rest(s, p, (n - from) * size, w);
 }
 
-/* --- cells ----------------------------------------------------------------
- */
+/* --- cells ---------------------------------------------------------------- */
 
 /* Where the cell of the i-th of eight keys is put. */
 static const uint8_t slot[8] = {0, 1, 4, 5, 2, 3, 6, 7};
@@ -162,8 +161,7 @@ UM_INLINE uint64_t set_cells(uint64_t *words, const uint32_t *cell, uint32_t n)
     IN_PIECES(set_some);
 }
 
-/* --- queries --------------------------------------------------------------
- */
+/* --- queries -------------------------------------------------------------- */
 
 /* High half of x * cells, with fewer than 2^32 cells. */
 UM_INLINE void scale8(const walk8 *w, uint64_t cells, uint64_t *out)
@@ -304,8 +302,7 @@ static void query_digests(const void *self, const umbel_digest *d, size_t n,
         query_near(self, &s, n, hit);
 }
 
-/* --- adds -----------------------------------------------------------------
- */
+/* --- adds ----------------------------------------------------------------- */
 
 /*
  * A cell of a key follows from the one before by a product, which takes its

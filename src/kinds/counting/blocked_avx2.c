@@ -1,39 +1,332 @@
 /*
- * counting_blocked_avx2.c - counting on blocked128 with AVX2: cells of 4 bits
- * and of 8 bits, plain and refined (kinds/counting/lines_avx2.h).
+ * blocked_avx2.c - counting on blocked128 with AVX2: cells of 4 bits
+ * and of 8 bits, plain and refined.
  *
  * Keys are taken in their order, since the next may go to the same block. What
  * cells held before is judged for four keys together.
  */
+#include "kinds/blocked/blocked_avx2.h"
 #include "kinds/counting/counting.h"
-#include "kinds/counting/lines_avx2.h"
+
+/* --- a block as counts -----------------------------------------------------
+ *
+ * A key has at most one cell in each of the eight lanes of its block
+ * (filter/addressing/addressing.c), so whole lanes are worked on, all of them
+ * at once:
+ *
+ *   4 bits   a lane is a 64-bit word; shifted by four times the cell's number
+ *            its lowest bits are the cell
+ *   8 bits   a lane is half a vector, and a cell a byte: shuffles pick it,
+ *            comparisons with 0, 1, 2 ... tell where it is
+ *
+ * Lanes without a cell of the key count as full: the least of the others is the
+ * least of all, and what is full does not grow. Nothing branches on a cell.
+ */
+
+/* What becomes of a key's cells: nothing, all grow, the least grow. */
+enum { LINE_READ, LINE_ADD, LINE_RAISE };
+
+/*
+ * The hashes, r of them, go to neighbouring lanes from lane s = word & 7 on:
+ * lane i is unused when (i - s) mod 8 >= r. By r mod 8 and s.
+ */
+#define NOT(T, i, s, r) (T)((((i) - (s)) & 7) < (r) ? 0 : ~UINT64_C(0))
+#define LANES(T, s, r)                                                         \
+    {                                                                          \
+        NOT(T, 0, s, r), NOT(T, 1, s, r), NOT(T, 2, s, r), NOT(T, 3, s, r),    \
+            NOT(T, 4, s, r), NOT(T, 5, s, r), NOT(T, 6, s, r), NOT(T, 7, s, r) \
+    }
+#define STARTS(T, r)                                                           \
+    {                                                                          \
+        LANES(T, 0, r), LANES(T, 1, r), LANES(T, 2, r), LANES(T, 3, r),        \
+            LANES(T, 4, r), LANES(T, 5, r), LANES(T, 6, r), LANES(T, 7, r)     \
+    }
+#define UNUSED(T)                                                              \
+    {                                                                          \
+        STARTS(T, 8), STARTS(T, 1), STARTS(T, 2), STARTS(T, 3), STARTS(T, 4),  \
+            STARTS(T, 5), STARTS(T, 6), STARTS(T, 7)                           \
+    }
+
+static const _Alignas(64) uint64_t unused_words[8][8][8] = UNUSED(uint64_t);
+static const uint8_t unused_bytes[8][8][8] = UNUSED(uint8_t);
+
+UM_INLINE __m256i all64(uint64_t x)
+{
+    return _mm256_set1_epi64x((long long)x);
+}
+
+UM_INLINE __m256i all16(short x)
+{
+    return _mm256_set1_epi16(x);
+}
+
+UM_INLINE __m256i all8(int x)
+{
+    return _mm256_set1_epi8((char)x);
+}
+
+/* The sign bits of eight 32-bit numbers. */
+UM_INLINE unsigned signs(__m256i x)
+{
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
+}
+
+/* --- cells of 4 bits ------------------------------------------------------ */
+
+/* The least of eight numbers below 2^15, in every 16 bits, but at most 14. */
+UM_INLINE __m256i least_below_15(__m256i eight)
+{
+    __m128i x = _mm_packus_epi32(_mm256_castsi256_si128(eight),
+                                 _mm256_extracti128_si256(eight, 1));
+
+    x = _mm_minpos_epu16(_mm_min_epu16(x, _mm_set1_epi16(14)));
+    return _mm256_broadcastw_epi16(x);
+}
+
+/*
+ * The key's cells, or what they were before it was added, in 32 bits each, and
+ * 15 where it has none. In order of lanes: 0 1 4 5 2 3 6 7.
+ */
+UM_INLINE __m256i line4(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
+{
+    const uint64_t *unused = unused_words[hashes % 8][word & 7];
+    __m256i x[2], by[2], cell[2];
+
+    by[0] = _mm256_srlv_epi64(all64(word), _mm256_setr_epi64x(58, 54, 50, 46));
+    by[1] = _mm256_srlv_epi64(all64(word), _mm256_setr_epi64x(42, 38, 34, 30));
+    UM_EACH by[g] = _mm256_and_si256(by[g], all64(60));
+    UM_EACH x[g] = um_load_avx2(p + 32 * g);
+    UM_EACH cell[g] = _mm256_or_si256(x[g], um_load_avx2(unused + 4 * g));
+    UM_EACH cell[g] = _mm256_srlv_epi64(cell[g], by[g]);
+    UM_EACH cell[g] = _mm256_and_si256(cell[g], all64(15));
+    __m256i eight = _mm256_castps_si256(_mm256_shuffle_ps(
+        _mm256_castsi256_ps(cell[0]), _mm256_castsi256_ps(cell[1]), 0x88));
+    if (verb == LINE_ADD) {
+        UM_EACH cell[g] = _mm256_cmpgt_epi64(all64(15), cell[g]); /* -1 or 0 */
+        UM_EACH cell[g] = _mm256_sllv_epi64(cell[g], by[g]);
+        UM_EACH um_write_avx2(p + 32 * g, _mm256_sub_epi64(x[g], cell[g]));
+    } else if (verb == LINE_RAISE) {
+        __m256i least = least_below_15(eight);
+        UM_EACH cell[g] = _mm256_cmpeq_epi16(cell[g], least);
+        UM_EACH cell[g] = _mm256_and_si256(cell[g], all64(1));
+        UM_EACH cell[g] = _mm256_sllv_epi64(cell[g], by[g]);
+        UM_EACH um_write_avx2(p + 32 * g, _mm256_add_epi64(x[g], cell[g]));
+    }
+    return eight;
+}
+
+/* Four keys' cells in bytes: number j of both halves is of key j. */
+UM_INLINE __m256i pack4(const __m256i cells[4])
+{
+    return _mm256_packus_epi16(_mm256_packus_epi32(cells[0], cells[1]),
+                               _mm256_packus_epi32(cells[2], cells[3]));
+}
+
+/* Bit j is set if a cell of key j is 0. */
+UM_INLINE unsigned line4_zeros(const __m256i cells[4])
+{
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i empty = _mm256_cmpeq_epi8(pack4(cells), zero);
+    unsigned none = signs(_mm256_cmpeq_epi32(empty, zero));
+
+    return ~(none & none >> 4) & 15;
+}
+
+/* The least cell of each key. */
+UM_INLINE __m128i line4_least(const __m256i cells[4])
+{
+    __m256i four = pack4(cells);
+    __m128i x = _mm_min_epu8(_mm256_castsi256_si128(four),
+                             _mm256_extracti128_si256(four, 1));
+
+    x = _mm_min_epu8(x, _mm_srli_epi32(x, 16));
+    x = _mm_min_epu8(x, _mm_srli_epi32(x, 8));
+    return _mm_and_si128(x, _mm_set1_epi32(255));
+}
+
+/*
+ * To compare cells with 0 they need not be shifted down: their bytes are
+ * picked, for four keys together. Of a vector of four keys, 4 bytes in either
+ * half are of one key: its lanes 0 1 4 5 and 2 3 6 7. A block is two vectors,
+ * with lanes 0 1 | 2 3 and 4 5 | 6 7, so that a shuffle can bring a key's cells
+ * to their places, where blending joins them with the others.
+ */
+typedef struct ask4 {
+    __m256i at;   /* number of the byte that holds the cell */
+    __m256i half; /* the cell's bits in it */
+    __m256i used; /* lanes that have one */
+} ask4;
+
+/* Two words, in either half of a vector. */
+UM_INLINE __m256 two_words(const uint64_t *words)
+{
+    return _mm256_broadcast_ps((const __m128 *)(const void *)words);
+}
+
+UM_INLINE __m256i used4(__m256i low, uint32_t hashes)
+{
+    const __m256i first = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
+    const __m256i lane =
+        _mm256_setr_epi32(0x05040100, 0x05040100, 0x05040100, 0x05040100,
+                          0x07060302, 0x07060302, 0x07060302, 0x07060302);
+    __m256i from = _mm256_sub_epi8(lane, _mm256_shuffle_epi8(low, first));
+
+    return _mm256_cmpgt_epi8(all8((int)hashes),
+                             _mm256_and_si256(from, all8(7)));
+}
+
+/*
+ * The words' upper 32 bits are the eight numbers of cells, two a byte. Each
+ * byte is taken twice: first for its upper half, then, as the upper byte of 16
+ * bits, for its lower half, which is of the second lane, 8 bytes on.
+ */
+UM_INLINE ask4 ask4_of(const uint64_t words[4], uint32_t hashes)
+{
+    const __m256i twice =
+        _mm256_setr_epi8(3, 3, 1, 1, 7, 7, 5, 5, 11, 11, 9, 9, 15, 15, 13, 13,
+                         2, 2, 0, 0, 6, 6, 4, 4, 10, 10, 8, 8, 14, 14, 12, 12);
+    __m256 a = two_words(words), b = two_words(words + 2);
+    __m256i low = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+    __m256i high = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xDD));
+    __m256i cell = _mm256_shuffle_epi8(high, twice);
+    __m256i odd = _mm256_and_si256(cell, all16(0x0110));
+    __m256i even = _mm256_cmpeq_epi8(odd, _mm256_setzero_si256());
+    __m256i at = _mm256_or_si256(
+        _mm256_and_si256(_mm256_srli_epi16(cell, 5), all16(0x0007)),
+        _mm256_and_si256(_mm256_srli_epi16(cell, 1), all16(0x0700)));
+
+    return (ask4){.at = _mm256_or_si256(at, all16(0x0800)),
+                  .half = _mm256_xor_si256(even, all8(0xF0)),
+                  .used = used4(low, hashes)};
+}
+
+/* 32 bits of each in both halves: number j is from x[j]. */
+UM_INLINE __m256i join(const __m256i x[4])
+{
+    return _mm256_blend_epi32(_mm256_blend_epi32(x[0], x[1], 0x22),
+                              _mm256_blend_epi32(x[2], x[3], 0x88), 0xCC);
+}
+
+/* Bit j is set if no cell of key j, whose block begins at p[j], is 0. */
+UM_INLINE unsigned line4_has(uint8_t *const p[4], const uint64_t words[4],
+                             uint32_t hashes)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    ask4 a = ask4_of(words, hashes);
+    __m256i x[4], y[4];
+
+    for (int j = 0; j < 4; j++) {
+        x[j] = _mm256_shuffle_epi8(um_load_avx2(p[j]), a.at);
+        y[j] = _mm256_shuffle_epi8(um_load_avx2(p[j] + 32), a.at);
+    }
+    __m256i bytes = _mm256_blend_epi16(join(x), join(y), 0xAA);
+    __m256i empty = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, a.half), zero);
+    empty = _mm256_and_si256(empty, a.used);
+    unsigned none = signs(_mm256_cmpeq_epi32(empty, zero));
+    return none & none >> 4 & 15;
+}
+
+/* --- cells of 8 bits ------------------------------------------------------ */
+
+enum { PARTS = 4 }; /* of a block: two lanes in a vector */
+#define EACH_PART for (size_t j = 0; j < PARTS; j++)
+
+/*
+ * Byte 7 - j of the lower half is the number of the key's cell in lane 2j, of
+ * the upper half that in lane 2j + 1; it has its highest bit where there is
+ * none.
+ */
+UM_INLINE __m256i numbers8(uint64_t word, uint32_t hashes)
+{
+    const __m256i order =
+        _mm256_setr_epi64x(0x0002040600000000, 0, 0x0103050700000000, 0);
+    uint64_t unused = um_load64(unused_bytes[hashes % 8][word & 7]);
+    __m256i x = _mm256_srlv_epi64(all64(word), _mm256_setr_epi64x(4, 4, 0, 0));
+
+    x = _mm256_and_si256(x, all8(15));
+    return _mm256_or_si256(x, _mm256_shuffle_epi8(all64(unused), order));
+}
+
+/* The larger of the two halves, in both. */
+UM_INLINE __m256i larger_half(__m256i x)
+{
+    return _mm256_max_epu8(x, _mm256_permute2x128_si256(x, x, 1));
+}
+
+/*
+ * The key's cells from 255 down, or what they were: the largest is in every
+ * byte of one half. A number with the highest bit picks 0, which is full.
+ */
+UM_INLINE __m256i line8(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
+{
+    const __m256i ones = all8(255);
+    const __m256i places = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    __m256i numbers = numbers8(word, hashes);
+    __m256i x[PARTS], at[PARTS], most = _mm256_setzero_si256();
+
+    EACH_PART x[j] = um_load_avx2(p + 32 * j);
+    EACH_PART at[j] = _mm256_shuffle_epi8(numbers, all8((int)(7 - j)));
+    EACH_PART most = _mm256_max_epu8(
+        most, _mm256_shuffle_epi8(_mm256_xor_si256(x[j], ones), at[j]));
+    if (verb == LINE_ADD || verb == LINE_RAISE)
+        EACH_PART at[j] = _mm256_cmpeq_epi8(at[j], places);
+    if (verb == LINE_ADD) {
+        EACH_PART at[j] = _mm256_and_si256(at[j], all8(1));
+        EACH_PART um_write_avx2(p + 32 * j, _mm256_adds_epu8(x[j], at[j]));
+    } else if (verb == LINE_RAISE) {
+        __m256i least = _mm256_xor_si256(larger_half(most), ones);
+        __m256i goal = _mm256_adds_epu8(least, all8(1));
+        EACH_PART at[j] = _mm256_and_si256(at[j], goal);
+        EACH_PART um_write_avx2(p + 32 * j, _mm256_max_epu8(x[j], at[j]));
+    }
+    return most;
+}
+
+/* Bit j is set if a cell of key j is 0. */
+UM_INLINE unsigned line8_zeros(const __m256i cells[4])
+{
+    unsigned zero = signs(_mm256_cmpeq_epi32(join(cells), all8(255)));
+    return (zero | zero >> 4) & 15;
+}
+
+/* The least cell of each key. */
+UM_INLINE __m128i line8_least(const __m256i cells[4])
+{
+    __m256i four = join(cells);
+    __m128i x = _mm_max_epu8(_mm256_castsi256_si128(four),
+                             _mm256_extracti128_si256(four, 1));
+
+    return _mm_andnot_si128(x, _mm_set1_epi32(255));
+}
 
 enum { MAX_HASHES = 8, SHIFT4 = 6, SHIFT8 = 7 };
 enum { ADD_REFINED = UM_ADD + 1 }; /* a verb; UM_ADD is plain */
 
-/* --- answers ------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------- */
 
 /* What the key's cells are, or were before it was added. */
 UM_INLINE __m256i touch(const um_target *t, uint8_t *p, uint64_t word,
                         um_loop_config how)
 {
-    int change = how.verb == UM_ADD        ? UM_LINE_ADD
-                 : how.verb == ADD_REFINED ? UM_LINE_RAISE
-                                           : UM_LINE_READ;
+    int change = how.verb == UM_ADD        ? LINE_ADD
+                 : how.verb == ADD_REFINED ? LINE_RAISE
+                                           : LINE_READ;
 
     if (how.shift == SHIFT8)
-        return um_line8(p, word, t->hashes, change);
-    return um_line4(p, word, t->hashes, change);
+        return line8(p, word, t->hashes, change);
+    return line4(p, word, t->hashes, change);
 }
 
 UM_INLINE unsigned zeros(const __m256i cells[4], um_loop_config how)
 {
-    return how.shift == SHIFT8 ? um_line8_zeros(cells) : um_line4_zeros(cells);
+    return how.shift == SHIFT8 ? line8_zeros(cells) : line4_zeros(cells);
 }
 
 UM_INLINE __m128i least(const __m256i cells[4], um_loop_config how)
 {
-    return how.shift == SHIFT8 ? um_line8_least(cells) : um_line4_least(cells);
+    return how.shift == SHIFT8 ? line8_least(cells) : line4_least(cells);
 }
 
 UM_INLINE void tell_counts(uint64_t *out, __m128i counts, size_t n)
@@ -52,7 +345,7 @@ UM_INLINE unsigned has4(const um_target *t, const um_eight *e, size_t i,
 
     for (size_t j = 0; j < 4; j++)
         p[j] = um_block_at(t, e, i + j, how);
-    return um_line4_has(p, e->word[0] + i, t->hashes);
+    return line4_has(p, e->word[0] + i, t->hashes);
 }
 
 UM_INLINE __m256i touch_of(const um_target *t, const um_eight *e, size_t i,

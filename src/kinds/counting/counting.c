@@ -28,6 +28,9 @@
 #include "kinds/bloom/bloom.h"
 #include "kinds/rows.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 enum { CELL_BITS = UM_COUNTING_BITS, UPDATE = UM_COUNTING_UPDATE };
 enum { PLAIN = UM_PLAIN, REFINED = UM_REFINED };
 enum { NEAR = 1 << 20 }; /* bytes that a cache holds, more or less */
@@ -64,7 +67,7 @@ void um_counting_init(um_counting *c, const um_layout *l, void *memory,
     c->distinct = l->hashes <= l->row->distinct;
 }
 
-/* --- one key ------------------------------------------------------------- */
+/* --- one key -------------------------------------------------------------- */
 
 static uint64_t least(const um_cells *c, const uint64_t *pos, uint32_t n)
 {
@@ -128,7 +131,7 @@ static bool remove_one(const um_counting *c, uint64_t *pos, bool *gone)
     return true;
 }
 
-/* --- many keys ----------------------------------------------------------- */
+/* --- many keys ------------------------------------------------------------ */
 
 static bool is_far(const um_counting *c)
 {
@@ -326,7 +329,7 @@ static size_t remove_keys(void *self, const umbel_digest *d, size_t n,
     return n;
 }
 
-/* --- two filters --------------------------------------------------------- */
+/* --- two filters ---------------------------------------------------------- */
 
 /*
  * A refined key uses up slack: cells that others raised do not grow for it. Two
@@ -415,7 +418,7 @@ void um_counting_fold(void *self, const void *from, uint64_t by)
     }
 }
 
-/* --- what it says of itself ---------------------------------------------- */
+/* --- what it says of itself ----------------------------------------------- */
 
 double um_counting_predict(const void *self)
 {
@@ -478,6 +481,311 @@ static bool local(const um_shape *s)
     return true;
 }
 
+/* --- counts for threads that add and ask together --------------------------
+ *
+ * Cells only grow, by compare-and-swap of the 64-bit word that holds them, and
+ * stick at their maximum; loads are relaxed. So a cell never loses what another
+ * thread put into it. Cells that lie across two words cannot be had that way:
+ * widths that do not divide 64 are refused.
+ *
+ * Plain: each cell grows by the amount, in any order.
+ *
+ * Refined: a key's cells are raised to their least plus the amount. Two threads
+ * with one key must not start from the same least, or one of them is lost; so a
+ * key is added under a lock that its digest chooses. Keys with other locks may
+ * share cells with it, but only raise them. So when a key came n times all its
+ * cells are n or more, at any moment: the least was n or more at the beginning
+ * of the next add, which raises all of them past it.
+ *
+ * Nothing is taken out while others add: removing wants the filter alone.
+ *
+ * A word is little-endian, as in the file: its bits are those of cells.h.
+ */
+
+static umbel_status may_share(const um_shape *s, umbel_error *err)
+{
+    um_section section[UM_MAX_SECTIONS];
+
+    s->kind->sections(s, section);
+    uint32_t width = section[0].cell_bits;
+    if (64 % width)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "cells of %" PRIu32 " bits cannot be shared: some lie "
+                       "across two words, which no thread can change at once; "
+                       "take a width that divides 64",
+                       width);
+    return UMBEL_OK;
+}
+
+/* --- one cell ------------------------------------------------------------- */
+
+/* The payload is aligned to 64 bytes, and its room is a multiple of that. */
+static uint64_t *word_of(const um_cells *c, uint64_t i)
+{
+    return (uint64_t *)(void *)c->at + i * c->width / 64;
+}
+
+static uint64_t load(const um_cells *c, uint64_t i)
+{
+    uint64_t word = um_le64(__atomic_load_n(word_of(c, i), __ATOMIC_RELAXED));
+
+    return word >> i * c->width % 64 & c->max;
+}
+
+/* In a word as loaded, cell i becomes y. */
+static uint64_t with(const um_cells *c, uint64_t word, uint64_t i, uint64_t y)
+{
+    uint64_t shift = i * c->width % 64;
+
+    return um_le64((um_le64(word) & ~(c->max << shift)) | y << shift);
+}
+
+/*
+ * Grows the cell by amount, and to at_least; returns what it held. Between
+ * loading and swapping others may change its neighbours in the word, too: then
+ * it starts again.
+ */
+static uint64_t grow(const um_cells *c, uint64_t i, uint64_t amount,
+                     uint64_t at_least)
+{
+    uint64_t *word = word_of(c, i), shift = i * c->width % 64, x, y;
+    uint64_t was = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+    do {
+        x = um_le64(was) >> shift & c->max;
+        y = um_grown(x, amount, c->max);
+        y = y > at_least ? y : at_least;
+    } while (y != x &&
+             !__atomic_compare_exchange_n(word, &was, with(c, was, i, y), true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return x;
+}
+
+/* --- one key -------------------------------------------------------------- */
+
+static uint64_t shared_least(const um_cells *c, const uint64_t *pos, uint32_t n)
+{
+    uint64_t min = c->max;
+
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t x = load(c, pos[j]);
+        min = x < min ? x : min;
+    }
+    return min;
+}
+
+/* Of threads that shared_add one key at once at shared_least one finds a cell
+ * at zero. */
+static bool add_plain(const um_cells *c, const uint64_t *pos, uint32_t n,
+                      uint64_t amount)
+{
+    bool zero = false;
+
+    for (uint32_t j = 0; j < n; j++)
+        zero |= grow(c, pos[j], amount, 0) == 0;
+    return zero && amount > 0;
+}
+
+static bool add_refined(um_counting *c, umbel_digest d, const uint64_t *pos,
+                        uint32_t n, uint64_t amount)
+{
+    um_gate_lock *lock = &c->lock[(d.lo ^ d.hi) % UM_GATE_LOCKS];
+
+    um_gate_consume(lock);
+    uint64_t min = shared_least(&c->cells, pos, n);
+    uint64_t target = um_grown(min, amount, c->cells.max);
+    for (uint32_t j = 0; j < n; j++)
+        grow(&c->cells, pos[j], 0, target);
+    um_gate_pass_back(lock);
+    return min == 0 && amount > 0;
+}
+
+UM_INLINE bool shared_add_one(void *self, um_each_key key)
+{
+    um_counting *c = self;
+    uint32_t cells = um_counting_unite(c, key.pos);
+
+    return c->refined ? add_refined(c, key.digest, key.pos, cells, key.amount)
+                      : add_plain(&c->cells, key.pos, cells, key.amount);
+}
+
+UM_INLINE uint64_t shared_count_one(const void *self, const uint64_t *pos)
+{
+    const um_counting *c = self;
+    return shared_least(&c->cells, pos, c->layout->hashes);
+}
+
+UM_INLINE bool query_one(const void *self, const uint64_t *pos)
+{
+    return shared_count_one(self, pos) > 0;
+}
+
+/* --- many keys ------------------------------------------------------------ */
+
+static size_t shared_add(void *self, const umbel_digest *d,
+                         const uint64_t *amounts, size_t n, bool *fresh)
+{
+    const um_counting *c = self;
+    return um_each_add(self, c->layout, um_counting_locate, shared_add_one, d,
+                       amounts, n, fresh);
+}
+
+static void shared_count(const void *self, const umbel_digest *d, size_t n,
+                         uint64_t *out)
+{
+    const um_counting *c = self;
+    um_each_count(self, c->layout, um_counting_locate, shared_count_one, d, n,
+                  out);
+}
+
+static void shared_query(const void *self, const umbel_digest *d, size_t n,
+                         bool *hit)
+{
+    const um_counting *c = self;
+    um_each_query(self, c->layout, um_counting_locate, query_one, d, n, hit);
+}
+
+static void use_locks(void *self, um_gate_lock *locks)
+{
+    um_counting *c = self;
+    c->lock = locks;
+}
+
+const um_row_shared um_counting_shared = {.may_share = may_share,
+                                          .use_locks = use_locks,
+                                          .add = shared_add,
+                                          .query = shared_query,
+                                          .count = shared_count};
+
+/* --- which of many counting filters may hold a key: a row for each cell, a bit
+ * in it for each filter where the cell is not 0 ---
+ */
+
+static uint64_t index_len(const void *self, unsigned width)
+{
+    const um_counting *c = self;
+
+    return (c->layout->cells * width / 8 + 7) / 8 * 8;
+}
+
+/* Units of 64 cells lie in whole words. */
+static void index_mark(const void *self, const um_filter_index *to,
+                       unsigned column, size_t offset, size_t bytes)
+{
+    const um_counting *c = self;
+    uint64_t from = (uint64_t)offset * 8 / c->cells.width;
+    uint64_t end = (uint64_t)(offset + bytes) * 8 / c->cells.width;
+
+    end = end < c->layout->cells ? end : c->layout->cells;
+    for (uint64_t i = from; i < end; i++)
+        if (um_cell(&c->cells, i))
+            um_filter_index_set(to, i, column);
+}
+
+static uint64_t columns_of(const um_filter_index *c, const uint64_t *pos,
+                           uint32_t n)
+{
+    uint64_t all = ~UINT64_C(0);
+
+    for (uint32_t j = 0; j < n; j++)
+        all &= um_filter_index_row(c, pos[j]);
+    return all;
+}
+
+static void index_find(const void *self, const um_filter_index *to,
+                       const umbel_digest *d, size_t n, uint64_t *mask)
+{
+    const um_layout *l = ((const um_counting *)self)->layout;
+    uint64_t pos[UM_EACH_POSITIONS];
+    size_t hashes = l->hashes;
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_each_batch(self, l, NULL, d + done, n - done, pos);
+        for (size_t i = 0; i < some * hashes; i++)
+            __builtin_prefetch(to->at + pos[i] * (to->width / 8));
+        for (size_t i = 0; i < some; i++)
+            mask[done + i] = columns_of(to, pos + i * hashes, l->hashes);
+    }
+}
+
+const um_row_index um_counting_index = {index_len, index_mark, index_find};
+
+/* --- what many counting filters count together, at most: a sum for each cell
+ * ---
+ */
+
+static uint64_t totals_len(const void *self)
+{
+    return ((const um_counting *)self)->layout->cells;
+}
+
+/* Adds by how much cells grew, from `from` up to before end. was: their old
+ * values, of which the first is that of cell first; NULL: zeros. */
+static void add_cells(const um_cells *now, const um_cells *was, uint64_t first,
+                      uint64_t from, uint64_t end, const um_count_totals *to)
+{
+    for (uint64_t i = from; i < end; i++) {
+        uint64_t x = um_cell(now, i), old = was ? um_cell(was, i - first) : 0;
+        if (x > old)
+            um_total_grow(to->at + i, x - old);
+    }
+}
+
+/* 64 cells lie in whole words: those that have not changed are passed over
+ * together. */
+static void totals_add(const void *self, const um_count_totals *to,
+                       const uint8_t *old, size_t offset, size_t bytes)
+{
+    static const uint8_t zeros[8 * 64];
+    const um_counting *c = self;
+    uint32_t width = c->cells.width;
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is only read */
+    um_cells was = um_cells_of((void *)(uintptr_t)old, width);
+    uint64_t first = (uint64_t)offset * 8 / width;
+
+    for (size_t done = 0, some; done < bytes; done += some) {
+        some =
+            bytes - done < 8 * (size_t)width ? bytes - done : 8 * (size_t)width;
+        uint64_t from = first + (uint64_t)done * 8 / width;
+        uint64_t end = from + (uint64_t)some * 8 / width;
+        if (memcmp(c->cells.at + offset + done, old ? old + done : zeros,
+                   some) == 0)
+            continue;
+        end = end < c->layout->cells ? end : c->layout->cells;
+        add_cells(&c->cells, old ? &was : NULL, first, from, end, to);
+    }
+}
+
+static uint8_t least_of(const um_count_totals *from, const uint64_t *pos,
+                        uint32_t n)
+{
+    uint8_t least = UM_TOTAL_MAX;
+
+    for (uint32_t j = 0; j < n; j++)
+        least = from->at[pos[j]] < least ? from->at[pos[j]] : least;
+    return least;
+}
+
+static void totals_bound(const void *self, const um_count_totals *from,
+                         const umbel_digest *d, size_t n, uint8_t *most)
+{
+    const um_layout *l = ((const um_counting *)self)->layout;
+    uint64_t pos[UM_EACH_POSITIONS];
+    size_t hashes = l->hashes;
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_each_batch(self, l, NULL, d + done, n - done, pos);
+        for (size_t i = 0; i < some * hashes; i++)
+            __builtin_prefetch(from->at + pos[i]);
+        for (size_t i = 0; i < some; i++)
+            most[done + i] = least_of(from, pos + i * hashes, l->hashes);
+    }
+}
+
+const um_row_totals um_counting_totals = {totals_len, totals_add, totals_bound};
+
+/* --- the row -------------------------------------------------------------- */
+
 const um_kind um_kind_counting = {
     .name = "counting",
     .summary = "how often a key was added; counts can be summed, keys removed",
@@ -489,6 +797,6 @@ const um_kind um_kind_counting = {
     UM_COUNTING_SLOTS,
     .merge = &merge,
     .paged = &um_paged_cells,
-    .columns = &um_counting_columns,
-    .sums = &um_counting_sums,
+    .index = &um_counting_index,
+    .totals = &um_counting_totals,
 };

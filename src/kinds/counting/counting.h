@@ -8,8 +8,8 @@
 #define UM_KINDS_COUNTING_H
 
 #include "base/gate.h"
-#include "kinds/blocked/cells.h"
-#include "kinds/blocked/each.h"
+#include "kinds/cells.h"
+#include "kinds/each.h"
 
 /* Numbers of the kind's settings, and what update may be. */
 enum { UM_COUNTING_BITS, UM_COUNTING_UPDATE };
@@ -47,9 +47,9 @@ uint64_t um_counting_max(const void *self);
 umbel_status um_counting_merge(void *self, const void *from, umbel_merge_op op,
                                umbel_error *err);
 extern const um_row_bits um_counting_used_bits;
-extern const um_row_shared um_counting_shared;   /* counting_shared.c */
-extern const um_row_columns um_counting_columns; /* counting_columns.c */
-extern const um_row_sums um_counting_sums;       /* counting_sums.c */
+extern const um_row_shared um_counting_shared;
+extern const um_row_index um_counting_index;
+extern const um_row_totals um_counting_totals;
 
 /* Those that all kinds have whose self is um_counting. */
 #define UM_COUNTING_SLOTS                                                      \

@@ -56,7 +56,7 @@ static inline bool um_in_pairs(const um_shape *s)
     return s->setting[UM_SET] == k && (k == 4 || k == 8);
 }
 
-/* What coinciding pairs of a lane cost: see generalized_cells.c. */
+/* What coinciding pairs of a lane cost: see generalized.c. */
 double um_pair_bound(uint64_t width, uint32_t lanes);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * ribbon_avx2.c - queries of kind ribbon, eight keys at a time.
+ * avx2.c - queries of kind ribbon, eight keys at a time.
  *
  * Four columns of a key are one vector: the words of its group and of the next,
  * each with its part of the row, and a bit of the fingerprint, so that a column
@@ -9,7 +9,7 @@
  * that agree so far, go the usual way.
  */
 #include "base/hash.h"
-#include "filter/fast.h"
+#include "filter/kind.h"
 #include "kinds/blocked/xxh3_avx2.h"
 #include "kinds/ribbon/ribbon.h"
 
@@ -31,7 +31,7 @@ typedef struct batch {
     um_ribbon_place elsewhere[BATCH]; /* of those, where slots are far */
 } batch;
 
-/* --- hashing ------------------------------------------------------------- */
+/* --- hashing -------------------------------------------------------------- */
 
 UM_INLINE void mix_avx2(__m256i x[UM_PAIR])
 {
@@ -83,7 +83,7 @@ UM_INLINE void hash_digests(batch *b, size_t from, const umbel_digest *d)
     hash_eight(b, from, lo, hi);
 }
 
-/* --- places -------------------------------------------------------------- */
+/* --- places --------------------------------------------------------------- */
 
 /* The high half of lo * starts, which is less than 2^32. */
 UM_INLINE __m256i scale_four(__m256i lo, __m256i starts)
@@ -180,7 +180,7 @@ UM_INLINE void fetch_eight(const um_ribbon *r, batch *b, size_t i)
                            b->words + 2 * b->next[j] - b->at[j]);
 }
 
-/* --- parities ------------------------------------------------------------ */
+/* --- parities ------------------------------------------------------------- */
 
 UM_INLINE __m256i four_columns(const batch *b, size_t i)
 {
@@ -255,7 +255,7 @@ UM_INLINE uint32_t agree_eight(const batch *b, size_t i)
     return ~(odd & 0x0F) & ~(odd >> 4 & 0xF0) & 0xFF;
 }
 
-/* --- queries ------------------------------------------------------------- */
+/* --- queries -------------------------------------------------------------- */
 
 /* The columns behind the first four. */
 UM_INLINE bool agrees_on(const um_ribbon *r, const batch *b, size_t i)

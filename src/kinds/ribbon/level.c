@@ -1,5 +1,5 @@
 /*
- * ribbon_level.c - how a level lies in memory, and its tail.
+ * level.c - how a level lies in memory, and its tail.
  *
  *   words of layer 0 | of layer 1 | bumps of each, from a byte on | the tail,
  *   from a byte on | zeros up to a multiple of 8 bytes
@@ -244,7 +244,7 @@ bool um_ribbon_tail_agrees(const um_ribbon_level *l, const um_ribbon_place *p,
     return true;
 }
 
-/* --- the chance of a one ------------------------------------------------- */
+/* --- the chance of a one -------------------------------------------------- */
 
 static double chance_of_row(uint64_t slots)
 {

@@ -1,5 +1,5 @@
 /*
- * ribbon_level.h - a function on keys, stored as the solution of equations.
+ * level.h - a function on keys, stored as the solution of equations.
  *
  * Every key gives a row of 64 coefficients from a start on; the solution is a
  * string of slots, each of several columns of bits, and the value of a key is
@@ -115,7 +115,7 @@ static inline bool um_ribbon_is_empty(const um_ribbon_sizes *s)
     return !s->buckets[0] && !s->buckets[1] && !s->tail;
 }
 
-/* --- hashing ------------------------------------------------------------- */
+/* --- hashing -------------------------------------------------------------- */
 
 #define UM_RIBBON_STEP UINT64_C(0x9E3779B97F4A7C15)
 
@@ -139,7 +139,7 @@ static inline uint64_t um_ribbon_row(uint64_t x, uint64_t hi)
     return um_ribbon_mix(x ^ hi);
 }
 
-/* --- where things lie ---------------------------------------------------- */
+/* --- where things lie ----------------------------------------------------- */
 
 static inline uint64_t um_ribbon_slot(const um_ribbon_layer *l, uint64_t start)
 {
@@ -212,7 +212,7 @@ static inline uint32_t um_ribbon_code(const um_ribbon_layer *l, uint64_t bucket)
     return (uint32_t)l->bumps[bucket >> 2] >> 2 * (bucket & 3) & 3;
 }
 
-/* --- asking -------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------- */
 
 /* Where the value of a key is to be found. */
 typedef struct um_ribbon_place {
@@ -365,7 +365,7 @@ static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
  */
 double um_ribbon_chance_of_one(const um_ribbon_level *l);
 
-/* --- making -------------------------------------------------------------- */
+/* --- making --------------------------------------------------------------- */
 
 /*
  * A key, and the value it shall have; more bits than columns are ignored. In

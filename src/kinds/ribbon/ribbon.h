@@ -23,7 +23,7 @@ enum {
     UM_RIBBON_SECOND, /* by the second level alone */
     UM_RIBBON_FIRST,
     UM_RIBBON_MAX_MORE = UM_RIBBON_STEPS + 1, /* columns */
-    UM_RIBBON_INDEX_BITS = 5                   /* of an entry, at most */
+    UM_RIBBON_INDEX_BITS = 5                  /* of an entry, at most */
 };
 
 /* Keys in partitions: an index, by the hash of a partition, and the shares of
@@ -91,6 +91,15 @@ uint32_t um_ribbon_part_of(const um_ribbon_parts *p, const umbel_digest *d);
 bool um_ribbon_pass_part(const um_ribbon_parts *p, const um_ribbon_level *l,
                          const umbel_digest *d);
 
+extern const umbel_setting_info um_ribbon_settings[];
+/* Slots of the kind's row that read the settings. */
+void um_ribbon_attach(void *self, const um_shape *s, const um_layout *l,
+                      void *const memory[]);
+double um_ribbon_error(const um_shape *s, const um_layout *l, double keys);
+umbel_status um_ribbon_fits(const um_shape *s, umbel_error *err);
+uint32_t um_ribbon_plan_hints(um_shape *s, double keys);
+uint32_t um_ribbon_value_bits(const um_shape *s);
+
 /* The shape of a filter of these levels, the second of which may be empty. */
 void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
                      uint32_t value_bits, const um_ribbon_sizes *members,
@@ -112,30 +121,13 @@ uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
                          uint8_t *second, size_t m);
 umbel_status um_ribbon_build(um_shape *s, const um_members *in,
                              uint8_t **payload, umbel_error *err);
-/* The same of members in a temporary file (ribbon_spilled.c). */
+/* The same of members in a temporary file. */
 umbel_status um_ribbon_build_spilled(um_shape *s, const um_spilled_members *in,
                                      um_spool *payload, umbel_error *err);
 /* Return the memory that these two take. */
 double um_ribbon_build_memory(const um_shape *s, double keys, unsigned threads);
 double um_ribbon_spilled_memory(const um_shape *s, double keys,
                                 double largest_heap);
-
-/* Chooses the columns of n keys, which may have that share of given cells. */
-umbel_status um_ribbon_choose_form(const um_shape *s, size_t n, double share,
-                                   um_ribbon_form *out, umbel_error *err);
-/* Returns the share of the cells to aim for in the next try, after a try with
- * share took made cells instead of asked. */
-double um_ribbon_next_share(double share, uint64_t asked, uint64_t made);
-/* Fails with E_RANGE: the cells do not hold n keys. */
-umbel_status um_ribbon_cells_too_few(const um_shape *s, size_t n,
-                                     umbel_error *err);
-/* Fails with E_KEY, and tells the caller of members whose key it is. */
-umbel_status um_ribbon_two_values(const um_ribbon_item *key,
-                                  umbel_digest *clash, umbel_error *err);
-umbel_status um_ribbon_refuse_parts(const um_shape *s, uint64_t n,
-                                    umbel_error *err);
-/* Completes the shape that was made of s, where cells were asked for. */
-void um_ribbon_settle(um_shape *s, const um_shape *made);
 
 /* Fails with E_RANGE: the bits do not hold the keys; says how many would. */
 umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,

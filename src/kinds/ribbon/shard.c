@@ -1,5 +1,5 @@
 /*
- * ribbon_shard.c - keys of a shard become its slots: eliminate, bump, solve.
+ * shard.c - keys of a shard become its slots: eliminate, bump, solve.
  *
  * Buckets are filled from the first on, the keys of each from its last start
  * down to its first. What a bucket cannot hold spills over into the next, whose

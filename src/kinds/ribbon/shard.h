@@ -1,5 +1,5 @@
 /*
- * ribbon_shard.h - keys of a shard become its slots: eliminate, bump, solve.
+ * shard.h - keys of a shard become its slots: eliminate, bump, solve.
  */
 #ifndef UM_KINDS_RIBBON_SHARD_H
 #define UM_KINDS_RIBBON_SHARD_H

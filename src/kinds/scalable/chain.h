@@ -43,8 +43,4 @@ bool um_chain_link_at(const void *self, size_t i, um_chain_link *out);
 void um_chain_set_link(void *self, size_t i, const um_chain_link *l);
 uint8_t *um_chain_cells(void *self);
 
-/* As the row's merge (chain_merge.c). */
-umbel_status um_chain_merge(umbel_filter *into, const umbel_filter *from,
-                            umbel_error *err);
-
 #endif

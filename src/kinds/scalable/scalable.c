@@ -50,7 +50,7 @@ static const umbel_setting_info settings[] = {
                0, MAX_SPILL, 0},
     {NULL, NULL, 0, 0, 0}};
 
-/* --- shapes -------------------------------------------------------------- */
+/* --- shapes --------------------------------------------------------------- */
 
 static uint64_t buckets_of(const um_shape *s)
 {
@@ -166,7 +166,7 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
     query_keys(self, d, n, hit);
 }
 
-/* --- growing ------------------------------------------------------------- */
+/* --- growing -------------------------------------------------------------- */
 
 static size_t done(const void *self)
 {
@@ -260,7 +260,7 @@ static bool move(void *self, const void *from)
 static const um_row_growing growing = {
     .done = done, .larger = larger, .move = move};
 
-/* --- what it says of itself ---------------------------------------------- */
+/* --- what it says of itself ----------------------------------------------- */
 
 /* Each entry matches one key in 2^bits of its fingerprint. */
 static double predict(const void *self)

@@ -6,7 +6,7 @@
 #define UM_KINDS_SCALABLE_H
 
 #include "base/batch.h"
-#include "filter/fast.h"
+#include "filter/kind.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -29,7 +29,7 @@ typedef struct scalable {
     size_t done;   /* keys of the last add that were dealt with */
 } scalable;
 
-/* --- entries ------------------------------------------------------------- */
+/* --- entries -------------------------------------------------------------- */
 
 static inline uint16_t load16(const uint8_t *p)
 {
@@ -144,7 +144,7 @@ static inline look look_at(const scalable *t, place p)
                            : look_into(t, p, 32);
 }
 
-/* --- digests of full buckets --------------------------------------------- */
+/* --- digests of full buckets ---------------------------------------------- */
 
 static inline uint64_t spilled_form(uint64_t lo)
 {
@@ -192,7 +192,7 @@ static inline bool write_spilled(const scalable *t, uint64_t lo)
     return true;
 }
 
-/* --- many keys ----------------------------------------------------------- */
+/* --- many keys ------------------------------------------------------------ */
 
 /* Entries stand side by side, so the one behind them is free; in a file that
  * somebody forged there may be gaps, and it is not. */

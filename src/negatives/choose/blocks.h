@@ -10,14 +10,15 @@
 
 #include "base/bits.h"
 #include "base/inline.h"
-#include "kinds/blocked/lanes.h"
+#include "filter/addressing/addressing.h"
 #include "negatives/choose/place.h"
 
 /* Half a block: what an AVX2 register holds. */
 enum { UM_HALF = UM_BLOCK_WORDS / 2 };
 typedef uint64_t um_half __attribute__((vector_size(8 * UM_HALF)));
 
-/* The cells of a digest in its block, as filter/addressing/blocked.c has them.
+/* The cells of a digest in its block, as filter/addressing/addressing.c has
+ * them.
  */
 typedef union um_block_mask {
     um_half half[2];

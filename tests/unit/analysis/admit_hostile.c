@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "filter/addressing/rows.h"
+#include "filter/addressing/addressing.h"
 #include "filter/handle.h"
 #include "kinds/ribbon/ribbon.h"
 

@@ -3,7 +3,8 @@
  */
 #include "support/test.h"
 
-#include "filter/addressing.h"
+#include "filter/addressing/addressing.h"
+#include "filter/kind.h"
 
 #include <math.h>
 #include <string.h>

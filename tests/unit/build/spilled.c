@@ -5,7 +5,7 @@
 #include "support/lists.h"
 
 #include "base/spill.h"
-#include "filter/spooled.h"
+#include "filter/handle.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "support/test.h"
 
 #include "base/rng.h"
-#include "coding/adaptive.h"
 #include "coding/code.h"
-#include "filter/coded.h"
+#include "coding/internal.h"
+#include "filter/envelope.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "support/test.h"
 
 #include "base/rng.h"
-#include "coding/changes.h"
 #include "coding/code.h"
+#include "coding/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

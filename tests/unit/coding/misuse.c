@@ -6,8 +6,8 @@
  */
 #include "support/test.h"
 
-#include "coding/changes.h"
 #include "coding/code.h"
+#include "coding/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "support/test.h"
 
 #include "base/rng.h"
-#include "filter/addressing.h"
-#include "filter/addressing/rows.h"
+#include "filter/addressing/addressing.h"
+#include "filter/kind.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "support/test.h"
 
-#include "filter/delta.h"
+#include "filter/handle.h"
 
 #include <stdlib.h>
 #include <string.h>

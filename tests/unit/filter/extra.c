@@ -8,7 +8,8 @@
 #include "support/test.h"
 
 #include "base/stats.h"
-#include "filter/extra.h"
+#include "filter/addressing/addressing.h"
+#include "filter/kind.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Cells in use, counted many at a time: for each width as one by one.
  */
-#include "kinds/blocked/cells.h"
+#include "kinds/cells.h"
 
 #include "base/rng.h"
 #include "support/test.h"

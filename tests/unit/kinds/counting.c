@@ -7,7 +7,7 @@
 #include "base/batch.h"
 #include "base/rng.h"
 #include "filter/handle.h"
-#include "kinds/blocked/cells.h"
+#include "kinds/cells.h"
 
 #include <stdio.h>
 #include <stdlib.h>

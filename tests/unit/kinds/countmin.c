@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "filter/handle.h"
-#include "kinds/blocked/cells.h"
+#include "kinds/cells.h"
 
 #include <math.h>
 #include <stdlib.h>

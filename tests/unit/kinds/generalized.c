@@ -5,7 +5,7 @@
 #include "support/test.h"
 
 #include "base/rng.h"
-#include "filter/addressing/classic.h"
+#include "filter/addressing/addressing.h"
 #include "filter/handle.h"
 #include "kinds/generalized/generalized.h"
 

@@ -7,9 +7,8 @@
 #include "base/rng.h"
 #include "filter/handle.h"
 #include "filter/kind.h"
-#include "kinds/near/lines.h"
+#include "kinds/near/internal.h"
 #include "kinds/near/near.h"
-#include "kinds/near/tags.h"
 
 #include <umbel/counting.h>
 

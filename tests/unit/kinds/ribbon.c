@@ -6,8 +6,8 @@
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "filter/envelope.h"
-#include "filter/fast.h"
 #include "filter/handle.h"
+#include "filter/kind.h"
 #include "filter/sizing.h"
 #include "kinds/ribbon/ribbon.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "filter/handle.h"
-#include "kinds/blocked/cells.h"
+#include "kinds/cells.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 
 #include "base/rng.h"
 #include "filter/handle.h"
-#include "kinds/blocked/cells.h"
-#include "kinds/blocked/heavy.h"
+#include "kinds/cells.h"
+#include "kinds/heavy.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "support/test.h"
 
 #include "base/hash.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 #include "store/store.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "base/rng.h"
-#include "filter/coded.h"
+#include "filter/envelope.h"
 #include "store/inside.h"
 
 #include <inttypes.h>

@@ -306,7 +306,7 @@ static void the_index_never_changes_an_answer(void **state)
             size_t known = known_copies(c->all.machine);
             max_known = known > max_known ? known : max_known;
         }
-        assert_true(max_known > UM_COLUMNS_MOST); /* some share a column */
+        assert_true(max_known > UM_INDEX_MAX); /* some share a column */
         assert_true(by_sums > 0);
         for (size_t i = 0; i < ORIGINS; i++)
             test_sync_close(&c->one[i]);
@@ -358,7 +358,7 @@ static void sums_bound_what_copies_count(void **state)
         exchange(&one[0], &all, 1001);
         um_sums_bound(&all.machine->list[0], &d, 1, &most);
         uint64_t count = test_sync_count(&all, 7); /* cells may be small */
-        assert_int_equal(most, count < UM_SUMS_MOST ? count : UM_SUMS_MOST);
+        assert_int_equal(most, count < UM_TOTAL_MAX ? count : UM_TOTAL_MAX);
         for (size_t i = 0; i < TEST_COUNT(one); i++)
             test_sync_close(&one[i]);
         test_sync_close(&all);

@@ -1,0 +1,259 @@
+/*
+ * compatible.c - addressings of other programs and of the papers, which bring
+ * their own hash. They take a cell as a number modulo m, so they fold by parts.
+ */
+#include "base/rng.h"
+#include "filter/addressing/addressing.h"
+#include "filter/addressing/redisbloom.h"
+
+#include <math.h>
+
+/* --- universal and chunks-md5: addressings of the papers -------------------
+ *
+ * They take a cell as a number modulo m, so they fold by parts, and cells below
+ * (range mod m) are a little likelier than the others: um_range says so and
+ * the model counts it.
+ */
+
+/*
+ * universal: h(x) = ((c x + d) mod p) mod m, with c and d drawn from the seed
+ * (spam 2006, equation 2; generalized 2011, equation 14). The digest is the
+ * integer key itself. Linear: a few known cells give c and d away, so it is for
+ * reproducing the papers, not for defence. And whoever chooses the seed may
+ * choose one where c of one function is a small multiple of another's, so that
+ * their cells go together: admission samples.
+ */
+static uint64_t universal_limit(uint32_t hashes)
+{
+    (void)hashes;
+    return UM_INTEGER_PRIME;
+}
+
+static uint64_t universal_range(const um_layout *l)
+{
+    (void)l;
+    return UM_INTEGER_PRIME;
+}
+
+/* Called for each batch: a table of them would be most of a handle. */
+void um_draw_universal(const um_layout *l, um_universal h[UM_MAX_HASHES])
+{
+    um_rng rng = {l->seed};
+
+    for (size_t j = 0; j < l->hashes; j++) {
+        h[j].c = (uint32_t)(1 + um_random_below(&rng, UM_INTEGER_PRIME - 1));
+        h[j].d = (uint32_t)um_random_below(&rng, UM_INTEGER_PRIME);
+    }
+}
+
+static void universal_positions(const um_layout *l, const umbel_digest *d,
+                                size_t n, uint64_t *pos)
+{
+    um_universal h[UM_MAX_HASHES];
+
+    um_draw_universal(l, h);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = d[i].lo % UM_INTEGER_PRIME;
+        for (size_t j = 0; j < l->hashes; j++) {
+            uint64_t y = h[j].c * x + h[j].d;
+            *pos++ = (uint32_t)(y % UM_INTEGER_PRIME) % (uint32_t)l->cells;
+        }
+    }
+}
+
+const um_addressing um_addressing_universal = {
+    .name = "universal",
+    .summary = "((cx+d) mod p) mod m over integer keys, as in the papers",
+    .hash = "integer",
+    .dependent = true,
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .block = 1,
+    .limit = universal_limit,
+    .range = universal_range,
+    .positions = universal_positions,
+};
+
+/*
+ * chunks-md5: MD5 cut into k equal chunks, each modulo m (Summary Cache with
+ * k = 4; spam 2006, section III). A chunk of 128/k bits reaches 2^(128/k) cells
+ * and no more: larger filters would have cells that no key can use, so they are
+ * refused.
+ */
+static uint64_t chunks_granule(uint32_t hashes)
+{
+    return hashes >= 1 && hashes <= UM_MAX_HASHES && 128 % hashes == 0;
+}
+
+static uint64_t chunks_limit(uint32_t hashes)
+{
+    uint32_t bits = 128 / hashes;
+    return bits >= 48 ? UM_MAX_CELLS : (uint64_t)1 << bits;
+}
+
+static uint64_t chunks_range(const um_layout *l)
+{
+    uint32_t bits = 128 / l->hashes;
+
+    return bits < 64 ? (uint64_t)1 << bits : 0;
+}
+
+static void chunks_positions(const um_layout *l, const umbel_digest *d,
+                             size_t n, uint64_t *pos)
+{
+    uint32_t bits = 128 / l->hashes;
+
+    for (size_t i = 0; i < n; i++) {
+        um_u128 sum = (um_u128)d[i].hi << 64 | d[i].lo;
+        for (uint32_t j = 0; j < l->hashes; j++) {
+            um_u128 chunk = sum << bits * j >> (128 - bits);
+            *pos++ = (uint64_t)(chunk % l->cells);
+        }
+    }
+}
+
+const um_addressing um_addressing_chunks_md5 = {
+    .name = "chunks-md5",
+    .summary = "k chunks of MD5 mod m, as in Summary Cache",
+    .hash = "md5",
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .block = 1,
+    .granule = chunks_granule,
+    .limit = chunks_limit,
+    .range = chunks_range,
+    .positions = chunks_positions,
+};
+
+/* --- dcso: cells as in files of DCSO's bloom -------------------------------
+ *
+ * The tools bloom (Go), flor (Python) and fleur (C) share a file format, and
+ * with it this walk, so a filter of ours can be written as theirs, bit for bit
+ * (foreign/dcso.c). From h, which is FNV-1 of the key mod P, k times
+ *
+ *     h = (h * G mod 2^64) mod P        cell = h mod m
+ *
+ * Its cells depend on each other. A product of less than 2^64 is hardly ever
+ * reduced by P, so the last s bits of h follow from those before. Where 2^s
+ * divides m, that holds for cells: for m = 2^s all cells of a key follow from
+ * the first, and the error is some per cent whatever k is
+ * (filter/addressing/model.c). And as G = 2^64 - 1469, h G mod 2^64 is c 2^64 -
+ * 1469 h for one of 1469 numbers c: from a cell there are 1469 ways on, for any
+ * m.
+ *
+ * When not to use it: FNV-1 reads a byte at a time and anyone can find keys
+ * that meet; take it for files that others read.
+ */
+
+static const uint64_t P = 18446744073709551557u; /* the largest prime */
+static const uint64_t G = 18446744073709550147u; /* ... that they chose */
+
+/* Theirs: a negative number rounded up, so m is one less than one would think.
+ */
+static void dcso_size(double keys, double fpr, double *cells, double *hashes)
+{
+    const double ln2 = 0.69314718055994530942;
+
+    *cells = fabs(ceil(keys * log(fpr) / (ln2 * ln2)));
+    *hashes = ceil(ln2 * *cells / keys);
+}
+
+static uint64_t classes(const um_layout *l, uint64_t *step)
+{
+    uint64_t n = l->cells & -l->cells; /* the power of 2 in it */
+
+    if (step)
+        *step = G % n;
+    return n > 1 ? n : 0;
+}
+
+static void dcso_positions(const um_layout *l, const umbel_digest *d, size_t n,
+                           uint64_t *pos)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t h = d[i].lo % P;
+        for (uint32_t j = 0; j < l->hashes; j++) {
+            h = h * G % P;
+            *pos++ = h % l->cells;
+        }
+    }
+}
+
+const um_addressing um_addressing_dcso = {
+    .name = "dcso",
+    .summary = "compatible with DCSO's bloom, flor and fleur",
+    .hash = "fnv1",
+    .foreign = true,
+    .dependent = true,
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .block = 1,
+    .size = dcso_size,
+    .classes = classes,
+    .positions = dcso_positions,
+};
+
+/* --- redisbloom: cells as in a (sub-)filter of RedisBloom ------------------
+ *
+ * Plain double hashing of two 64-bit Murmur hashes a and b of the key:
+ *
+ *     cell i = (a + i b mod 2^64) mod m
+ *
+ * so a filter of ours can be loaded there bit for bit, and theirs here
+ * (foreign/redisbloom_file.c). Steps b near 0, m/2, m/3 ... revisit cells: the
+ * error has a floor of about 2/(k m), which matters for small filters only.
+ *
+ * When not to use it: the seed is a public constant, and anyone can compute
+ * keys that collide; take it for filters that RedisBloom reads.
+ */
+
+enum { GRANULE = 64 };
+
+/* Their constants for ln 2 squared and ln 2, to the digit: INFO and chunks
+ * show what comes of them. */
+double um_redisbloom_bits_per_item(double error)
+{
+    return -(log(error) / 0.480453013918201);
+}
+
+double um_redisbloom_hashes(double bits_per_item)
+{
+    return ceil(0.693147180559945 * bits_per_item);
+}
+
+double um_redisbloom_bits(double capacity, double bits_per_item)
+{
+    double bits = floor(capacity * bits_per_item);
+
+    return ceil(fmax(bits, 1) / GRANULE) * GRANULE;
+}
+
+static void redisbloom_size(double keys, double fpr, double *cells,
+                            double *hashes)
+{
+    double bits_per_item = um_redisbloom_bits_per_item(fpr);
+
+    *cells = um_redisbloom_bits(keys, bits_per_item);
+    *hashes = um_redisbloom_hashes(bits_per_item);
+}
+
+static void redisbloom_positions(const um_layout *l, const umbel_digest *d,
+                                 size_t n, uint64_t *pos)
+{
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < l->hashes; j++)
+            *pos++ = um_redisbloom_cell(d[i], j, l->cells);
+}
+
+const um_addressing um_addressing_redisbloom = {
+    .name = "redisbloom",
+    .summary = "compatible with RedisBloom's BF commands",
+    .hash = "murmur64a",
+    .foreign = true,
+    .dependent = true,
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .block = GRANULE,
+    .size = redisbloom_size,
+    .positions = redisbloom_positions,
+};

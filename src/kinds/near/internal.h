@@ -1,0 +1,171 @@
+/*
+ * internal.h - the index and the records of kind near.
+ */
+#ifndef UM_KINDS_NEAR_INTERNAL_H
+#define UM_KINDS_NEAR_INTERNAL_H
+
+#include "base/bits.h"
+#include "base/hash.h"
+#include "filter/addressing/addressing.h"
+#include "kinds/near/near.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* --- which slots of a line have a tag --------------------------------------
+ *
+ * The plain way is the definition. Every x86-64 has SSE2, so the other one
+ * needs no choice while it runs; tests hold it against the plain one.
+ */
+
+enum { UM_NEAR_WORDS = 3 }; /* of tags, in a line */
+
+/* A bit for each byte of a word that is 0. */
+static inline uint32_t um_zero_bytes(uint64_t x)
+{
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t tops = ~(((x & low) + low) | x | low);
+
+    return (uint32_t)((tops >> 7) * UINT64_C(0x0102040810204080) >> 56);
+}
+
+/* A bit for each of the first 24 bytes of a line that is the tag, which tags
+ * has in every byte. */
+static inline uint32_t um_near_tags_plain(const uint8_t *line, uint64_t tags)
+{
+    uint32_t found = 0;
+
+    for (unsigned word = 0; word < UM_NEAR_WORDS; word++)
+        found |= um_zero_bytes(um_load64(line + 8 * (size_t)word) ^ tags)
+                 << 8 * word;
+    return found;
+}
+
+#ifdef __SSE2__
+static inline uint32_t um_near_tags(const uint8_t *line, uint64_t tags)
+{
+    __m128i tag = _mm_set1_epi8((char)tags);
+    __m128i low = _mm_loadu_si128((const __m128i *)(const void *)line);
+    __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)(line + 16));
+    uint32_t first = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(low, tag));
+    uint32_t rest = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(high, tag));
+
+    return first | (rest & 0xff) << 16;
+}
+#else
+static inline uint32_t um_near_tags(const uint8_t *line, uint64_t tags)
+{
+    return um_near_tags_plain(line, tags);
+}
+#endif
+
+/* --- the index of kind near: from a key to numbers of records --------------
+ *
+ * Lines are those of kind table: tags of 8 bits, then numbers. A key probes
+ * random lines until one is not full. Entries never move, and numbers only
+ * grow.
+ */
+
+enum {
+    UM_NEAR_TAG_BITS = 8,
+    UM_NEAR_VOICES = 16, /* entries of one key that are heard, at most */
+    UM_NEAR_KEYS = 32    /* keys that are looked for at once */
+};
+
+typedef struct um_near_lines {
+    uint8_t *at;
+    uint64_t n, mails;    /* mails: numbers are below */
+    unsigned slots, bits; /* bits: of a number */
+} um_near_lines;
+
+/* How numbers below that many are stored. */
+unsigned um_near_bits(uint64_t mails);
+unsigned um_near_slots(uint64_t mails);
+um_near_lines um_near_lines_of(void *memory, uint64_t lines, uint64_t mails);
+
+/* What is looked for: tags has the tag in every byte. */
+typedef struct um_probe {
+    uint64_t x, step, tags;
+} um_probe;
+
+static inline um_probe um_probe_of(uint64_t lo, uint64_t hi)
+{
+    return (um_probe){
+        lo, hi, (1 + ((hi >> 32) * 255 >> 32)) * UINT64_C(0x0101010101010101)};
+}
+
+static inline uint8_t *um_near_line(const um_near_lines *t, const um_probe *p)
+{
+    return t->at + um_scale(p->x, t->n) * UM_LINE;
+}
+
+/* An entry with the right tag. */
+typedef struct um_voice {
+    uint8_t *line;
+    uint64_t number;
+    uint8_t slot;
+} um_voice;
+
+typedef struct um_voices {
+    unsigned n;
+    um_voice at[UM_NEAR_VOICES];
+} um_voices;
+
+/* Finds the voices of n keys, UM_NEAR_KEYS at most; their probes are used up.
+ */
+void um_near_hear(const um_near_lines *t, um_probe *p, unsigned n,
+                  um_voices *out);
+/* Gives a key an entry, where there is room. Without room it has none. */
+void um_near_add_entry(const um_near_lines *t, um_probe p, uint64_t number);
+/* Makes an entry lead to another, later record. */
+void um_near_move_entry(const um_near_lines *t, const um_voice *v,
+                        uint64_t number);
+
+/* --- records of kind near, for its own files ------------------------------ */
+
+enum {
+    UM_NEAR_INDEXED = 10, /* positions that have entries */
+    UM_NEAR_PRINT = UM_NEAR_NAME,
+    UM_NEAR_FLAG = UM_NEAR_PRINT + 3,
+    UM_NEAR_NAME_ROOM = UM_NEAR_FLAG + 1,
+    UM_NEAR_NUMBER_ROOM = 8,
+    UM_NEAR_MARK_ROOM = 2 * UM_NEAR_SHINGLES
+};
+
+typedef struct um_near {
+    um_near_lines lines;
+    uint8_t *names, *numbers, *marks;
+    uint64_t mails;
+} um_near;
+
+/* 16 bits of each shingle, as records have them. */
+typedef struct um_near_marks {
+    uint8_t at[UM_NEAR_MARK_ROOM];
+} um_near_marks;
+
+/* Returns false if it is free: its page may not have come yet. */
+bool um_near_read(const um_near *t, uint64_t i, um_near_record *out);
+/* Writes a record that is free. */
+void um_near_write_record(const um_near *t, const um_near_write *w,
+                          int32_t value, uint64_t i);
+/* Sets a value and a stamp, neither below what is there. */
+void um_near_raise(const um_near *t, uint64_t i, uint32_t stamp, int32_t value);
+
+um_near_marks um_near_marks_of(const uint64_t shingle[UM_NEAR_SHINGLES]);
+/* Returns a bit for each position at which a record has the same mark. */
+uint32_t um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m);
+bool um_near_agrees_at(const um_near *t, uint64_t i, const um_near_marks *m,
+                       unsigned position);
+
+/* Returns true if a record is of that name; NULL: of one with that digest. */
+bool um_near_is_of(const um_near *t, uint64_t i, const umbel_digest *d,
+                   const uint8_t *name);
+/* Returns true if an entry of that tag may be the one of the record's name. */
+bool um_near_may_be_name(const um_near *t, uint64_t i, uint8_t tag);
+
+/* Finds the entry of a name; *out leads to its latest record. */
+bool um_near_find_name(const um_near *t, const umbel_digest *d,
+                       const uint8_t *name, um_voice *out);
+
+#endif
