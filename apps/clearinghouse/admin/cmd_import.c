@@ -1,7 +1,7 @@
 /*
  * cmd_import.c - umbel clearinghouse import: counts of another server.
  */
-#include "clearinghouse/admin/ask.h"
+#include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/commands.h"
 #include "clearinghouse/admin/import.h"
 #include "clearinghouse/admin/pyzord_dump.h"
@@ -89,7 +89,7 @@ static umbel_status send_piece(import *im, umbel_error *err)
         return um_no_memory(err, 1);
     snprintf(line, sizeof line, "%s --piece=%016" PRIx64 "/%" PRIu64,
              im->from->request, im->checksum, number);
-    umbel_status status = um_ask_server(
+    umbel_status status = um_admin_query(
         &im->config, line, (umbel_slice){im->text, im->len}, out, err);
     fclose(out);
     if (!status && sscanf(answer, "%llu %llu %llu %llu", &again, &counted,

@@ -42,7 +42,3 @@ const um_command um_cmd_clearinghouse = {
     .options = {{options, .base = 0}},
     .run = run,
 };
-
-#define ROW(name) &um_clearinghouse_cmd_##name,
-const um_command *const um_clearinghouse_commands[] = {
-    UM_CLEARINGHOUSE_COMMANDS(ROW) NULL};

@@ -2,7 +2,7 @@
  * cmd_shape.c - umbel clearinghouse shape: an empty filter of a list, with all
  * that 'umbel sync --init DIR --like FILE' needs to exchange with this server.
  */
-#include "clearinghouse/admin/ask.h"
+#include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/commands.h"
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/peering/settings.h"

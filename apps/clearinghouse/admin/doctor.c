@@ -1,14 +1,16 @@
 /*
- * doctor.c - which addresses are tried, and why one does not answer.
+ * doctor.c - tries the addresses of a configuration: which ones, why one does
+ * not answer, and the report.
  */
 #include "clearinghouse/admin/doctor.h"
 
 #include "base/error.h"
 #include "base/text.h"
-#include "clearinghouse/admin/ask.h"
+#include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/control.h"
 #include "clearinghouse/server/server.h"
 #include "clearinghouse/status/problems.h"
+#include "cli/framework/report.h"
 #include "net/server/call.h"
 #include "net/server/socket.h"
 
@@ -43,7 +45,7 @@ um_finding *um_doctor_add(um_doctor *d, const char *name, const char *address)
 /* --- the server ----------------------------------------------------------- */
 
 /*
- *     listens FRONT ADDRESS
+ *     listens PROTOCOL ADDRESS
  *     razor-accounts N
  *     problem LEVEL WHAT <tab> ADVICE
  */
@@ -61,14 +63,14 @@ void um_doctor_describe(FILE *out, const um_status *s)
                 p.item[i].what, p.item[i].advice);
 }
 
-static void parse_place(um_doctor *d, const char *text)
+static void parse_address(um_doctor *d, const char *text)
 {
     size_t len = strcspn(text, " ");
 
-    if (d->nplaces == UM_MAX_ADDRESSES || !text[len])
+    if (d->nlistening == UM_MAX_ADDRESSES || !text[len])
         return;
-    um_doctor_place *p = &d->place[d->nplaces++];
-    snprintf(p->front, sizeof p->front, "%.*s", (int)len, text);
+    um_doctor_address *p = &d->listening[d->nlistening++];
+    snprintf(p->protocol, sizeof p->protocol, "%.*s", (int)len, text);
     snprintf(p->address, sizeof p->address, "%s", text + len + 1);
 }
 
@@ -96,7 +98,7 @@ static void parse_lines(um_doctor *d, const char *control, char *text)
          line = strtok_r(NULL, "\n", &rest)) {
         um_disarm(line + strcspn(line, "\t") + (strchr(line, '\t') != NULL));
         if (strncmp(line, listens, sizeof listens - 1) == 0)
-            parse_place(d, line + sizeof listens - 1);
+            parse_address(d, line + sizeof listens - 1);
         else if (strncmp(line, accounts, sizeof accounts - 1) == 0)
             d->razor_accounts = strtoull(line + sizeof accounts - 1, NULL, 10);
         else if (strncmp(line, problem, sizeof problem - 1) == 0) {
@@ -106,10 +108,10 @@ static void parse_lines(um_doctor *d, const char *control, char *text)
     }
     if (well)
         UM_SAY(um_doctor_add(d, "server", control)->text,
-               "it runs, and has no problem");
+               "running, no problems");
 }
 
-/* As umbel-clearinghouse --check does, without its words. */
+/* Checks the settings as umbel-clearinghouse --check does, silently. */
 static umbel_status check_all(const um_config *c, umbel_error *err)
 {
     umbel_status status = um_server_check(c, err);
@@ -123,9 +125,9 @@ static umbel_status check_all(const um_config *c, umbel_error *err)
     return status;
 }
 
-/* Why it would not start, or how to start it. */
-static void find_out_why_away(um_doctor *d, const char *control,
-                              const char *error)
+/* Reports why the server would not start, or how to start it. */
+static void explain_absence(um_doctor *d, const char *control,
+                            const char *error)
 {
     um_finding *f = um_doctor_add(d, "server", control);
     umbel_error err;
@@ -140,7 +142,7 @@ static void find_out_why_away(um_doctor *d, const char *control,
     d->server = UM_SERVER_AWAY;
     umbel_status status = check_all(d->config, &err);
 
-    UM_SAY(f->text, "it does not run%s%s",
+    UM_SAY(f->text, "not running%s%s",
            status == UMBEL_OK ? "" : ", and would not start: ",
            status == UMBEL_OK ? "" : err.text);
     UM_SAY(f->advice, "umbel-clearinghouse%s%s%s", d->path ? " --config " : "",
@@ -156,14 +158,14 @@ static void ask_server(um_doctor *d)
     umbel_status status = UMBEL_E_NOMEM;
 
     if (control && answer)
-        status = um_ask_server(d->config, "doctor", (umbel_slice){NULL, 0},
-                               answer, &err);
+        status = um_admin_query(d->config, "doctor", (umbel_slice){NULL, 0},
+                                answer, &err);
     if (answer)
         fclose(answer);
     if (status == UMBEL_OK)
         parse_lines(d, control, text);
     else
-        find_out_why_away(d, control ? control : "", err.text);
+        explain_absence(d, control ? control : "", err.text);
     free(control);
     free(text);
 }
@@ -171,7 +173,7 @@ static void ask_server(um_doctor *d)
 /* --- an address that does not answer -------------------------------------- */
 
 /* Returns the error of listening there, 0 if that is possible. A path is not
- * tried: its file would be made. */
+ * tried, because that would create its file. */
 static int try_to_listen(const um_address *at, int type)
 {
     int fd;
@@ -185,7 +187,7 @@ static int try_to_listen(const um_address *at, int type)
     return 0;
 }
 
-static void name_the_taker(um_finding *f, const um_address *at, int type)
+static void report_other_program(um_finding *f, const um_address *at, int type)
 {
     f->health = UM_BROKEN;
     UM_SAY(f->text, "another program has this address");
@@ -201,7 +203,8 @@ static void name_the_taker(um_finding *f, const um_address *at, int type)
                type == SOCK_DGRAM ? "u" : "t", um_address_port(at));
 }
 
-/* The server does not listen there, by what it says or because it is away. */
+/* Explains an address where the server does not listen, by its own report or
+ * because it does not run. */
 static void explain_silence(const um_doctor *d, const um_address *at, int type,
                             um_finding *f)
 {
@@ -209,7 +212,7 @@ static void explain_silence(const um_doctor *d, const um_address *at, int type,
 
     f->health = UM_BROKEN;
     if (code == EADDRINUSE) {
-        name_the_taker(f, at, type);
+        report_other_program(f, at, type);
     } else if (code == EACCES || code == EPERM) {
         UM_SAY(f->text, "this user may not use the address: %s",
                strerror(code));
@@ -222,7 +225,7 @@ static void explain_silence(const um_doctor *d, const um_address *at, int type,
         UM_SAY(f->text, "this machine does not have the address");
         UM_SAY(f->advice, "ip address shows those that it has");
     } else if (d->server == UM_SERVER_AWAY) {
-        UM_SAY(f->text, "nothing listens: the server does not run");
+        UM_SAY(f->text, "nothing listens: the server is not running");
         UM_SAY(f->advice, "start the server");
     } else {
         UM_SAY(f->text, "the running server does not listen there: the "
@@ -255,7 +258,7 @@ static void try_address(um_doctor *d, const um_doctor_row *row,
     um_disarm(err.text);
     UM_SAY(f->text, "%s", err.text);
     if (!f->advice[0])
-        UM_SAY(f->advice, "the log of the server says more; %s",
+        UM_SAY(f->advice, "see the log of the server; %s",
                d->path ? "umbel clearinghouse status --config FILE shows its "
                          "state"
                        : "umbel clearinghouse status shows its state");
@@ -278,28 +281,31 @@ void um_doctor_try(um_doctor *d, const um_doctor_row *row, const char *address)
         explain_silence(d, &at, row->type, f);
 }
 
-/* --- the fronts ----------------------------------------------------------- */
+/* --- protocols ------------------------------------------------------------ */
 
-/* The i-th place of a front in the running server. */
-static const char *place_of(const um_doctor *d, const um_protocol *f, size_t i)
+/* Returns the i-th address of a protocol in the running server, or NULL. */
+static const char *real_address(const um_doctor *d, const um_protocol *f,
+                                size_t i)
 {
-    for (size_t p = 0; p < d->nplaces; p++)
-        if (strcmp(d->place[p].front, f->name) == 0 && i-- == 0)
-            return d->place[p].address;
+    for (size_t p = 0; p < d->nlistening; p++)
+        if (strcmp(d->listening[p].protocol, f->name) == 0 && i-- == 0)
+            return d->listening[p].address;
     return NULL;
 }
 
-static bool is_place(const um_doctor *d, const um_protocol *f, const char *text)
+static bool is_real_address(const um_doctor *d, const um_protocol *f,
+                            const char *text)
 {
-    const char *place;
+    const char *address;
 
-    for (size_t i = 0; (place = place_of(d, f, i)); i++)
-        if (strcmp(place, text) == 0)
+    for (size_t i = 0; (address = real_address(d, f, i)); i++)
+        if (strcmp(address, text) == 0)
             return true;
     return false;
 }
 
-/* An address of the configuration. Port 0 is whatever port the server got. */
+/* Tries an address of the configuration. Port 0 stands for the port that the
+ * server got. */
 static void try_listen(um_doctor *d, const um_protocol *f,
                        const um_doctor_row *row, const char *text, size_t i)
 {
@@ -308,14 +314,14 @@ static void try_listen(um_doctor *d, const um_protocol *f,
     const char *real = text;
 
     if (um_address_parse(text, &at, NULL) != UMBEL_OK) {
-        um_doctor_try(d, row, text); /* which says why */
+        um_doctor_try(d, row, text); /* which reports why */
         return;
     }
-    if (!at.path && um_address_port(&at) == 0 && place_of(d, f, i))
-        real = place_of(d, f, i);
+    if (!at.path && um_address_port(&at) == 0 && real_address(d, f, i))
+        real = real_address(d, f, i);
     else
         real = um_address_print(&at, shown);
-    if (d->server == UM_SERVER_ANSWERS && !is_place(d, f, real))
+    if (d->server == UM_SERVER_ANSWERS && !is_real_address(d, f, real))
         explain_silence(d, &at, row->type, um_doctor_add(d, row->name, real));
     else
         um_doctor_try(d, row, real);
@@ -372,4 +378,78 @@ umbel_status um_doctor_exchange(const um_address *at, umbel_slice bytes,
     close(fd);
     out[status == UMBEL_OK ? len : 0] = '\0';
     return status;
+}
+
+/* --- the report ----------------------------------------------------------- */
+
+static const char *const health_name[] = {
+    [UM_WORKS] = "works", [UM_LIMITED] = "limited", [UM_BROKEN] = "broken"};
+
+static size_t count_findings(const um_doctor *d, um_health health)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n; i++)
+        n += d->finding[i].health == health;
+    return n;
+}
+
+/* Finds the longest name and address, for columns. */
+static void measure_columns(const um_doctor *d, int *name, int *address)
+{
+    *name = *address = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        int n = (int)strlen(d->finding[i].name);
+        int a = (int)strlen(d->finding[i].address);
+        *name = n > *name ? n : *name;
+        *address = a > *address ? a : *address;
+    }
+}
+
+void um_doctor_print_text(FILE *out, const um_doctor *d)
+{
+    int name, address;
+
+    measure_columns(d, &name, &address);
+    for (size_t i = 0; i < d->n; i++) {
+        const um_finding *f = &d->finding[i];
+        fprintf(out, "%-7s  %-*s  %-*s  %s%s%s\n", health_name[f->health], name,
+                f->name, address, f->address, f->text,
+                f->advice[0] ? "; do: " : "", f->advice);
+    }
+    fprintf(out,
+            "%zu work, %zu limited, %zu broken. Nothing was counted: the "
+            "look-ups do not count, and the only report was of the empty "
+            "text\n",
+            count_findings(d, UM_WORKS), count_findings(d, UM_LIMITED),
+            count_findings(d, UM_BROKEN));
+}
+
+static void write_field(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "\"%s\": ", name);
+    um_print_json_string(out, text, strlen(text));
+}
+
+void um_doctor_print_json(FILE *out, const um_doctor *d)
+{
+    fprintf(out, "{\"well\": %s, \"findings\": [",
+            um_doctor_is_well(d) ? "true" : "false");
+    for (size_t i = 0; i < d->n; i++) {
+        const um_finding *f = &d->finding[i];
+        fprintf(out, "%s\n  {\"state\": \"%s\", ", i ? "," : "",
+                health_name[f->health]);
+        write_field(out, "protocol", f->name);
+        fputs(", ", out);
+        write_field(out, "address", f->address);
+        fputs(", ", out);
+        write_field(out, "text", f->text);
+        fputs(", ", out);
+        if (f->advice[0])
+            write_field(out, "advice", f->advice);
+        else
+            fputs("\"advice\": null", out);
+        putc('}', out);
+    }
+    fputs("\n]}\n", out);
 }

@@ -4,7 +4,7 @@
 #include "clearinghouse/server/serve.h"
 
 #include "base/error.h"
-#include "clearinghouse/admin/ask.h"
+#include "clearinghouse/admin/client.h"
 #include "clearinghouse/server/server.h"
 
 #include <stdio.h>

@@ -1,0 +1,56 @@
+/*
+ * client.c - the commands' side of the control socket.
+ */
+#include "clearinghouse/admin/client.h"
+
+#include "base/error.h"
+#include "clearinghouse/admin/control.h"
+#include "clearinghouse/admin/requests.h"
+#include "net/server/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMEOUT_MS = 30000 };
+
+umbel_status um_load_config(um_config *out, const char *path, umbel_error *err)
+{
+    return path ? um_config_read(out, path, err) : um_config_default(out, err);
+}
+
+/* Copies a reply to out, or turns it into an error. */
+static umbel_status parse_reply(const char *text, size_t len, FILE *out,
+                                umbel_error *err)
+{
+    static const char error[] = UM_REPLY_ERROR;
+    size_t skip = sizeof error - 1;
+
+    if (len <= skip || memcmp(text, error, skip) != 0)
+        return !out || fwrite(text, 1, len, out) == len
+                   ? UMBEL_OK
+                   : um_fail_errno(err, "writing the reply");
+    return um_fail(err, UMBEL_E_REFUSED, "%.*s",
+                   (int)strcspn(text + skip, "\n"), text + skip);
+}
+
+umbel_status um_admin_query(const um_config *c, const char *line,
+                            umbel_slice bytes, FILE *out, umbel_error *err)
+{
+    char *path = um_server_control_path(c), *text = NULL;
+    size_t len = 0;
+    FILE *reply = open_memstream(&text, &len);
+    umbel_status status = UMBEL_E_NOMEM;
+    umbel_error why = {.text = "no memory"};
+
+    if (path && reply)
+        status = um_control_ask(path, line, bytes, TIMEOUT_MS, reply, &why);
+    if (reply)
+        fclose(reply);
+    if (status == UMBEL_OK)
+        status = parse_reply(text, len, out, err);
+    else
+        um_set_error(err, status, "no server answers: %s", why.text);
+    free(path);
+    free(text);
+    return status;
+}
