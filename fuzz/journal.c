@@ -11,8 +11,8 @@
  */
 #include "fuzz.h"
 
+#include "store/internal.h"
 #include "store/journal.h"
-#include "store/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static void use_made(const uint8_t *data, size_t len, um_replay *replay)
     UM_WANT(walk((umbel_slice){file, used}, replay, &end) == blocks);
     UM_WANT(end == used);
     file[change] ^= 0x40;
-    if (change < UM_JOURNAL_MARK_AT) {
+    if (change < UM_JOURNAL_DURABLE_AT) {
         UM_WANT(walk((umbel_slice){file, used}, replay, &end) == 0);
     } else if (change >= UM_JOURNAL_HEAD) {
         UM_WANT(walk((umbel_slice){file, used}, replay, &end) < blocks);

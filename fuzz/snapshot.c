@@ -10,8 +10,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/xxh3.h"
-#include "store/snapshot.h"
-#include "store/state.h"
+#include "store/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
  */
 #include "base/rng.h"
 #include "filter/handle.h"
+#include "store/internal.h"
 #include "store/list.h"
-#include "store/recent.h"
 
 #include <umbel/umbel.h>
 
@@ -258,7 +258,7 @@ static const um_list_config config = {
 
 typedef struct lists {
     um_list *list[2];
-    um_recent *recent;
+    um_recent_times *recent;
 } lists;
 
 static void open_lists(lists *l, uint64_t keys)
@@ -269,14 +269,14 @@ static void open_lists(lists *l, uint64_t keys)
     c.capacity = keys;
     for (int i = 0; i < 2; i++)
         want(um_list_open(&c, secret, NOW, &l->list[i], &err), &err);
-    want(um_recent_open(keys, NULL, &l->recent, &err), &err);
+    want(um_recent_times_open(keys, NULL, &l->recent, &err), &err);
 }
 
 static void close_lists(lists *l)
 {
     um_list_close(l->list[0]);
     um_list_close(l->list[1]);
-    um_recent_close(l->recent);
+    um_recent_times_close(l->recent);
 }
 
 static void fill_lists(lists *l, uint64_t from, uint64_t keys)
@@ -294,8 +294,8 @@ static void fill_lists(lists *l, uint64_t from, uint64_t keys)
         for (unsigned c = 0; c < 2; c++) {
             um_list_count(l->list[c], d, n, before);
             want(um_list_add(l->list[c], d, amount, n, &err), &err);
-            um_recent_append(l->recent, c, d, before, n,
-                             NOW + at * 3000 / keys);
+            um_recent_times_add(l->recent, c, d, before, n,
+                                NOW + at * 3000 / keys);
         }
     }
 }
@@ -342,17 +342,18 @@ static uint64_t wrong_answers(const lists *l, uint64_t trials)
 static void report_lists(const char *what, const lists *l, uint64_t digests,
                          double resident)
 {
-    um_recent_stats recent;
+    um_recent_times_stats recent;
     uint64_t file[2] = {0, 0};
     umbel_error err;
     double n = (double)digests;
 
-    um_recent_stats_get(l->recent, &recent);
+    um_recent_times_stats_get(l->recent, &recent);
     for (int i = 0; i < 2; i++)
         want(
             um_list_encode(l->list[i], &(um_sink){&file[0], count_bytes}, &err),
             &err);
-    want(um_recent_encode(l->recent, &(um_sink){&file[1], count_bytes}, &err),
+    want(um_recent_times_encode(l->recent, &(um_sink){&file[1], count_bytes},
+                                &err),
          &err);
     double both = (double)(list_bytes(l->list[0]) + list_bytes(l->list[1]));
     printf("%s\n", what);
@@ -424,7 +425,7 @@ static void measure_checks(uint64_t keys)
     for (uint64_t e = 0; e < EPOCHS; e++) {
         fill_lists(&l, e * keys, keys);
         for (int i = 0; i < 2 && e + 1 < EPOCHS; i++)
-            want(um_list_turn(l.list[i], NOW + e, &err), &err);
+            want(um_list_advance(l.list[i], NOW + e, &err), &err);
     }
     printf("%d full epochs of %" PRIu64 " digests in each of two lists\n",
            EPOCHS, keys);

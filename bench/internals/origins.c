@@ -180,7 +180,8 @@ static void open_network(network *n, int origins, uint64_t capacity,
     n->origins = origins;
     n->capacity = capacity;
     n->config = list_config(kind, capacity, fpr);
-    want(um_list_shape(&n->config, secret_bytes, &n->shape, &err), &err);
+    want(um_list_config_filter(&n->config, secret_bytes, &n->shape, &err),
+         &err);
     for (int o = 0; o < origins; o++)
         for (int e = 0; e < EPOCHS; e++)
             want(umbel_copy(n->shape, &n->filter[o][e], &err), &err);
@@ -217,11 +218,11 @@ static void open_list(reports *r)
     want(um_list_open(&r->five.config, secret_bytes, 0, &r->list, &err), &err);
     for (int e = 0; e < EPOCHS; e++) {
         if (e)
-            want(um_list_turn(r->list, (uint64_t)e * EPOCH_SECONDS, &err),
+            want(um_list_advance(r->list, (uint64_t)e * EPOCH_SECONDS, &err),
                  &err);
         fill_epoch(r, e);
     }
-    while (um_list_sum(r->list, UINT64_MAX, 1 << 20))
+    while (um_list_build_totals(r->list, UINT64_MAX, 1 << 20))
         continue;
 }
 
@@ -328,7 +329,7 @@ static void reach_own(const side *s, const umbel_digest *d, bool *reached)
     size_t n = 0;
     umbel_error err;
 
-    bool exact = um_list_bound(s->own, d, BATCH, own);
+    bool exact = um_list_upper_bound(s->own, d, BATCH, own);
     want(umbel_sync_reaches(s->machine, 0, d, BATCH, own, THRESHOLD, reached,
                             &err),
          &err);

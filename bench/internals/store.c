@@ -84,7 +84,7 @@ static void report(um_store *s, uint64_t from, uint64_t n)
             e[k++] = (um_entry){0, 1, digest_of(j), 0};
             e[k++] = (um_entry){1, 1, digest_of(j), 0};
         }
-        need(um_store_append(s, e, k, T0, &ticket, &err));
+        need(um_store_add(s, e, k, T0, &ticket, &err));
         need(um_store_flush(s, &err));
     }
 }
@@ -201,7 +201,7 @@ static void measure_snapshot(um_store *s)
     uint64_t before = stats_of(s).snapshots, asked = 0, count;
     double start = um_seconds(), last = start, longest = 0, fork_pause = 0;
 
-    um_store_snapshot(s);
+    um_store_request_snapshot(s);
     while (stats_of(s).snapshots == before) {
         umbel_digest d = digest_of(asked++);
         um_store_count(s, 0, &d, 1, &count);
@@ -229,10 +229,10 @@ static void describe(const char *kind, uint64_t n)
                                 .epoch_seconds = 2592000,
                                 .epochs = 4,
                                 .cell_bits = 16,
-                                .times = 1};
+                                .recent_column = 1};
     lists[1] = lists[0];
     lists[1].name = "whitelist";
-    lists[1].times = 2;
+    lists[1].recent_column = 2;
 }
 
 int main(int argc, char **argv)

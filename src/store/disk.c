@@ -1,11 +1,12 @@
 /*
- * disk.c - the disk of the operating system.
+ * disk.c - a directory of the file system as the store's disk.
  *
  * The child that writes a snapshot shares its parent's lock, because flock
- * belongs to the open file. If the parent is killed the kernel kills the child,
- * and until then the lock is held: no second server can meet a child of the
- * first. A child that waits for a slow disk takes its time to die, so `lock`
- * waits if the process that is named in the file is gone already.
+ * belongs to the open file. If the parent is killed, the kernel kills the
+ * child, and the lock is held until the child is gone: a second server never
+ * meets a child of the first. A child that waits for a slow disk does not exit
+ * at once, so `lock` waits while the process named in the lock file is gone but
+ * the lock is still held.
  */
 #define _GNU_SOURCE /* prctl, flock, O_DIRECTORY */
 #include "store/disk.h"
@@ -43,7 +44,7 @@ typedef struct real_disk {
     um_disk base;
     int dir;
     int lock;
-    bool child; /* of the process that serves */
+    bool child; /* of the server process */
 } real_disk;
 
 static int dir_of(const um_disk *d)
@@ -51,7 +52,7 @@ static int dir_of(const um_disk *d)
     return ((const real_disk *)d)->dir;
 }
 
-/* The process whose number is in the lock's file, if it is alive; else 0. */
+/* Returns the process named in the lock file if it is alive, otherwise 0. */
 static pid_t holder_of(int fd)
 {
     char text[24] = "";
@@ -62,7 +63,7 @@ static pid_t holder_of(int fd)
                                                                    : 0;
 }
 
-/* For people, and for holder_of; the lock is what counts. */
+/* Writes our process id, for people and for holder_of. */
 static void write_holder(int fd)
 {
     char text[24];
@@ -215,7 +216,7 @@ static int real_sync_names(um_disk *d)
     return fsync(dir_of(d)) == 0 ? 0 : errno;
 }
 
-/* Signals stay blocked in the child: its parent's handlers are not its own. */
+/* Signals stay blocked in the child: the handlers are its parent's. */
 _Noreturn static void run_child(um_disk *d, int (*job)(void *arg), void *arg,
                                 pid_t parent)
 {
@@ -225,7 +226,7 @@ _Noreturn static void run_child(um_disk *d, int (*job)(void *arg), void *arg,
         _exit(EINTR);
     errno = 0;
     if (nice(CHILD_NICE) < 0 && errno != 0)
-        errno = 0; /* as good as the others, then */
+        errno = 0; /* runs at the parent's priority */
     _exit(job(arg));
 }
 
@@ -311,7 +312,7 @@ static const um_disk_ops real_ops = {.lock = real_lock,
                                      .release = real_release,
                                      .threads = true};
 
-/* Makes the directory if it is absent, durable. */
+/* Creates the directory if it is absent; its name is durable then. */
 static bool create_directory(const char *path)
 {
     char above[PATH_MAX + 4];
@@ -339,15 +340,15 @@ umbel_status um_disk_open(const char *path, um_disk **out, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_check_makeable(const char *path, umbel_error *err)
+umbel_status um_check_creatable(const char *path, umbel_error *err)
 {
     char above[PATH_MAX];
 
     if (snprintf(above, sizeof above, "%s", path) >= PATH_MAX)
-        return um_fail(err, UMBEL_E_IO, "a name is too long");
+        return um_fail(err, UMBEL_E_IO, "the path is too long");
     if (access(dirname(above), W_OK | X_OK) == 0)
         return UMBEL_OK;
-    return um_fail(err, UMBEL_E_IO, "%s%s cannot be made: %s",
+    return um_fail(err, UMBEL_E_IO, "%s%s cannot be created: %s",
                    um_path_dots(path), um_path_tail(path), strerror(errno));
 }
 

@@ -1,15 +1,28 @@
 /*
- * journal.c - heads, blocks, and the walk over a file of them.
+ * journal.c - records, heads, blocks, and the walk over a file of them.
  *
  *     head    magic 8, version 4, length 4, number 8, secret's id 8,
  *             lists' id 8, checksum of these 40 bytes 8
- *             mark: offset 8, its checksum 8
+ *             durable_end: offset 8, its checksum 8
  *     block   magic 4, length of records 4, number 8, durable number 8, time 8,
  *             checksum of the records 8, checksum of these 40 bytes 8
  *             records
  *
- * The head of a block has a checksum of its own so that one can be found in
- * the rest of a damaged file without reading what it claims to be followed by.
+ * The head of a block has its own checksum, so that a block can be found in the
+ * rest of a damaged file without reading the records that it announces.
+ *
+ * Records are multiples of 8 bytes:
+ *
+ *     type 1, list 1, zero 2, amount 4, digest 16      a count
+ *     type 1, zero 7, request id 8                     a signed request
+ *     type 1, list 1, zero 6                           a new epoch of a list
+ *     type 1, list 1, bits 1, flag 1, amount 4,
+ *         stamp 4, zero 4, digest 16, name 64,
+ *         32 shingles of 8, if bit 2 is set            a mail
+ *     type 1, zero 1, key length 2, value length 4,
+ *         key, value, zeroes up to a multiple of 8     a key that was set or
+ *                                                      removed, or a key that
+ * was set and all lists reset
  */
 #include "store/journal.h"
 
@@ -20,15 +33,183 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- records ------------------------------------------------------------- */
+
+static void write_first(um_writer *w, const um_record *r, unsigned low,
+                        uint32_t high)
+{
+    um_write_u32(w, (uint32_t)r->type | r->list << 8 | low << 16);
+    um_write_u32(w, high);
+}
+
+static size_t padding(size_t len)
+{
+    return -len & 7;
+}
+
+size_t um_record_kv_len(size_t key_len, size_t value_len)
+{
+    return 8 + key_len + value_len + padding(key_len + value_len);
+}
+
+static void write_kv(um_writer *w, const um_record *r)
+{
+    static const uint8_t zeroes[8];
+
+    write_first(w, r, (unsigned)r->key.len, (uint32_t)r->value.len);
+    if (r->key.len)
+        um_write_bytes(w, r->key.data, r->key.len);
+    if (r->value.len)
+        um_write_bytes(w, r->value.data, r->value.len);
+    um_write_bytes(w, zeroes, padding(r->key.len + r->value.len));
+}
+
+enum { GONE = 1, RENEWED = 2, SHINGLES = 4 }; /* bits of a mail */
+
+static void write_mail(um_writer *w, const um_record *r)
+{
+    const um_near_write *m = r->mail;
+    unsigned bits = (m->gone ? GONE : 0) | (m->renewed ? RENEWED : 0) |
+                    (m->has_shingles ? SHINGLES : 0);
+
+    write_first(w, r, bits | (unsigned)m->flag << 8, (uint32_t)m->amount);
+    um_write_u32(w, m->stamp);
+    um_write_u32(w, 0);
+    um_write_u64(w, m->digest.lo);
+    um_write_u64(w, m->digest.hi);
+    um_write_bytes(w, m->name, sizeof m->name);
+    for (unsigned i = 0; m->has_shingles && i < UM_NEAR_SHINGLES; i++)
+        um_write_u64(w, m->shingle[i]);
+}
+
+void um_record_encode(const um_record *r, um_writer *w)
+{
+    switch (r->type) {
+    case UM_RECORD_COUNT:
+        write_first(w, r, 0, r->amount);
+        um_write_u64(w, r->digest.lo);
+        um_write_u64(w, r->digest.hi);
+        break;
+    case UM_RECORD_REQUEST:
+        write_first(w, r, 0, 0);
+        um_write_u64(w, r->request_id);
+        break;
+    case UM_RECORD_ADVANCE:
+        write_first(w, r, 0, 0);
+        break;
+    case UM_RECORD_SET:
+    case UM_RECORD_REMOVE:
+    case UM_RECORD_RESET:
+        write_kv(w, r);
+        break;
+    case UM_RECORD_MAIL:
+        write_mail(w, r);
+        break;
+    }
+}
+
+static umbel_slice consume(um_reader *from, size_t len)
+{
+    umbel_slice slice = {from->at, len};
+
+    if ((size_t)(from->end - from->at) < len) {
+        from->bad = true;
+        return (umbel_slice){NULL, 0};
+    }
+    from->at += len;
+    return slice;
+}
+
+static bool get_kv(um_reader *from, um_record *out, size_t key, size_t value)
+{
+    if (key == 0 || key > UM_KV_KEY_MAX || value > UM_KV_VALUE_MAX ||
+        (out->type == UM_RECORD_REMOVE && value != 0))
+        return false;
+    out->key = consume(from, key);
+    out->value = consume(from, value);
+    umbel_slice rest = consume(from, padding(key + value));
+    return !from->bad && um_all_zero(rest.data, rest.len);
+}
+
+static bool get_mail(um_reader *from, um_record *out, unsigned low,
+                     uint32_t amount)
+{
+    size_t len = 8 + 16 + UM_NEAR_NAME;
+    um_near_write m;
+
+    out->bits = low;
+    out->amount = amount;
+    if (low & SHINGLES)
+        len += (size_t)8 * UM_NEAR_SHINGLES;
+    out->value = consume(from, len);
+    if (from->bad || (low & 0xff) > (GONE | RENEWED | SHINGLES))
+        return false;
+    um_record_mail(out, &m);
+    const uint8_t *zero = (const uint8_t *)out->value.data + 4;
+    return m.stamp != 0 && um_all_zero(zero, 4);
+}
+
+void um_record_mail(const um_record *r, um_near_write *out)
+{
+    um_reader from = {r->value.data,
+                      (const uint8_t *)r->value.data + r->value.len, false};
+
+    *out = (um_near_write){.gone = r->bits & GONE,
+                           .renewed = r->bits & RENEWED,
+                           .has_shingles = r->bits & SHINGLES,
+                           .flag = (uint8_t)(r->bits >> 8),
+                           .amount = (int32_t)r->amount};
+    out->stamp = um_get_u32(&from);
+    um_get_u32(&from);
+    out->digest.lo = um_get_u64(&from);
+    out->digest.hi = um_get_u64(&from);
+    um_get_bytes(&from, out->name, sizeof out->name);
+    for (unsigned i = 0; out->has_shingles && i < UM_NEAR_SHINGLES; i++)
+        out->shingle[i] = um_get_u64(&from);
+}
+
+bool um_record_decode(um_reader *from, um_record *out)
+{
+    uint32_t first = um_get_u32(from), second = um_get_u32(from);
+    unsigned low = first >> 16;
+
+    *out = (um_record){.type = (um_record_type)(first & 0xff),
+                       .list = first >> 8 & 0xff};
+    switch (out->type) {
+    case UM_RECORD_COUNT:
+        out->amount = second;
+        out->digest.lo = um_get_u64(from);
+        out->digest.hi = um_get_u64(from);
+        return !from->bad && low == 0;
+    case UM_RECORD_REQUEST:
+        out->request_id = um_get_u64(from);
+        return !from->bad && low == 0 && second == 0 && out->list == 0 &&
+               out->request_id != 0;
+    case UM_RECORD_ADVANCE:
+        return !from->bad && low == 0 && second == 0;
+    case UM_RECORD_SET:
+    case UM_RECORD_REMOVE:
+    case UM_RECORD_RESET:
+        return !from->bad && out->list == 0 && get_kv(from, out, low, second);
+    case UM_RECORD_MAIL:
+        return !from->bad && get_mail(from, out, low, second);
+    default:
+        return false;
+    }
+}
+
+/* --- heads and blocks ---------------------------------------------------- */
+
 #define BLOCK_MAGIC UINT32_C(0x6b636c62) /* "blck" */
 
 enum { SUMMED = 40, WINDOW = 2 * (UM_BLOCK_HEAD + UM_BLOCK_MAX) };
 
 static const char magic[8] = "umbeljrn";
 
-void um_journal_mark_encode(uint64_t mark, uint8_t out[UM_JOURNAL_MARK])
+void um_journal_durable_encode(uint64_t durable_end,
+                               uint8_t out[UM_JOURNAL_DURABLE_LEN])
 {
-    um_store64(out, mark);
+    um_store64(out, durable_end);
     um_store64(out + 8, um_checksum(out, 8));
 }
 
@@ -44,10 +225,10 @@ void um_journal_head_encode(const um_journal_head *h,
     um_write_u64(&w, h->secret_id);
     um_write_u64(&w, h->lists_id);
     um_write_u64(&w, um_checksum(out, SUMMED));
-    um_journal_mark_encode(UM_JOURNAL_HEAD, w.at);
+    um_journal_durable_encode(UM_JOURNAL_HEAD, w.at);
 }
 
-static uint64_t get_mark(const uint8_t *bytes)
+static uint64_t get_durable_end(const uint8_t *bytes)
 {
     return um_load64(bytes + 8) == um_checksum(bytes, 8) ? um_load64(bytes)
                                                          : UM_JOURNAL_HEAD;
@@ -69,13 +250,14 @@ umbel_status um_journal_head_decode(const uint8_t *bytes, size_t len,
         memcmp(found, magic, sizeof magic) != 0)
         return um_fail(err, UMBEL_E_FORMAT, "not a journal, or cut short");
     if (version != UM_JOURNAL_VERSION)
-        return um_fail(err, UMBEL_E_VERSION,
-                       "a journal of version %u; this program reads version "
-                       "%d: use the program that wrote it",
-                       version, UM_JOURNAL_VERSION);
+        return um_fail(
+            err, UMBEL_E_VERSION,
+            "journal version %u is not supported; this program reads version "
+            "%d: use the program that wrote it",
+            version, UM_JOURNAL_VERSION);
     if (length != UM_JOURNAL_HEAD || sum != um_checksum(bytes, SUMMED))
         return um_fail(err, UMBEL_E_CHECKSUM, "the head is damaged");
-    h.mark = get_mark(bytes + UM_JOURNAL_MARK_AT);
+    h.durable_end = get_durable_end(bytes + UM_JOURNAL_DURABLE_AT);
     *out = h;
     return UMBEL_OK;
 }
@@ -93,7 +275,7 @@ void um_block_seal(const um_block *b, uint8_t *out)
     um_write_u64(&w, um_checksum(out, SUMMED));
 }
 
-/* Reads the head of a block, of which UM_BLOCK_HEAD bytes are there. */
+/* Reads the head of a block from UM_BLOCK_HEAD bytes. */
 static bool get_block_head(const uint8_t *bytes, um_block *out)
 {
     um_reader r = {bytes, bytes + UM_BLOCK_HEAD, false};
@@ -109,7 +291,7 @@ static bool get_block_head(const uint8_t *bytes, um_block *out)
            um_load64(bytes + SUMMED) == um_checksum(bytes, SUMMED);
 }
 
-/* Fills the buffer from w->at on, if less than want bytes of it are there. */
+/* Fills the buffer from w->at on, unless it has `want` bytes from there. */
 static umbel_status fill(um_journal_walk *w, size_t want, umbel_error *err)
 {
     size_t skip = (size_t)(w->at - w->start);
@@ -175,7 +357,7 @@ umbel_status um_journal_is_damaged(um_journal_walk *w, uint64_t seq,
     um_block b;
     size_t len;
 
-    *damaged = w->head.mark > bad;
+    *damaged = w->head.durable_end > bad;
     while (!*damaged) {
         UM_TRY(fill(w, UM_BLOCK_HEAD, err));
         const uint8_t *bytes = bytes_at(w, &len);

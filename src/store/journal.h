@@ -1,56 +1,108 @@
 /*
  * journal.h - the files journal-N: a head, then blocks of records.
  *
- * A block is what one turn of the server's loop wrote: checksummed, numbered
- * without gaps over all files, with its time and with the number of the last
- * block that was known to be durable by then. A block that is torn or missing
- * at the end of the journal was never acknowledged (under `always`); if a
- * later one, or the mark in the head, says that it was durable, the file is
- * damaged.
+ * A record is one change of the store's state. A block holds the records of one
+ * iteration of the server's loop. It is checksummed, numbered without gaps over
+ * all files, and contains its time and the number of the last block known to be
+ * durable when it was written. An incomplete or missing block at the end of the
+ * journal was never acknowledged (with durability `always`); if a later block
+ * or the head of the file says that it was durable, the file is damaged.
  *
  * docs/STORE.md describes the bytes.
  */
 #ifndef UM_STORE_JOURNAL_H
 #define UM_STORE_JOURNAL_H
 
-#include "store/record.h"
+#include "base/bytes.h"
+#include "kinds/near/near.h"
+
+#include <umbel/base.h>
+
+/* --- records ------------------------------------------------------------- */
+
+typedef enum um_record_type {
+    UM_RECORD_COUNT = 1,   /* a digest was reported */
+    UM_RECORD_REQUEST = 2, /* a signed request was seen */
+    UM_RECORD_ADVANCE = 3, /* a list began a new epoch */
+    UM_RECORD_SET = 4,     /* a key was set */
+    UM_RECORD_REMOVE = 5,  /* a key was removed */
+    UM_RECORD_RESET = 6,   /* all lists were emptied and a key was set */
+    UM_RECORD_MAIL = 7     /* a mail was written, or deleted */
+} um_record_type;
+
+enum {
+    UM_KV_KEY_MAX = 255,
+    UM_KV_VALUE_MAX = 65535,
+    /* The longest record: a key and its value. */
+    UM_RECORD_MAX = 8 + ((UM_KV_KEY_MAX + UM_KV_VALUE_MAX + 7) & ~7),
+    UM_RECORD_COUNT_LEN = 24,
+    UM_RECORD_REQUEST_LEN = 16,
+    UM_RECORD_ADVANCE_LEN = 8,
+    UM_RECORD_MAIL_LEN = 8 + 8 + 16 + UM_NEAR_NAME + 8 * UM_NEAR_SHINGLES
+};
+
+/* Returns the length of the record of a key and its value. */
+size_t um_record_kv_len(size_t key_len, size_t value_len);
+
+typedef struct um_record {
+    um_record_type type;
+    unsigned list;             /* COUNT, ADVANCE, MAIL */
+    uint32_t amount;           /* COUNT */
+    umbel_digest digest;       /* COUNT */
+    uint64_t request_id;       /* REQUEST */
+    umbel_slice key, value;    /* SET, RESET; REMOVE: only the key */
+    const um_near_write *mail; /* MAIL, to encode; otherwise um_record_mail */
+    unsigned bits;             /* MAIL, decoded: with value and amount */
+} um_record;
+
+/* Writes r to w, which remembers if it did not fit. */
+void um_record_encode(const um_record *r, um_writer *w);
+
+/* Reads one record; false if the bytes are not one. Slices point into them. */
+bool um_record_decode(um_reader *from, um_record *out);
+/* Returns the mail of a decoded record of type MAIL. */
+void um_record_mail(const um_record *r, um_near_write *out);
+
+/* --- files --------------------------------------------------------------- */
 
 enum {
     UM_JOURNAL_VERSION = 1,
     UM_JOURNAL_HEAD = 64,
-    UM_JOURNAL_MARK_AT = 48,
-    UM_JOURNAL_MARK = 16,
+    UM_JOURNAL_DURABLE_AT = 48,  /* offset of durable_end in the head, */
+    UM_JOURNAL_DURABLE_LEN = 16, /* and its length with the checksum */
     UM_BLOCK_HEAD = 48,
     UM_BLOCK_MAX = 1 << 18 /* bytes of records in one block */
 };
 
 typedef struct um_journal_head {
     uint64_t number;
-    uint64_t secret_id; /* um_secret_id */
-    uint64_t lists_id;  /* checksum of the lists' names, in their order */
-    uint64_t mark;      /* the file was durable up to there; decoded only */
+    uint64_t secret_id;   /* um_secret_id */
+    uint64_t lists_id;    /* checksum of the lists' names, in their order */
+    uint64_t durable_end; /* the file was durable up to here; decoded only */
 } um_journal_head;
 
 void um_journal_head_encode(const um_journal_head *h,
                             uint8_t out[UM_JOURNAL_HEAD]);
-/* E_FORMAT, E_VERSION, E_CHECKSUM. A torn mark is no mark. */
+/* E_FORMAT, E_VERSION, E_CHECKSUM. A damaged durable_end counts as none. */
 umbel_status um_journal_head_decode(const uint8_t *bytes, size_t len,
                                     um_journal_head *out, umbel_error *err);
-/* The 16 bytes at UM_JOURNAL_MARK_AT, written over when more is durable. */
-void um_journal_mark_encode(uint64_t mark, uint8_t out[UM_JOURNAL_MARK]);
+/* Encodes the bytes at UM_JOURNAL_DURABLE_AT, which are overwritten when more
+ * of the file is durable. */
+void um_journal_durable_encode(uint64_t durable_end,
+                               uint8_t out[UM_JOURNAL_DURABLE_LEN]);
 
 typedef struct um_block {
     uint64_t seq;
-    uint64_t durable; /* all blocks up to that one were, when it was written */
+    uint64_t durable; /* blocks up to this one were, when it was written */
     uint64_t time;    /* seconds, of all its records */
     const uint8_t *records;
     size_t len;
 } um_block;
 
-/* Writes the head of a block whose records lie at out + UM_BLOCK_HEAD. */
+/* Writes the head of a block whose records are at out + UM_BLOCK_HEAD. */
 void um_block_seal(const um_block *b, uint8_t *out);
 
-/* Where a journal's bytes come from: as um_disk_ops.read. */
+/* Source of a journal's bytes: see um_disk_ops.read. */
 typedef struct um_journal_source {
     void *ctx;
     int (*read)(void *ctx, uint64_t at, void *out, size_t len, size_t *got);
@@ -70,15 +122,15 @@ typedef struct um_journal_walk {
 umbel_status um_journal_begin(um_journal_walk *w, um_journal_source source,
                               umbel_error *err);
 /*
- * Gives the next block if it is whole and has number seq. *found is false at
- * the end of the file and at anything else; w->at is where. The block's records
- * are valid until the next call.
+ * Returns the next block if it is complete and has number seq. Otherwise, and
+ * at the end of the file, *found is false and w->at is the offset. The block's
+ * records are valid until the next call.
  */
 umbel_status um_journal_next(um_journal_walk *w, uint64_t seq, um_block *out,
                              bool *found, umbel_error *err);
 /*
- * After the last block: *damaged is true if block seq was durable once, which
- * the mark or the head of a later block proves. Reads the rest of the file.
+ * Call it after the last block: sets *damaged if the file's head or a later
+ * block proves that block seq was durable. Reads the rest of the file.
  */
 umbel_status um_journal_is_damaged(um_journal_walk *w, uint64_t seq,
                                    bool *damaged, umbel_error *err);

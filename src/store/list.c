@@ -1,30 +1,97 @@
 /*
- * list.c - counts that expire: sums over epochs, each a filter that counts.
+ * list.c - counts that expire: sums over epochs, each a counting filter.
+ *
+ * The error of a sum is at most the sum of the errors, so each epoch is sized
+ * for error / epochs. It is sized for UM_LIST_BATCH digests more than its
+ * capacity, because um_list_is_due is checked between batches, not between
+ * digests.
+ *
+ * Epochs are numbered by time, so that all servers that exchange lists mean the
+ * same epoch by the same number. Time within a list never goes backwards: see
+ * um_list_advance.
+ *
+ * Totals. A count is the sum over all live epochs and costs one lookup in each,
+ * but most digests that a server is asked about are below the threshold. The
+ * cells of the epochs that have ended are therefore added up (filter/kind.h):
+ * one lookup there and one in the newest epoch give an upper bound of the
+ * count. Ended epochs never change, and the newest one is always queried
+ * itself, so adding a digest costs nothing more. When an epoch ends, the totals
+ * are rebuilt in small steps; until they are complete, all epochs are queried.
+ * Epochs with an older shape, from before a change of the configuration, cannot
+ * be added up; then there are no totals.
+ *
+ * Bytes of a list, in snapshots:
+ *
+ *   u32 version | u32 epochs | for each, newest first:
+ *     u64 begin | u64 end | u32 threshold | threshold x u64: number of digests
+ *     added 1, 2, ... times, threshold times or more | u64 len | len bytes: the
+ *     filter's file (FORMAT.md)
  */
-#include "store/list_private.h"
+#include "store/list.h"
 
 #include "analysis/plan_counts.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "filter/envelope.h"
+#include "filter/kind.h"
+#include "filter/pages.h"
+#include "store/internal.h"
 
 #include <umbel/counting.h>
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-/* Kinds fetch ahead by themselves within a batch of more than that. */
-enum { FEW = 16 };
+enum {
+    VERSION = 2, /* of the bytes */
+    HEAD_LEN = 8,
+    EPOCH_LEN = 20,
+    HISTOGRAM_LEN = 8 * UM_LIST_MAX_THRESHOLD,
+    PREFETCH_MAX = 16,     /* larger batches are prefetched by the kind */
+    TOTALS_EPOCHS_MIN = 2, /* ended epochs from which on totals pay off */
+    TOTALS_STEP = 4096     /* bytes of a filter, about */
+};
 
-/* --- open and close ------------------------------------------------------ */
+typedef struct epoch {
+    umbel_filter *filter;
+    uint64_t begin, end; /* end is 0 for the newest epoch */
+    unsigned threshold;  /* when the epoch began; 0: none */
+    uint64_t histogram[UM_LIST_MAX_THRESHOLD + 1]; /* [j]: number of digests
+                                  added j times; the last one: j or more */
+} epoch;
 
-umbel_status um_list_check(const um_list_config *c, umbel_error *err)
+/* The epochs that have ended, added up. */
+typedef struct totals {
+    um_count_totals cells;
+    size_t cleared; /* bytes of cells */
+    unsigned epoch; /* being added, */
+    uint64_t page;  /* from this page on */
+    bool complete;
+} totals;
+
+struct um_list {
+    um_list_config config; /* its name points to name */
+    umbel_alloc alloc;
+    char name[UM_LIST_MAX_NAME];
+    char kind[UM_LIST_MAX_NAME];
+    uint8_t secret[UMBEL_SECRET_LEN];
+    uint64_t changes;
+    unsigned n;
+    epoch epoch[UM_LIST_MAX_EPOCHS]; /* newest first */
+    totals totals;
+};
+
+/* --- filters ------------------------------------------------------------- */
+
+/* Reports what is wrong with a configuration. */
+static umbel_status check_config(const um_list_config *c, umbel_error *err)
 {
     if (!umbel_is_counting(c->kind))
         return um_fail(err, UMBEL_E_UNKNOWN,
-                       "list %.32s: there is no kind \"%.32s\" that counts",
-                       c->name, c->kind);
+                       "list %.32s: no counting kind \"%.32s\"", c->name,
+                       c->kind);
     if (c->epochs < 1 || c->epochs > UM_LIST_MAX_EPOCHS)
         return um_fail(err, UMBEL_E_RANGE,
                        "list %.32s: epochs must be 1..%d, got %u", c->name,
@@ -44,12 +111,314 @@ umbel_status um_list_check(const um_list_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_list_create(const um_list_config *c, const uint8_t *secret,
-                            um_list **out, umbel_error *err)
+/* Returns the number of digests an epoch is meant for, without the spare
+ * batch. */
+static uint64_t epoch_capacity(const umbel_filter *f)
+{
+    return f->capacity - UM_LIST_BATCH;
+}
+
+const uint8_t *um_list_secret(const um_list *l)
+{
+    return l->secret;
+}
+
+umbel_status um_list_config_filter(const um_list_config *c,
+                                   const uint8_t *secret, umbel_filter **out,
+                                   umbel_error *err)
+{
+    umbel_setting settings[2];
+    umbel_params p = {.size = sizeof p,
+                      .addressing = c->addressing,
+                      .hash = "sip",
+                      .secret = secret,
+                      .capacity = c->capacity + UM_LIST_BATCH,
+                      .fpr = c->error / c->epochs,
+                      .hashes = c->hashes,
+                      .settings = settings,
+                      .exact_size = true,
+                      .alloc = c->alloc};
+
+    UM_TRY(check_config(c, err));
+    if (c->cell_bits)
+        settings[p.nsettings++] = (umbel_setting){"cell_bits", c->cell_bits};
+    if (c->refined)
+        settings[p.nsettings++] = (umbel_setting){"update", 1};
+    return umbel_create(c->kind, &p, out, err);
+}
+
+umbel_status um_list_create_filter(const um_list *l, umbel_filter **out,
+                                   umbel_error *err)
+{
+    return um_list_config_filter(&l->config, l->secret, out, err);
+}
+
+/* Returns the number of the epoch at a time; 0 if epochs have no length. */
+static uint64_t number_at(const um_list *l, uint64_t time)
+{
+    uint64_t length = l->config.epoch_seconds;
+    return length ? time / length : 0;
+}
+
+unsigned um_list_epochs(const um_list *l)
+{
+    return l->n;
+}
+
+uint64_t um_list_epoch_number(const um_list *l, unsigned i)
+{
+    return number_at(l, l->epoch[i].begin);
+}
+
+const umbel_filter *um_list_filter(const um_list *l, unsigned i)
+{
+    return l->epoch[i].filter;
+}
+
+/* --- totals -------------------------------------------------------------- */
+
+static const um_row_totals *row_of(const um_list *l)
+{
+    return l->epoch[1].filter->kind->totals;
+}
+
+static bool can_be_summed(const um_list *l)
+{
+    if (l->n <= TOTALS_EPOCHS_MIN || !row_of(l))
+        return false;
+    for (unsigned i = 2; i < l->n; i++)
+        if (umbel_same_shape(l->epoch[i].filter, l->epoch[1].filter, NULL) !=
+            UMBEL_OK)
+            return false;
+    return true;
+}
+
+static void free_totals(um_list *l)
+{
+    um_put(&l->alloc, l->totals.cells.at, l->totals.cells.len);
+    l->totals = (totals){.complete = false};
+}
+
+/* Starts over: other epochs have ended or were dropped. */
+static void restart_totals(um_list *l)
+{
+    l->totals.complete = false;
+    l->totals.cleared = 0;
+    l->totals.epoch = 1;
+    l->totals.page = 0;
+}
+
+/* Allocates cells for the current shape, if they fit into the space. */
+static bool reserve_totals(um_list *l, uint64_t space)
+{
+    uint64_t len = row_of(l)->len(l->epoch[1].filter->self);
+
+    if (l->totals.cells.len == len)
+        return true;
+    space += l->totals.cells.len;
+    free_totals(l);
+    restart_totals(l);
+    if (len > space)
+        return false;
+    l->totals.cells.at = um_get(&l->alloc, (size_t)len);
+    l->totals.cells.len = l->totals.cells.at ? (size_t)len : 0;
+    return l->totals.cells.at;
+}
+
+static size_t clear_some(totals *s, size_t max)
+{
+    size_t left = s->cells.len - s->cleared, some = left < max ? left : max;
+
+    memset(s->cells.at + s->cleared, 0, some);
+    s->cleared += some;
+    return some;
+}
+
+static void add_pages(um_list *l, const um_pages *pages, size_t max)
+{
+    totals *s = &l->totals;
+    const um_row_totals *row = row_of(l);
+
+    for (size_t done = 0; s->epoch < l->n && done < max;) {
+        um_page p = um_page_of(pages, s->page);
+        row->add(l->epoch[s->epoch].filter->self, &s->cells, NULL, p.offset,
+                 p.len);
+        done += p.len;
+        if (++s->page == pages->n) {
+            s->page = 0;
+            s->epoch++;
+        }
+    }
+    s->complete = s->epoch == l->n;
+}
+
+bool um_list_build_totals(um_list *l, uint64_t space, size_t bytes)
+{
+    um_pages pages;
+
+    if (l->totals.complete || !can_be_summed(l) || !reserve_totals(l, space) ||
+        um_pages_init(&pages, um_shape_of(l->epoch[1].filter), TOTALS_STEP,
+                      NULL) != UMBEL_OK)
+        return false;
+    add_pages(l, &pages, bytes - clear_some(&l->totals, bytes));
+    return !l->totals.complete;
+}
+
+size_t um_list_totals_bytes(const um_list *l)
+{
+    return l->totals.cells.len;
+}
+
+static void bound_ended(const um_list *l, const umbel_digest *d, size_t n,
+                        uint8_t *bound)
+{
+    row_of(l)->bound(l->epoch[1].filter->self, &l->totals.cells, d, n, bound);
+}
+
+static void add_bounds(const uint8_t *ended, size_t n, uint64_t *bound)
+{
+    for (size_t i = 0; i < n; i++)
+        bound[i] =
+            ended[i] == UM_TOTAL_MAX || bound[i] > UINT64_MAX - UM_TOTAL_MAX
+                ? UINT64_MAX
+                : bound[i] + ended[i];
+}
+
+bool um_list_upper_bound(const um_list *l, const umbel_digest *d, size_t n,
+                         uint64_t *bound)
+{
+    uint8_t ended[UM_LIST_BATCH];
+
+    if (!l->totals.complete) {
+        um_list_count(l, d, n, bound);
+        return true;
+    }
+    for (size_t i = 0, some; i < n; i += some) {
+        some = n - i < UM_LIST_BATCH ? n - i : UM_LIST_BATCH;
+        um_fetch_counts(l->epoch[0].filter, d + i, some);
+        bound_ended(l, d + i, some, ended);
+        umbel_count_digests(l->epoch[0].filter, d + i, some, bound + i, NULL);
+        add_bounds(ended, some, bound + i);
+    }
+    return false;
+}
+
+/* --- epochs -------------------------------------------------------------- */
+
+/* Closes all epochs from number `from` on. */
+static void drop_epochs(um_list *l, unsigned from)
+{
+    while (l->n > from)
+        umbel_close(l->epoch[--l->n].filter);
+}
+
+static bool is_full(const epoch *e)
+{
+    return umbel_added(e->filter) >= epoch_capacity(e->filter);
+}
+
+bool um_list_is_due(const um_list *l, uint64_t now)
+{
+    return number_at(l, now) > um_list_epoch_number(l, 0) ||
+           (is_full(&l->epoch[0]) && !l->config.hold);
+}
+
+bool um_list_is_held(const um_list *l)
+{
+    return l->config.hold && is_full(&l->epoch[0]);
+}
+
+bool um_list_newest_contains(const um_list *l, const umbel_digest *d)
+{
+    uint64_t count;
+
+    umbel_count_digests(l->epoch[0].filter, d, 1, &count, NULL);
+    return count != 0;
+}
+
+bool um_list_accepts(const um_list *l, const umbel_digest *d)
+{
+    return !um_list_is_held(l) || um_list_newest_contains(l, d);
+}
+
+size_t um_list_space(const um_list *l)
+{
+    const umbel_filter *f = l->epoch[0].filter;
+    uint64_t added = umbel_added(f);
+
+    return added < f->capacity ? (size_t)(f->capacity - added) : 0;
+}
+
+uint64_t um_list_epoch_end(const um_list *l)
+{
+    uint64_t length = l->config.epoch_seconds,
+             number = um_list_epoch_number(l, 0);
+
+    return length && number < UINT64_MAX / length ? (number + 1) * length
+                                                  : UINT64_MAX;
+}
+
+/*
+ * Returns the number of epochs that stay beside a new one. An old epoch is
+ * dropped when its time is over, even if the list was not advanced meanwhile.
+ */
+static unsigned count_kept(const um_list *l, uint64_t now)
+{
+    unsigned max = l->config.epochs - 1, kept = 0;
+    uint64_t number = number_at(l, now);
+
+    while (kept < l->n && kept < max &&
+           number - um_list_epoch_number(l, kept) < l->config.epochs)
+        kept++;
+    return kept;
+}
+
+/* Returns the end of the newest epoch: of its time, or now if it is full. */
+static uint64_t end_of(const um_list *l, uint64_t now)
+{
+    uint64_t over = um_list_epoch_end(l);
+
+    return now < over ? now : over;
+}
+
+static void begin_epoch(um_list *l, umbel_filter *fresh, uint64_t now)
+{
+    memmove(l->epoch + 1, l->epoch, l->n * sizeof *l->epoch);
+    l->epoch[0] = (epoch){
+        .filter = fresh, .begin = now, .threshold = l->config.threshold};
+    l->n++;
+    restart_totals(l);
+}
+
+umbel_status um_list_advance(um_list *l, uint64_t now, umbel_error *err)
+{
+    umbel_filter *fresh;
+
+    UM_TRY(um_list_create_filter(l, &fresh, err));
+    if (l->n) {
+        now = now > l->epoch[0].begin ? now : l->epoch[0].begin;
+        l->epoch[0].end = end_of(l, now);
+    }
+    drop_epochs(l, count_kept(l, now));
+    begin_epoch(l, fresh, now);
+    return UMBEL_OK;
+}
+
+void um_list_reset(um_list *l, umbel_filter *fresh, uint64_t now)
+{
+    drop_epochs(l, 0);
+    begin_epoch(l, fresh, now);
+}
+
+/* --- open and close ------------------------------------------------------ */
+
+/* Creates a list without epochs. */
+static umbel_status create_list(const um_list_config *c, const uint8_t *secret,
+                                um_list **out, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(c->alloc);
 
-    UM_TRY(um_list_check(c, err));
+    UM_TRY(check_config(c, err));
     um_list *l = um_get(&alloc, sizeof *l);
     if (!l)
         return um_no_memory(err, sizeof *l);
@@ -70,8 +439,8 @@ umbel_status um_list_open(const um_list_config *c, const uint8_t *secret,
 {
     um_list *l;
 
-    UM_TRY(um_list_create(c, secret, &l, err));
-    umbel_status status = um_list_turn(l, now, err);
+    UM_TRY(create_list(c, secret, &l, err));
+    umbel_status status = um_list_advance(l, now, err);
     if (status == UMBEL_OK)
         *out = l;
     else
@@ -79,18 +448,12 @@ umbel_status um_list_open(const um_list_config *c, const uint8_t *secret,
     return status;
 }
 
-void um_list_drop(um_list *l, unsigned from)
-{
-    while (l->n > from)
-        umbel_close(l->epoch[--l->n].filter);
-}
-
 void um_list_close(um_list *l)
 {
     if (!l)
         return;
-    um_list_drop(l, 0);
-    um_list_sums_fini(l);
+    drop_epochs(l, 0);
+    free_totals(l);
     umbel_alloc alloc = l->alloc;
     um_put(&alloc, l, sizeof *l);
 }
@@ -103,20 +466,20 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
     umbel_digest_many(l->epoch[0].filter, keys, n, out, NULL);
 }
 
-/* Notes that a digest came more often: to times instead of from times. */
-static void move_times(um_epoch *e, uint64_t from, uint64_t to)
+/* Records in the histogram that a digest now has count `to`, was `from`. */
+static void move_count(epoch *e, uint64_t from, uint64_t to)
 {
     from = from < e->threshold ? from : e->threshold;
     to = to < e->threshold ? to : e->threshold;
-    if (e->times[from] && from)
-        e->times[from]--;
-    e->times[to]++;
+    if (e->histogram[from] && from)
+        e->histogram[from]--;
+    e->histogram[to]++;
 }
 
-/* Counts go in one by one, since a digest may be among them twice. */
-static umbel_status add_noted(um_epoch *e, const umbel_digest *d,
-                              const uint64_t *amount, size_t n,
-                              umbel_error *err)
+/* Adds one by one, because a digest may occur twice among them. */
+static umbel_status add_with_histogram(epoch *e, const umbel_digest *d,
+                                       const uint64_t *amount, size_t n,
+                                       umbel_error *err)
 {
     um_fetch_counts(e->filter, d, n);
     for (size_t i = 0; i < n; i++) {
@@ -126,7 +489,7 @@ static umbel_status add_noted(um_epoch *e, const umbel_digest *d,
                                         err));
         after = before + amount[i];
         if (after > before)
-            move_times(e, before, after);
+            move_count(e, before, after);
     }
     return UMBEL_OK;
 }
@@ -134,7 +497,7 @@ static umbel_status add_noted(um_epoch *e, const umbel_digest *d,
 umbel_status um_list_add(um_list *l, const umbel_digest *d,
                          const uint32_t *amount, size_t n, umbel_error *err)
 {
-    um_epoch *newest = &l->epoch[0];
+    epoch *newest = &l->epoch[0];
     uint64_t wide[UM_LIST_BATCH];
 
     if (n > UM_LIST_BATCH)
@@ -144,26 +507,27 @@ umbel_status um_list_add(um_list *l, const umbel_digest *d,
         wide[i] = amount[i];
     l->changes++;
     if (newest->threshold)
-        return add_noted(newest, d, wide, n, err);
+        return add_with_histogram(newest, d, wide, n, err);
     return umbel_add_digest_amounts(newest->filter, d, wide, n, NULL, err);
 }
 
 /* --- mails --------------------------------------------------------------- */
 
-umbel_status um_list_write(um_list *l, const um_near_write *w, umbel_error *err)
+umbel_status um_list_write_mail(um_list *l, const um_near_write *w,
+                                umbel_error *err)
 {
     if (!um_is_near(l->epoch[0].filter))
-        return um_fail(err, UMBEL_E_UNSUPPORTED, "list %s has no mails",
+        return um_fail(err, UMBEL_E_UNSUPPORTED, "list %s holds no mails",
                        l->name);
     l->changes++;
     return um_near_append(l->epoch[0].filter, w, err);
 }
 
-bool um_list_has_room(const um_list *l, const um_near_write *w)
+bool um_list_has_space(const um_list *l, const um_near_write *w)
 {
     const umbel_filter *newest = l->epoch[0].filter;
 
-    return um_is_near(newest) && ((!um_list_is_held(l) && um_list_room(l)) ||
+    return um_is_near(newest) && ((!um_list_is_held(l) && um_list_space(l)) ||
                                   !um_near_needs_room(newest, w));
 }
 
@@ -185,7 +549,7 @@ static void count_batch(const um_list *l, const umbel_digest *d, size_t n,
 {
     uint64_t some[UM_LIST_BATCH];
 
-    if (n <= FEW)
+    if (n <= PREFETCH_MAX)
         um_list_fetch(l, d, n);
     umbel_count_digests(l->epoch[0].filter, d, n, count, NULL);
     for (unsigned e = 1; e < l->n; e++) {
@@ -212,7 +576,7 @@ unsigned um_list_count_epochs(const um_list *l, const umbel_digest *d,
     return l->n;
 }
 
-uint64_t um_list_oldest(const um_list *l)
+uint64_t um_list_oldest_begin(const um_list *l)
 {
     return l->epoch[l->n - 1].begin;
 }
@@ -237,19 +601,19 @@ bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
 
 /* --- statistics ---------------------------------------------------------- */
 
-static void epoch_stats(const um_epoch *e, um_epoch_stats *out)
+static void epoch_stats(const epoch *e, um_epoch_stats *out)
 {
     uint64_t digests = umbel_added(e->filter);
     umbel_count_plan plan = {0};
 
     if (e->threshold)
-        um_plan_times(um_shape_of(e->filter), e->threshold, e->times, &plan,
+        um_plan_times(um_shape_of(e->filter), e->threshold, e->histogram, &plan,
                       NULL);
 
     *out = (um_epoch_stats){.begin = e->begin,
                             .end = e->end,
                             .digests = digests,
-                            .capacity = um_epoch_capacity(e->filter),
+                            .capacity = epoch_capacity(e->filter),
                             .error = umbel_fpr_at(e->filter, (double)digests),
                             .f_compound = plan.f_compound,
                             .f_paper = plan.f_paper};
@@ -261,10 +625,10 @@ void um_list_stats_get(const um_list *l, um_list_stats *out)
                            .kind = l->kind,
                            .max_error = l->config.error,
                            .count_limit = UINT64_MAX,
-                           .bytes = sizeof *l + l->sums.cells.len,
+                           .bytes = sizeof *l + l->totals.cells.len,
                            .threshold = l->config.threshold,
                            .held = um_list_is_held(l),
-                           .over_at = um_list_over_at(l),
+                           .epoch_end = um_list_epoch_end(l),
                            .n = l->n};
     for (unsigned i = 0; i < l->n; i++) {
         const umbel_filter *f = l->epoch[i].filter;
@@ -279,4 +643,187 @@ void um_list_stats_get(const um_list *l, um_list_stats *out)
             out->count_limit = limit;
     }
     out->fill = (double)out->epoch[0].digests / (double)out->epoch[0].capacity;
+}
+
+/* --- bytes --------------------------------------------------------------- */
+
+static umbel_status write_epoch(const epoch *e, const um_sink *to,
+                                umbel_error *err)
+{
+    um_parts parts;
+    uint8_t head[EPOCH_LEN + HISTOGRAM_LEN + 8];
+    um_writer w = {head, head + sizeof head, false};
+
+    UM_TRY(um_parts_init(&parts, e->filter, err));
+    um_write_u64(&w, e->begin);
+    um_write_u64(&w, e->end);
+    um_write_u32(&w, e->threshold);
+    for (unsigned j = 1; j <= e->threshold; j++)
+        um_write_u64(&w, e->histogram[j]);
+    um_write_u64(&w, parts.part[0].len + parts.part[1].len);
+    umbel_status status = um_sink_write(to, head, (size_t)(w.at - head), err);
+    for (int i = 0; i < 2 && status == UMBEL_OK; i++)
+        status = um_sink_write(to, parts.part[i].data, parts.part[i].len, err);
+    um_parts_fini(&parts, e->filter);
+    return status;
+}
+
+umbel_status um_list_encode(const um_list *l, const um_sink *to,
+                            umbel_error *err)
+{
+    uint8_t head[HEAD_LEN];
+    um_writer w = {head, head + sizeof head, false};
+
+    um_write_u32(&w, VERSION);
+    um_write_u32(&w, l->n);
+    UM_TRY(um_sink_write(to, head, sizeof head, err));
+    for (unsigned i = 0; i < l->n; i++)
+        UM_TRY(write_epoch(&l->epoch[i], to, err));
+    return UMBEL_OK;
+}
+
+/* If the checksum was right but the length is not, another version of the kind
+ * with another layout wrote these bytes. */
+static umbel_status check_layout(const um_list *l, const um_feed *from,
+                                 uint64_t len, const um_head *head,
+                                 umbel_error *err)
+{
+    uint64_t want = (uint64_t)head->len + head->stored_len;
+
+    if (!from->checked || len == want)
+        return um_check_len(head, len, err);
+    return um_fail(err, UMBEL_E_VERSION,
+                   "list %s was written by another version of this program "
+                   "(%" PRIu64 " bytes of kind %s where this one has %" PRIu64
+                   "): use that version, or set data to an empty directory",
+                   l->name, len, head->shape.kind->name, want);
+}
+
+static umbel_status get_head(const um_list *l, um_feed *from, uint64_t len,
+                             um_head *head, umbel_error *err)
+{
+    uint8_t bytes[UM_HEAD_MAX];
+    size_t want;
+
+    UM_TRY(um_feed_get(from, bytes, UM_HEAD_START, err));
+    UM_TRY(um_head_len(bytes, UM_HEAD_START, &want, err));
+    UM_TRY(um_feed_get(from, bytes + UM_HEAD_START, want - UM_HEAD_START, err));
+    UM_TRY(um_head_decode(bytes, want, head, err));
+    return check_layout(l, from, len, head, err);
+}
+
+/* Accepts only what um_list_encode writes: raw counting filters that were made
+ * for a capacity. */
+static umbel_status check_epoch(const um_list *l, const um_shape *s,
+                                umbel_error *err)
+{
+    if (s->coded || !s->kind->counting || s->capacity <= UM_LIST_BATCH)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "list %s: a filter of kind %s cannot be an epoch",
+                       l->name, s->kind->name);
+    if (strcmp(s->hash->name, "sip") != 0 || s->seed)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "list %s: an epoch with hash %s and seed %" PRIu64,
+                       l->name, s->hash->name, s->seed);
+    return UMBEL_OK;
+}
+
+static umbel_status get_filter(um_list *l, um_feed *from, uint64_t len,
+                               umbel_filter **out, umbel_error *err)
+{
+    umbel_source source = {.size = sizeof source,
+                           .verify = !from->checked,
+                           .secret = l->secret,
+                           .alloc = &l->alloc};
+    um_head head;
+
+    UM_TRY(get_head(l, from, len, &head, err));
+    UM_TRY(check_epoch(l, &head.shape, err));
+    if (head.stored_len > from->left)
+        return um_fail(err, UMBEL_E_FORMAT, "list %s is cut short", l->name);
+    um_memory memory = {um_get(&l->alloc, head.stored_len), head.stored_len,
+                        false};
+    if (!memory.base)
+        return um_no_memory(err, memory.len);
+    umbel_status status = um_feed_get(from, memory.base, memory.len, err);
+    if (status != UMBEL_OK) {
+        um_memory_free(&memory, &l->alloc);
+        return status;
+    }
+    return um_filter_from_payload(&head, memory.base, memory, &source, out,
+                                  err);
+}
+
+/* Reads the histogram and the length of the filter behind it. */
+static umbel_status get_histogram(um_feed *from, epoch *e, uint64_t *len,
+                                  umbel_error *err)
+{
+    uint8_t bytes[HISTOGRAM_LEN + 8];
+    size_t want = 8 * ((size_t)e->threshold + 1);
+    um_reader r = {bytes, bytes + want, false};
+
+    UM_TRY(um_feed_get(from, bytes, want, err));
+    for (unsigned j = 1; j <= e->threshold; j++)
+        e->histogram[j] = um_get_u64(&r);
+    *len = um_get_u64(&r);
+    return UMBEL_OK;
+}
+
+static umbel_status get_epoch(um_list *l, um_feed *from, umbel_error *err)
+{
+    uint8_t head[EPOCH_LEN];
+    um_reader r = {head, head + sizeof head, false};
+    epoch e = {0};
+    uint64_t len;
+
+    UM_TRY(um_feed_get(from, head, sizeof head, err));
+    e.begin = um_get_u64(&r);
+    e.end = um_get_u64(&r);
+    e.threshold = um_get_u32(&r);
+    if (e.threshold > UM_LIST_MAX_THRESHOLD)
+        return um_fail(err, UMBEL_E_FORMAT, "list %s: a threshold of %u",
+                       l->name, e.threshold);
+    if (l->n ? e.end < e.begin : e.end != 0)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "list %s: an epoch from %" PRIu64 " to %" PRIu64,
+                       l->name, e.begin, e.end);
+    UM_TRY(get_histogram(from, &e, &len, err));
+    UM_TRY(get_filter(l, from, len, &e.filter, err));
+    l->epoch[l->n++] = e;
+    return UMBEL_OK;
+}
+
+static umbel_status get_epochs(um_list *l, um_feed *from, umbel_error *err)
+{
+    uint8_t head[HEAD_LEN];
+    um_reader r = {head, head + sizeof head, false};
+
+    UM_TRY(um_feed_get(from, head, sizeof head, err));
+    uint32_t version = um_get_u32(&r), n = um_get_u32(&r);
+    if (version != VERSION)
+        return um_fail(err, UMBEL_E_VERSION,
+                       "list %s was written in version %" PRIu32
+                       "; this program reads version %d",
+                       l->name, version, VERSION);
+    if (n < 1 || n > UM_LIST_MAX_EPOCHS)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "list %s cannot have %" PRIu32 " epochs", l->name, n);
+    while (n--)
+        UM_TRY(get_epoch(l, from, err));
+    drop_epochs(l, l->config.epochs);
+    return UMBEL_OK;
+}
+
+umbel_status um_list_decode(const um_list_config *c, const uint8_t *secret,
+                            um_feed *from, um_list **out, umbel_error *err)
+{
+    um_list *l;
+
+    UM_TRY(create_list(c, secret, &l, err));
+    umbel_status status = get_epochs(l, from, err);
+    if (status == UMBEL_OK)
+        *out = l;
+    else
+        um_list_close(l);
+    return status;
 }

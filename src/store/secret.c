@@ -1,11 +1,9 @@
 /*
- * secret.c - the secret that keys are hashed with.
+ * secret.c - the file with the secret that keys are hashed with.
  */
-#include "store/secret.h"
-
 #include "base/error.h"
 #include "filter/save.h"
-#include "store/disk.h"
+#include "store/internal.h"
 #include "trust/key_file.h"
 
 #include <errno.h>
@@ -14,7 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* By way of another name, so that a file of this name is whole. */
+/* Writes it under another name first, so that a file of this name is always
+ * complete. */
 static umbel_status
 create_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
 {
@@ -22,20 +21,20 @@ create_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
     uint8_t secret[UMBEL_SECRET_LEN];
 
     if (snprintf(new, sizeof new, "%s.new", path) >= PATH_MAX)
-        return um_fail(err, UMBEL_E_IO, "the secret's name is too long");
+        return um_fail(err, UMBEL_E_IO, "the path of the secret is too long");
     if (sodium_init() < 0)
-        return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
+        return um_fail(err, UMBEL_E_IO, "no random numbers from the system");
     randombytes_buf(secret, sizeof secret);
     unlink(new);
     UM_TRY(um_secret_save(secret, new, err));
-    /* Without its secret nothing that was acknowledged is of use. */
+    /* Without their secret, acknowledged counts would be useless. */
     if (rename(new, path) != 0 || !um_sync_name(path))
         return um_fail_path(err, path);
     UM_TRY(um_secret_load(path, out, err));
     return UMBEL_OK;
 }
 
-/* Says which file to restore: the data may have a secret of their own. */
+/* Reports which file to restore: the data may have their own secret. */
 static umbel_status refuse_missing(const char *dir, const char *path,
                                    const char *usual, umbel_error *err)
 {
@@ -51,14 +50,15 @@ static umbel_status refuse_missing(const char *dir, const char *path,
                           path, dir);
 }
 
-/* Reads the file; *found is false if one may be made, as *path. */
+/* Reads the file; *found is false if one may be created as *path. */
 static umbel_status find_secret(const char *dir, const char **path,
                                 char usual[PATH_MAX], bool has_data,
                                 bool *found, uint8_t out[UMBEL_SECRET_LEN],
                                 umbel_error *err)
 {
     if (snprintf(usual, PATH_MAX, "%s/secret", dir) >= PATH_MAX)
-        return um_fail(err, UMBEL_E_IO, "the directory's name is too long");
+        return um_fail(err, UMBEL_E_IO,
+                       "the path of the directory is too long");
     if (!*path)
         *path = usual;
     *found = access(*path, F_OK) == 0 || errno != ENOENT;
@@ -84,6 +84,6 @@ umbel_status um_secret_check(const char *dir, const char *path, bool has_data,
     char usual[PATH_MAX];
 
     UM_TRY(find_secret(dir, &path, usual, has_data, found, out, err));
-    /* The store makes its directory before its secret. */
-    return *found || path == usual ? UMBEL_OK : um_check_makeable(path, err);
+    /* The store creates its directory before its secret. */
+    return *found || path == usual ? UMBEL_OK : um_check_creatable(path, err);
 }

@@ -1,20 +1,23 @@
 /*
- * snapshot.c - a head, then pieces.
+ * snapshot.c - the files snapshot-N: the store's state at one moment.
+ *
+ * A head, then the state as one stream of bytes, cut into pieces with a
+ * checksum each. Written as snapshot-N.new and renamed when it is complete and
+ * durable, so a file of that name is complete, unless it was damaged later.
  *
  *     head    magic 8, version 4, length 4, number 8, secret's id 8, block 8,
- *             time 8, lists 4, zero 4, checksum of these 56 bytes 8
+ *             time 8, lists 4, has times 4, checksum of these 56 bytes 8
  *     piece   length 4, last 4 (0 or 1), checksum 8, bytes
  *
- * The checksum of a piece is seeded with its number, so none can take the place
- * of another. A piece fits into the processor's cache: its checksum costs
- * little while it is there.
+ * The checksum of a piece is seeded with its number, so that pieces cannot be
+ * exchanged. A piece fits into the processor's cache, where computing its
+ * checksum costs little.
  */
-#include "store/snapshot.h"
-
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/xxh3.h"
+#include "store/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,13 +25,35 @@
 
 enum {
     SUMMED = 56,
-    /* A sync of everything at the end would hold up the journal's. With the
-     * rest after each, a snapshot is written at 30 MB a second or so: what it
-     * takes from the server is spread over seconds. */
+    /* One sync at the end would delay those of the journal. With a pause after
+     * each, a snapshot is written at about 30 MB/s, and its load on the server
+     * is spread over seconds. */
     SYNC_EVERY = 8 << 20
 };
 
 static const char magic[8] = "umbelsnp";
+
+/* --- streams ------------------------------------------------------------- */
+
+umbel_status um_sink_write(const um_sink *to, const void *bytes, size_t len,
+                           umbel_error *err)
+{
+    return len ? to->write(to->ctx, bytes, len, err) : UMBEL_OK;
+}
+
+umbel_status um_feed_get(um_feed *from, void *out, size_t len, umbel_error *err)
+{
+    if (len > from->left)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "cut short: %zu bytes needed, %" PRIu64 " left", len,
+                       from->left);
+    if (len)
+        UM_TRY(from->read(from->ctx, out, len, err));
+    from->left -= len;
+    return UMBEL_OK;
+}
+
+/* --- the head ------------------------------------------------------------ */
 
 static void encode_head(const um_snapshot_head *h,
                         uint8_t out[UM_SNAPSHOT_HEAD])
@@ -65,10 +90,11 @@ static umbel_status decode_head(const uint8_t *bytes, size_t len,
     if (r.bad || memcmp(found, magic, sizeof magic) != 0)
         return um_fail(err, UMBEL_E_FORMAT, "not a snapshot, or cut short");
     if (version != UM_SNAPSHOT_VERSION)
-        return um_fail(err, UMBEL_E_VERSION,
-                       "a snapshot of version %u; this program reads version "
-                       "%d: use the program that wrote it",
-                       version, UM_SNAPSHOT_VERSION);
+        return um_fail(
+            err, UMBEL_E_VERSION,
+            "snapshot version %u is not supported; this program reads version "
+            "%d: use the program that wrote it",
+            version, UM_SNAPSHOT_VERSION);
     if (length != UM_SNAPSHOT_HEAD || times > 1 ||
         sum != um_checksum(bytes, SUMMED))
         return um_fail(err, UMBEL_E_CHECKSUM, "the head is damaged");
@@ -113,7 +139,7 @@ static umbel_status write_stream(void *ctx, const void *bytes, size_t len,
     const uint8_t *from = bytes;
 
     while (len && w->number == 0) {
-        size_t room = UM_PIECE_MAX - w->used, n = len < room ? len : room;
+        size_t space = UM_PIECE_MAX - w->used, n = len < space ? len : space;
         memcpy(w->buffer + UM_PIECE_HEAD + w->used, from, n);
         w->used += n;
         from += n;
@@ -217,17 +243,17 @@ static umbel_status read_piece_bytes(um_snapshot_reader *r, uint8_t *out,
 }
 
 /*
- * Reads the next piece: into out if the reader wants all of it there, *direct
- * bytes, else into the buffer.
+ * Reads the next piece: directly to out, *direct bytes, if all of it belongs
+ * there; otherwise into the buffer.
  */
-static umbel_status read_piece(um_snapshot_reader *r, uint8_t *out, size_t room,
-                               size_t *direct, umbel_error *err)
+static umbel_status read_piece(um_snapshot_reader *r, uint8_t *out,
+                               size_t space, size_t *direct, umbel_error *err)
 {
     size_t len;
     uint64_t sum;
 
     UM_TRY(read_piece_head(r, &len, &sum, err));
-    *direct = len <= room ? len : 0;
+    *direct = len <= space ? len : 0;
     r->used = 0;
     r->len = len - *direct;
     return read_piece_bytes(r, *direct ? out : r->buffer, len, sum, err);
@@ -284,7 +310,7 @@ umbel_status um_snapshot_check_end(um_snapshot_reader *r, umbel_error *err)
     if (!r->last && r->used == r->len) /* the last piece may be empty */
         UM_TRY(read_piece(r, NULL, 0, &none, err));
     if (!r->last || r->used != r->len || r->at != r->size)
-        return um_fail(err, UMBEL_E_FORMAT, "more bytes than its state has");
+        return um_fail(err, UMBEL_E_FORMAT, "has bytes behind the state");
     return UMBEL_OK;
 }
 

@@ -1,31 +1,32 @@
 /*
- * state.c - lists, marks and notes, and their bytes in a snapshot.
+ * state.c - all that the store holds, how it changes, and its bytes in a
+ * snapshot.
  */
-#include "store/state.h"
-
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Opens the table of times, if a list of the configuration has times. */
+/* Creates the table of times, if a list of the configuration needs it. */
 static umbel_status open_recent(um_state *st, const um_store_config *c,
                                 umbel_error *err)
 {
     bool any = false;
 
     for (size_t i = 0; i < c->nlists; i++) {
-        if (c->lists[i].times > UM_RECENT_COLUMNS)
-            return um_fail(err, UMBEL_E_RANGE, "list %s: no column %u of times",
-                           c->lists[i].name, c->lists[i].times);
-        st->times[i] = c->lists[i].times;
-        any |= st->times[i] != 0;
+        if (c->lists[i].recent_column > UM_RECENT_COLUMNS)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "list %s: there is no column %u of recent times",
+                           c->lists[i].name, c->lists[i].recent_column);
+        st->recent_column[i] = c->lists[i].recent_column;
+        any |= st->recent_column[i] != 0;
     }
     if (!any || st->recent)
         return UMBEL_OK;
-    return um_recent_open(c->recent ? c->recent : UM_STORE_RECENT, NULL,
-                          &st->recent, err);
+    return um_recent_times_open(c->recent ? c->recent : UM_STORE_RECENT, NULL,
+                                &st->recent, err);
 }
 
 umbel_status um_state_fill(um_state *st, const um_store_config *c,
@@ -46,9 +47,9 @@ void um_state_fini(um_state *st)
 {
     for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
         um_list_close(st->list[i]);
-    um_recent_close(st->recent);
-    um_once_fini(&st->once);
-    um_notes_fini(&st->notes);
+    um_recent_times_close(st->recent);
+    um_replay_guard_fini(&st->guard);
+    um_kv_fini(&st->kv);
     *st = (um_state){0};
 }
 
@@ -70,21 +71,16 @@ umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
 {
     uint64_t before[UM_LIST_BATCH];
 
-    if (!st->times[list])
+    if (!st->recent_column[list])
         return um_list_add(st->list[list], d, amount, n, err);
     um_list_count(st->list[list], d, n, before);
     UM_TRY(um_list_add(st->list[list], d, amount, n, err));
-    um_recent_append(st->recent, st->times[list] - 1, d, before, n, time);
+    um_recent_times_add(st->recent, st->recent_column[list] - 1, d, before, n,
+                        time);
     return UMBEL_OK;
 }
 
-umbel_status um_state_turn(um_state *st, unsigned list, uint64_t time,
-                           umbel_error *err)
-{
-    return um_list_turn(st->list[list], time, err);
-}
-
-/* A place without a list (it is new in the configuration) stays empty. */
+/* Lists that are new in the configuration do not exist yet. */
 static umbel_status create_filters(const um_state *st,
                                    umbel_filter *fresh[UM_STORE_MAX_LISTS],
                                    umbel_error *err)
@@ -95,19 +91,19 @@ static umbel_status create_filters(const um_state *st,
     return UMBEL_OK;
 }
 
-umbel_status um_state_renew(um_state *st, umbel_slice name, umbel_slice value,
+umbel_status um_state_reset(um_state *st, umbel_slice key, umbel_slice value,
                             uint64_t time, umbel_error *err)
 {
     umbel_filter *fresh[UM_STORE_MAX_LISTS] = {NULL};
     umbel_status status = create_filters(st, fresh, err);
 
     if (status == UMBEL_OK)
-        status = um_notes_append(&st->notes, name, value, err);
+        status = um_kv_set(&st->kv, key, value, err);
     for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
         if (status != UMBEL_OK)
             umbel_close(fresh[i]);
         else if (fresh[i])
-            um_list_empty(st->list[i], fresh[i], time);
+            um_list_reset(st->list[i], fresh[i], time);
     return status;
 }
 
@@ -118,8 +114,8 @@ static umbel_status write_name(const um_sink *to, const char *name,
 {
     uint8_t len = (uint8_t)strlen(name);
 
-    UM_TRY(um_sink_append(to, &len, 1, err));
-    return um_sink_append(to, name, len, err);
+    UM_TRY(um_sink_write(to, &len, 1, err));
+    return um_sink_write(to, name, len, err);
 }
 
 umbel_status um_state_encode(const um_state *st, const um_sink *to,
@@ -129,13 +125,13 @@ umbel_status um_state_encode(const um_state *st, const um_sink *to,
         UM_TRY(write_name(to, st->name[i], err));
         UM_TRY(um_list_encode(st->list[i], to, err));
     }
-    UM_TRY(um_once_encode(&st->once, st->time, to, err));
-    UM_TRY(um_notes_encode(&st->notes, to, err));
-    return st->recent ? um_recent_encode(st->recent, to, err) : UMBEL_OK;
+    UM_TRY(um_replay_guard_encode(&st->guard, st->time, to, err));
+    UM_TRY(um_kv_encode(&st->kv, to, err));
+    return st->recent ? um_recent_times_encode(st->recent, to, err) : UMBEL_OK;
 }
 
-static umbel_status get_place(const um_store_config *c, const um_state *st,
-                              um_feed *from, uint8_t *place, umbel_error *err)
+static umbel_status get_index(const um_store_config *c, const um_state *st,
+                              um_feed *from, uint8_t *index, umbel_error *err)
 {
     char name[256];
     uint8_t len;
@@ -147,27 +143,27 @@ static umbel_status get_place(const um_store_config *c, const um_state *st,
         if (strcmp(c->lists[i].name, name) != 0)
             continue;
         if (st->list[i])
-            return um_fail(err, UMBEL_E_FORMAT, "list \"%s\" is there twice",
+            return um_fail(err, UMBEL_E_FORMAT, "list \"%s\" occurs twice",
                            name);
-        *place = (uint8_t)i;
+        *index = (uint8_t)i;
         return UMBEL_OK;
     }
     return um_fail(err, UMBEL_E_MISMATCH,
-                   "it has a list \"%.32s\", which the configuration has not: "
-                   "use the one that has it",
+                   "contains list \"%.32s\", which the configuration lacks: "
+                   "use the configuration with that list",
                    name);
 }
 
-/* Times that no list wants any more are read, and forgotten. */
+/* Reads the times; discards them if no list needs them any more. */
 static umbel_status get_recent(um_state *st, um_feed *from, umbel_error *err)
 {
-    um_recent *none = NULL;
+    um_recent_times *none = NULL;
 
     if (st->recent)
-        return um_recent_decode(st->recent, from, err);
-    UM_TRY(um_recent_open(1, NULL, &none, err));
-    umbel_status status = um_recent_decode(none, from, err);
-    um_recent_close(none);
+        return um_recent_times_decode(st->recent, from, err);
+    UM_TRY(um_recent_times_open(1, NULL, &none, err));
+    umbel_status status = um_recent_times_decode(none, from, err);
+    um_recent_times_close(none);
     return status;
 }
 
@@ -184,11 +180,11 @@ umbel_status um_state_decode(um_state *st, const um_store_config *c,
         return um_fail(err, UMBEL_E_FORMAT, "%u lists, more than %d", n,
                        UM_STORE_MAX_LISTS);
     for (uint32_t i = 0; i < n; i++) {
-        UM_TRY(get_place(c, st, from, &order[i], err));
+        UM_TRY(get_index(c, st, from, &order[i], err));
         UM_TRY(um_list_decode(&c->lists[order[i]], secret, from,
                               &st->list[order[i]], err));
     }
-    UM_TRY(um_once_decode(&st->once, from, err));
-    UM_TRY(um_notes_decode(&st->notes, from, err));
+    UM_TRY(um_replay_guard_decode(&st->guard, from, err));
+    UM_TRY(um_kv_decode(&st->kv, from, err));
     return head->has_times ? get_recent(st, from, err) : UMBEL_OK;
 }

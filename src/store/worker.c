@@ -1,33 +1,29 @@
 /*
  * worker.c - the thread that waits for the disk in the store's place.
  *
- * A journal that is retired was written before the one that is synced, so it is
- * synced first: "durable up to block N" is a statement about all files.
+ * A retired journal was written before the current one, so it is synced first:
+ * "durable up to block N" is a statement about all files.
  */
-#include "store/worker.h"
-
 #include "base/error.h"
+#include "store/internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* One when a snapshot begins, and one if the disk fails right then; before
- * there is another, the worker has prepared a journal, and done these. */
+/* One when a snapshot begins, and one if the disk fails right then. Before a
+ * third one, the worker has prepared a journal, and has synced these. */
 enum { MAX_RETIRED = 2 };
 
-/* What there is to do; a place is free when its flag is false. */
+/* The requested work; a slot is free when its flag is false. */
 typedef struct work {
-    bool sync, mark, prepare, clean;
+    bool sync, head_too, prepare, remove;
     um_written synced;
     um_written retired[MAX_RETIRED];
     size_t nretired;
     um_journal_head head;
-    uint64_t settle, below;
+    uint64_t replayed, below;
     int broken;
 } work;
 
@@ -45,100 +41,24 @@ struct um_worker {
 
 /* --- the work ------------------------------------------------------------ */
 
-bool um_store_parse_name(const char *name, const char *kind, uint64_t *number,
-                         bool *unfinished)
-{
-    size_t len = strlen(kind);
-    char *end;
-
-    if (strncmp(name, kind, len) != 0 || name[len] != '-' ||
-        name[len + 1] < '1' || name[len + 1] > '9')
-        return false;
-    errno = 0;
-    *number = strtoull(name + len + 1, &end, 10);
-    *unfinished = strcmp(end, ".new") == 0;
-    return errno == 0 && (*end == '\0' || *unfinished);
-}
-
-int um_journal_create(um_disk *disk, const um_journal_head *head, int *file)
-{
-    uint8_t bytes[UM_JOURNAL_HEAD];
-    char name[UM_DISK_NAME], new[UM_DISK_NAME];
-
-    snprintf(name, sizeof name, "journal-%" PRIu64, head->number);
-    snprintf(new, sizeof new, "journal-%" PRIu64 ".new", head->number);
-    um_journal_head_encode(head, bytes);
-    int number = disk->ops->open(disk, new, UM_DISK_CREATE, file);
-    if (number)
-        return number;
-    number = disk->ops->write(disk, *file, 0, bytes, sizeof bytes);
-    if (number == 0)
-        number = um_disk_finish(disk, *file, name);
-    if (number) {
-        disk->ops->close(disk, *file);
-        disk->ops->remove(disk, new);
-    }
-    return number;
-}
-
-enum { CLEAN_AT_ONCE = 64 };
-
-typedef struct cleaning {
-    uint64_t below;
-    bool unfinished;
-    char name[CLEAN_AT_ONCE][UM_DISK_NAME];
-    size_t n;
-} cleaning;
-
-static void note_old(void *ctx, const char *name)
-{
-    static const char *const kinds[] = {"snapshot", "journal"};
-    cleaning *c = ctx;
-    uint64_t number;
-    bool unfinished;
-
-    for (size_t i = 0; i < UM_COUNT(kinds); i++)
-        if (um_store_parse_name(name, kinds[i], &number, &unfinished) &&
-            (number < c->below || (unfinished && c->unfinished)) &&
-            c->n < CLEAN_AT_ONCE && strlen(name) < UM_DISK_NAME)
-            memcpy(c->name[c->n++], name, strlen(name) + 1);
-}
-
-int um_store_clean(um_disk *disk, uint64_t below, bool unfinished)
-{
-    cleaning c = {.below = below, .unfinished = unfinished};
-
-    do {
-        c.n = 0;
-        int number = disk->ops->names(disk, note_old, &c);
-        if (number)
-            return number;
-        for (size_t i = 0; i < c.n; i++) {
-            number = disk->ops->remove(disk, c.name[i]);
-            if (number && number != ENOENT)
-                return number;
-        }
-    } while (c.n == CLEAN_AT_ONCE);
-    return 0;
-}
-
 static int prepare(um_worker *w, const work *todo, int *file)
 {
-    int number = todo->settle ? um_store_settle(w->disk, todo->settle) : 0;
+    int number =
+        todo->replayed ? um_journals_make_durable(w->disk, todo->replayed) : 0;
 
     return number ? number : um_journal_create(w->disk, &todo->head, file);
 }
 
-static int write_mark(um_worker *w, um_written what)
+static int write_durable_end(um_worker *w, um_written what)
 {
-    uint8_t bytes[UM_JOURNAL_MARK];
+    uint8_t bytes[UM_JOURNAL_DURABLE_LEN];
 
-    um_journal_mark_encode(what.end, bytes);
-    return w->disk->ops->write(w->disk, what.file, UM_JOURNAL_MARK_AT, bytes,
+    um_journal_durable_encode(what.end, bytes);
+    return w->disk->ops->write(w->disk, what.file, UM_JOURNAL_DURABLE_AT, bytes,
                                sizeof bytes);
 }
 
-static int sync_journal(um_worker *w, um_written what, bool mark)
+static int sync_journal(um_worker *w, um_written what, bool head)
 {
     int number = w->disk->ops->sync(w->disk, what.file);
 
@@ -146,13 +66,14 @@ static int sync_journal(um_worker *w, um_written what, bool mark)
         return number;
     if (what.seq > um_worker_durable(w))
         __atomic_store_n(&w->durable, what.seq, __ATOMIC_RELEASE);
-    return mark ? write_mark(w, what) : 0;
+    return head ? write_durable_end(w, what) : 0;
 }
 
 /*
  * Syncs journals in the order in which they were written. After a failed sync
  * the kernel forgets what it could not write, and the next sync of that file
- * would succeed: so none is tried until a snapshot has everything.
+ * would succeed. So there is no further sync until a snapshot contains
+ * everything.
  */
 static void sync_all(um_worker *w, const work *todo, um_work_done *done)
 {
@@ -164,12 +85,12 @@ static void sync_all(um_worker *w, const work *todo, um_work_done *done)
         w->disk->ops->close(w->disk, todo->retired[i].file);
     }
     if (todo->sync && number == 0)
-        number = sync_journal(w, todo->synced, todo->mark);
+        number = sync_journal(w, todo->synced, todo->head_too);
     done->syncs = todo->nretired + todo->sync;
     done->sync_error = number;
 }
 
-/* Does all of it; the caller does not hold the lock. */
+/* Does all of it; the caller must not hold the lock. */
 static um_work_done do_work(um_worker *w, const work *todo)
 {
     um_work_done done = {.file = -1};
@@ -179,14 +100,14 @@ static um_work_done do_work(um_worker *w, const work *todo)
         done.prepare_error = prepare(w, todo, &done.file);
         done.prepared = true;
     }
-    if (todo->clean) /* what stays is removed next time */
-        um_store_clean(w->disk, todo->below, false);
+    if (todo->remove) /* what cannot be removed now is removed next time */
+        um_data_files_remove(w->disk, todo->below, false);
     return done;
 }
 
 static bool has_work(const work *todo)
 {
-    return todo->sync || todo->nretired || todo->prepare || todo->clean;
+    return todo->sync || todo->nretired || todo->prepare || todo->remove;
 }
 
 static void add_result(um_worker *w, const um_work_done *done)
@@ -203,7 +124,7 @@ static void add_result(um_worker *w, const um_work_done *done)
     }
 }
 
-/* Called with the lock, which it gives up while it works. */
+/* Called with the lock, which it releases while it works. */
 static void work_once(um_worker *w)
 {
     work todo = w->todo;
@@ -215,7 +136,7 @@ static void work_once(um_worker *w)
     add_result(w, &done);
     if (w->todo.broken == 0)
         w->todo.broken = done.sync_error;
-    /* A full pipe is readable already. */
+    /* If the pipe is full, the store will wake up anyway. */
     if (write(w->event, "", 1) < 0 && errno != EAGAIN)
         errno = 0;
 }
@@ -245,7 +166,7 @@ void um_worker_run(um_worker *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* --- asking for it ------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------ */
 
 umbel_status um_worker_open(um_disk *disk, int event, um_worker **out,
                             umbel_error *err)
@@ -263,7 +184,7 @@ umbel_status um_worker_open(um_disk *disk, int event, um_worker **out,
                      : 0;
     if (number) {
         free(w);
-        return um_disk_status(number, "no thread", err);
+        return um_disk_status(number, "cannot create a thread", err);
     }
     *out = w;
     return UMBEL_OK;
@@ -287,19 +208,19 @@ void um_worker_close(um_worker *w)
     free(w);
 }
 
-static void leave(um_worker *w)
+static void wake_and_unlock(um_worker *w)
 {
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
 }
 
-void um_worker_sync(um_worker *w, um_written what, bool mark)
+void um_worker_sync(um_worker *w, um_written what, bool head)
 {
     pthread_mutex_lock(&w->lock);
     w->todo.sync = true;
-    w->todo.mark |= mark;
+    w->todo.head_too |= head;
     w->todo.synced = what;
-    leave(w);
+    wake_and_unlock(w);
 }
 
 void um_worker_retire(um_worker *w, um_written what)
@@ -308,25 +229,25 @@ void um_worker_retire(um_worker *w, um_written what)
     if (w->todo.sync && w->todo.synced.file == what.file)
         w->todo.sync = false; /* this one covers it */
     w->todo.retired[w->todo.nretired++] = what;
-    leave(w);
+    wake_and_unlock(w);
 }
 
 void um_worker_prepare(um_worker *w, const um_journal_head *head,
-                       uint64_t settle)
+                       uint64_t replayed)
 {
     pthread_mutex_lock(&w->lock);
     w->todo.prepare = true;
-    w->todo.settle = settle;
+    w->todo.replayed = replayed;
     w->todo.head = *head;
-    leave(w);
+    wake_and_unlock(w);
 }
 
-void um_worker_clean(um_worker *w, uint64_t below)
+void um_worker_remove_old(um_worker *w, uint64_t below)
 {
     pthread_mutex_lock(&w->lock);
-    w->todo.clean = true;
+    w->todo.remove = true;
     w->todo.below = below;
-    leave(w);
+    wake_and_unlock(w);
 }
 
 void um_worker_collect(um_worker *w, um_work_done *out)
@@ -342,7 +263,7 @@ uint64_t um_worker_durable(const um_worker *w)
     return __atomic_load_n(&w->durable, __ATOMIC_ACQUIRE);
 }
 
-void um_worker_mend(um_worker *w, uint64_t seq)
+void um_worker_set_durable(um_worker *w, uint64_t seq)
 {
     pthread_mutex_lock(&w->lock);
     __atomic_store_n(&w->durable, seq, __ATOMIC_RELEASE);

@@ -20,7 +20,7 @@ size_t machine_lists(const char *path, umbel_sync_list *out, umbel_error *err)
         um_list_config c = um_server_list_config(&config, n);
         umbel_filter *shape;
 
-        if (um_list_shape(&c, secret, &shape, err) != UMBEL_OK)
+        if (um_list_config_filter(&c, secret, &shape, err) != UMBEL_OK)
             return 0;
         out[n] = (umbel_sync_list){.name = c.name,
                                    .shape = shape,

@@ -59,9 +59,9 @@ static inline um_list_stats stats_of(const um_list *l)
     return s;
 }
 
-static inline void turn(um_list *l, uint64_t now)
+static inline void advance(um_list *l, uint64_t now)
 {
-    assert_ok(um_list_turn(l, now, &test_refusal));
+    assert_ok(um_list_advance(l, now, &test_refusal));
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * sim_disk.c - a disk in memory that fails and loses power as it is told.
+ * sim_disk.c - a disk in memory that fails and loses power on demand.
  */
 #include "support/sim_disk.h"
 
@@ -72,7 +72,7 @@ struct sim_disk {
     names seen, durable;
     steps pending;  /* of names */
     steps child;    /* what the child has still to do */
-    bool recording; /* the child runs: note what it does */
+    bool recording; /* the child runs: record what it does */
     int child_result;
     bool off, power_failed, locked;
     uint64_t cut_after, one_in, limit;

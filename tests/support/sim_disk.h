@@ -1,5 +1,5 @@
 /*
- * sim_disk.h - a disk in memory that fails and loses power as it is told.
+ * sim_disk.h - a disk in memory that fails and loses power on demand.
  *
  * Until a file is synced, each of its writes is pending; until the names are
  * synced, so is each new, changed and removed name. When the power fails each

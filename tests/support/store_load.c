@@ -19,7 +19,7 @@ static const um_list_config lists[LOAD_LISTS] = {{.name = "a",
                                                   .epoch_seconds = 500,
                                                   .epochs = 60,
                                                   .cell_bits = 16,
-                                                  .times = 1},
+                                                  .recent_column = 1},
                                                  {.name = "b",
                                                   .kind = "countmin",
                                                   .capacity = 64,
@@ -80,7 +80,7 @@ bool load_start(load *l)
     um_store_stats st;
     um_store_stats_get(l->store, &st);
     l->torn += st.torn > 0;
-    l->was_failed = um_store_failed(l->store) != NULL;
+    l->was_failed = um_store_failure(l->store) != NULL;
     return true;
 }
 
@@ -111,13 +111,13 @@ static void acknowledge(load *l)
         const load_sent *s = &l->waiting[i];
         l->acknowledged++;
         if (s->key < 0) {
-            l->note_acked[s->list] = s->amount;
+            l->value_acked[s->list] = s->amount;
             continue;
         }
         l->acked[s->list][s->key] += s->amount;
-        if (s->once) {
-            l->once_acked = s->once;
-            l->once_time = s->time;
+        if (s->request_id) {
+            l->request_acked = s->request_id;
+            l->request_time = s->time;
         }
     }
     memmove(l->waiting, l->waiting + i, (l->n - i) * sizeof *l->waiting);
@@ -135,7 +135,7 @@ static void wait_for(load *l, load_sent s)
 static void check_refusal(load *l)
 {
     l->refused++;
-    if (!um_store_failed(l->store) && !*l->wrong)
+    if (!um_store_failure(l->store) && !*l->wrong)
         snprintf(l->wrong, sizeof l->wrong, "refused without a reason");
 }
 
@@ -143,16 +143,16 @@ static void send_counts(load *l)
 {
     um_entry e[5];
     size_t n = 1 + (size_t)sim_below(l->disk, 5);
-    uint64_t once = sim_below(l->disk, 3) ? 0 : ++l->once, ticket;
+    uint64_t request_id = sim_below(l->disk, 3) ? 0 : ++l->request_id, ticket;
     int key[5];
 
     for (size_t i = 0; i < n; i++) {
         key[i] = (int)sim_below(l->disk, LOAD_KEYS);
         e[i] = (um_entry){(unsigned)sim_below(l->disk, LOAD_LISTS),
                           (uint32_t)(1 + sim_below(l->disk, 3)),
-                          l->digest[key[i]], once};
+                          l->digest[key[i]], request_id};
     }
-    if (um_store_append(l->store, e, n, l->now, &ticket, NULL) != UMBEL_OK) {
+    if (um_store_add(l->store, e, n, l->now, &ticket, NULL) != UMBEL_OK) {
         check_refusal(l);
         return;
     }
@@ -160,28 +160,28 @@ static void send_counts(load *l)
     for (size_t i = 0; i < n; i++) {
         l->sent[e[i].list][key[i]] += e[i].amount;
         wait_for(l, (load_sent){ticket, (int)e[i].list, key[i], e[i].amount,
-                                once, l->now});
+                                request_id, l->now});
     }
 }
 
-static void send_note(load *l)
+static void set_pair(load *l)
 {
-    int note = (int)sim_below(l->disk, LOAD_NOTES);
+    int pair = (int)sim_below(l->disk, LOAD_PAIRS);
     char name[16], value[32];
-    uint64_t ticket, number = l->note_sent[note] + 1;
+    uint64_t ticket, number = l->value_sent[pair] + 1;
 
-    snprintf(name, sizeof name, "n%d", note);
+    snprintf(name, sizeof name, "n%d", pair);
     int len = snprintf(value, sizeof value, "%" PRIu64, number);
-    if (um_store_put(l->store, (umbel_slice){name, strlen(name)},
+    if (um_store_set(l->store, (umbel_slice){name, strlen(name)},
                      (umbel_slice){value, (size_t)len}, l->now, &ticket,
                      NULL) != UMBEL_OK) {
         check_refusal(l);
         return;
     }
-    l->note_sent[note] = number;
+    l->value_sent[pair] = number;
     wait_for(l,
              (load_sent){
-                 .ticket = ticket, .list = note, .key = -1, .amount = number});
+                 .ticket = ticket, .list = pair, .key = -1, .amount = number});
 }
 
 void load_step(load *l)
@@ -193,7 +193,7 @@ void load_step(load *l)
         send_counts(l);
         break;
     case 3:
-        send_note(l);
+        set_pair(l);
         break;
     case 4:
         um_store_flush(l->store, NULL);
@@ -204,13 +204,13 @@ void load_step(load *l)
         break;
     case 6:
         if (sim_below(l->disk, 8) == 0)
-            um_store_snapshot(l->store);
+            um_store_request_snapshot(l->store);
         break;
     default:
         um_store_tick(l->store, l->now);
         acknowledge(l);
     }
-    bool failed = um_store_failed(l->store) != NULL;
+    bool failed = um_store_failure(l->store) != NULL;
     l->recoveries += l->was_failed && !failed;
     l->was_failed = failed;
 }
@@ -231,35 +231,35 @@ static void check_counts(load *l, bool may_lose)
         }
 }
 
-static void check_notes(load *l, bool may_lose)
+static void check_pairs(load *l, bool may_lose)
 {
-    for (int note = 0; note < LOAD_NOTES; note++) {
+    for (int pair = 0; pair < LOAD_PAIRS; pair++) {
         char name[16], text[32] = "0";
         umbel_slice value;
-        snprintf(name, sizeof name, "n%d", note);
+        snprintf(name, sizeof name, "n%d", pair);
         umbel_slice slice = {name, strlen(name)};
         if (um_store_get(l->store, slice, &value))
             snprintf(text, sizeof text, "%.*s", (int)value.len,
                      (const char *)value.data);
         uint64_t got = strtoull(text, NULL, 10);
-        uint64_t low = may_lose ? 0 : l->note_acked[note];
-        if (got < low || got > l->note_sent[note])
-            complain(l, "note", note, -1, got, low, l->note_sent[note]);
-        l->note_sent[note] = got;
-        if (l->note_acked[note] > got)
-            l->note_acked[note] = got;
+        uint64_t low = may_lose ? 0 : l->value_acked[pair];
+        if (got < low || got > l->value_sent[pair])
+            complain(l, "key", pair, -1, got, low, l->value_sent[pair]);
+        l->value_sent[pair] = got;
+        if (l->value_acked[pair] > got)
+            l->value_acked[pair] = got;
     }
 }
 
 bool load_check(load *l, bool may_lose)
 {
     check_counts(l, may_lose);
-    check_notes(l, may_lose);
-    if (l->once_acked && l->now - l->once_time <= 600 &&
-        !um_store_seen(l->store, l->once_acked, l->now)) {
+    check_pairs(l, may_lose);
+    if (l->request_acked && l->now - l->request_time <= 600 &&
+        !um_store_is_replay(l->store, l->request_acked, l->now)) {
         if (!may_lose)
-            complain(l, "mark", 0, 0, l->once_acked, 1, 1);
-        l->once_acked = 0;
+            complain(l, "request", 0, 0, l->request_acked, 1, 1);
+        l->request_acked = 0;
     }
     return !*l->wrong;
 }

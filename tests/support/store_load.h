@@ -8,14 +8,14 @@
 #include "store/store.h"
 #include "support/sim_disk.h"
 
-enum { LOAD_LISTS = 2, LOAD_KEYS = 48, LOAD_WAITING = 4096, LOAD_NOTES = 4 };
+enum { LOAD_LISTS = 2, LOAD_KEYS = 48, LOAD_WAITING = 4096, LOAD_PAIRS = 4 };
 
-/* Something that was sent: a count of a key, or (key < 0) a note. */
+/* Something that was sent: a count of a key, or (key < 0) a key-value pair. */
 typedef struct load_sent {
     uint64_t ticket;
     int list, key;
-    uint64_t amount; /* or the note's number */
-    uint64_t once, time;
+    uint64_t amount; /* or the number of the value */
+    uint64_t request_id, time;
 } load_sent;
 
 typedef struct load {
@@ -24,10 +24,10 @@ typedef struct load {
     um_durability durability;
     uint64_t now;
     umbel_digest digest[LOAD_KEYS];
-    /* At least that was acknowledged, at most that was sent. */
+    /* Lower bound: acknowledged; upper bound: sent. */
     uint64_t acked[LOAD_LISTS][LOAD_KEYS], sent[LOAD_LISTS][LOAD_KEYS];
-    uint64_t note_acked[LOAD_NOTES], note_sent[LOAD_NOTES];
-    uint64_t once, once_acked, once_time; /* the last mark */
+    uint64_t value_acked[LOAD_PAIRS], value_sent[LOAD_PAIRS];
+    uint64_t request_id, request_acked, request_time; /* the last one */
     load_sent waiting[LOAD_WAITING];
     size_t n;
     uint64_t reports, refused, recoveries, snapshots, torn, acknowledged;

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "cli/commands/files.h"
-#include "store/secret.h"
+#include "store/store.h"
 #include "sync/terms.h"
 
 #include <sodium.h>
@@ -70,7 +70,7 @@ static umbel_status create_shape(const um_config *c, size_t list,
     um_sync_terms terms = um_peers_terms(c, list, keys.origin);
     um_peers_keys_fini(&keys);
     UM_TRY(read_secret(c, secret, err));
-    umbel_status status = um_list_shape(&l, secret, out, err);
+    umbel_status status = um_list_config_filter(&l, secret, out, err);
     sodium_memzero(secret, sizeof secret);
     UM_TRY(status);
     return um_sync_terms_attach(&terms, *out, err);

@@ -16,7 +16,7 @@
 static void begin_snapshot(um_server *h, FILE *out)
 {
     (void)out;
-    um_store_snapshot(h->store);
+    um_store_request_snapshot(h->store);
 }
 
 static void reload_welcome(um_server *h, FILE *out)

@@ -79,7 +79,7 @@ static bool is_left_out(const um_server *h, const import_line *l, unsigned list,
     return um_pyzor_is_empty_text(text) ||
            um_welcome_match(h->welcome, &mail, NULL) ||
            um_forgotten(h, list, d) ||
-           !um_store_takes(h->store, list, d, h->now);
+           !um_store_accepts(h->store, list, d, h->now);
 }
 
 /* Makes entries of what counts; returns how many. */
@@ -131,7 +131,7 @@ umbel_status um_import_pyzor(um_server *h, const char *name, umbel_slice text,
     }
     n = create_entries(h, lines, n, entry, out);
     if (n)
-        UM_TRY(um_store_append(h->store, entry, n, h->now, &out->ticket, err));
-    return um_store_put(h->store, label, (umbel_slice){"", 0}, h->now,
+        UM_TRY(um_store_add(h->store, entry, n, h->now, &out->ticket, err));
+    return um_store_set(h->store, label, (umbel_slice){"", 0}, h->now,
                         &out->ticket, err);
 }

@@ -134,7 +134,7 @@ umbel_status um_import_fuzzy(um_server *h, const char *name, umbel_slice text,
         if (status == UMBEL_OK)
             status = write_lines(h, lines, n, out, err);
         if (status == UMBEL_OK)
-            status = um_store_put(h->store, label, (umbel_slice){"", 0}, h->now,
+            status = um_store_set(h->store, label, (umbel_slice){"", 0}, h->now,
                                   &out->ticket, err);
     }
     free(lines);

@@ -124,8 +124,8 @@ static const char *failure_of(const job *j)
 {
     const um_store *s = j->owner->house->store;
 
-    if (j->ticket > um_store_committed(s) && um_store_failed(s))
-        return um_store_failed(s);
+    if (j->ticket > um_store_committed(s) && um_store_failure(s))
+        return um_store_failure(s);
     if (j->state && j->state <= um_replica_store_tried(copies_of(j)))
         return "it holds, but it could not be saved, and a restart would "
                "forget it: make room on the disk, or repair it; the server "

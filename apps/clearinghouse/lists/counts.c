@@ -76,7 +76,7 @@ static void reach_all(const um_server *h, unsigned list, const umbel_digest *d,
 
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        bool exact = um_store_bound(h->store, list, d + done, some, own);
+        bool exact = um_store_upper_bound(h->store, list, d + done, some, own);
         reach_with(h, list, d + done, some, own, threshold, reached + done);
         if (!exact)
             reach_again(h, list, d + done, some, threshold, reached + done);

@@ -97,7 +97,7 @@ static umbel_status write_note(um_server *h, const um_exception *e,
     um_write_u64(&w, e->made);
     um_write_u64(&w, e->begin);
     um_write_bytes(&w, e->text.data, e->text.len);
-    return um_store_put(h->store, name_slice(&name),
+    return um_store_set(h->store, name_slice(&name),
                         (umbel_slice){bytes, (size_t)(w.at - bytes)}, h->now,
                         ticket, err);
 }
@@ -107,7 +107,7 @@ static umbel_status drop_note(um_server *h, const um_exception *e,
 {
     note_name name = name_of(e->list, &e->digest);
 
-    UM_TRY(um_store_put(h->store, name_slice(&name), (umbel_slice){NULL, 0},
+    UM_TRY(um_store_set(h->store, name_slice(&name), (umbel_slice){NULL, 0},
                         h->now, ticket, err));
     h->exceptions--;
     return UMBEL_OK;
@@ -124,7 +124,7 @@ static bool is_live(const um_server *h, const um_exception *e)
         return !c.epoch_seconds || e->begin / c.epoch_seconds + c.epochs >
                                        umbel_sync_epoch(h->machine, e->list);
     }
-    return um_list_oldest(um_store_list(h->store, e->list)) <= e->begin;
+    return um_list_oldest_begin(um_store_list(h->store, e->list)) <= e->begin;
 }
 
 /* Finds the note of a digest in a list. */
@@ -189,7 +189,7 @@ static bool next_exception(const um_server *h, size_t *at, um_exception *out)
 {
     umbel_slice name, value;
 
-    while (um_store_next_note(h->store, at, &name, &value))
+    while (um_store_next(h->store, at, &name, &value))
         if (read_note(name, value, out))
             return true;
     return false;
@@ -375,7 +375,7 @@ static uint64_t oldest_epochs(const um_server *h)
     uint64_t sum = 1;
 
     for (unsigned i = 0; um_protocol_list(i); i++)
-        sum += um_list_oldest(um_store_list(h->store, i));
+        sum += um_list_oldest_begin(um_store_list(h->store, i));
     return sum;
 }
 

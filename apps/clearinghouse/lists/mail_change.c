@@ -68,7 +68,7 @@ umbel_status um_mail_report(um_server *h, const um_mail_facts *facts,
             if (keys.kind[i] != rows[r].kind ||
                 um_forgotten(h, list, &digest[i]))
                 continue;
-            if (!um_store_takes(h->store, list, &digest[i], h->now))
+            if (!um_store_accepts(h->store, list, &digest[i], h->now))
                 return um_fail(err, UMBEL_E_FULL,
                                "list %s is full, and takes no new digests "
                                "until its epoch ends: raise its capacity",
@@ -80,8 +80,8 @@ umbel_status um_mail_report(um_server *h, const um_mail_facts *facts,
             out->in_list[list] = true;
         }
     }
-    return out->changed ? um_store_append(h->store, entry, out->changed, h->now,
-                                          &out->ticket, err)
+    return out->changed ? um_store_add(h->store, entry, out->changed, h->now,
+                                       &out->ticket, err)
                         : UMBEL_OK;
 }
 

@@ -61,12 +61,12 @@ umbel_status um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
     value[0] = type;
     memcpy(value + 1, body.data, body.len);
     umbel_slice name = entry_name(p, p->logged + 1, room);
-    UM_TRY(um_store_put(s, name, (umbel_slice){value, 1 + body.len},
+    UM_TRY(um_store_set(s, name, (umbel_slice){value, 1 + body.len},
                         p->house->now, ticket, err));
     umbel_status status =
         umbel_sync_log_append(p->machine, type, body, &p->logged, err);
     if (status)
-        um_store_put(s, name, (umbel_slice){NULL, 0}, p->house->now, ticket,
+        um_store_set(s, name, (umbel_slice){NULL, 0}, p->house->now, ticket,
                      NULL);
     if (status == UMBEL_E_LIMIT)
         um_set_error(err, status,

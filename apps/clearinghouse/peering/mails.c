@@ -157,7 +157,7 @@ umbel_status um_mails_write_again(um_peers *p, const um_latest_mail *m,
     for (size_t i = 0; i < UM_MAX_LISTS; i++)
         p->mails.published[i] = p->mails.n;
     for (size_t i = 0; i < n; i++)
-        UM_TRY(um_store_write(p->house->store, m[i].list, &m[i].write,
-                              p->house->now, &p->publishing.ticket, err));
+        UM_TRY(um_store_write_mail(p->house->store, m[i].list, &m[i].write,
+                                   p->house->now, &p->publishing.ticket, err));
     return UMBEL_OK;
 }

@@ -121,7 +121,7 @@ static umbel_status create_shapes(const um_config *c, const uint8_t *secret,
     for (size_t i = 0; um_protocol_list(i); i++) {
         um_list_config l = um_server_list_config(c, i);
         agree_of(c, i, agree[i]);
-        UM_TRY(um_list_shape(&l, secret, &shape[i], err));
+        UM_TRY(um_list_config_filter(&l, secret, &shape[i], err));
         list[i] = (umbel_sync_list){.name = l.name,
                                     .shape = shape[i],
                                     .epoch_seconds = l.epoch_seconds,
@@ -280,7 +280,7 @@ uint64_t um_clock_us(void)
  * own lists. */
 static bool go_on_indexing(um_peers *p)
 {
-    bool ours = um_store_sum(p->house->store);
+    bool ours = um_store_build_totals(p->house->store);
 
     return umbel_sync_index(p->machine) || ours;
 }

@@ -48,7 +48,7 @@ uint64_t um_peers_bytes(const um_config *c);
  * origin. */
 umbel_status um_peers_open(um_server *h, um_peers **out, umbel_error *err);
 /* What the store is opened with. p may be NULL, here and below. */
-um_store_watch um_peers_watch(um_peers *p);
+um_store_observer um_peers_observer(um_peers *p);
 /* Opens the machine with our own filters, once the store is open. */
 umbel_status um_peers_begin(um_peers *p, umbel_error *err);
 /* Reads what others said, listens and calls. */

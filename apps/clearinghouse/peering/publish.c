@@ -84,7 +84,7 @@ static umbel_status write_mark(um_peers *p, um_store *store, umbel_slice name,
     um_write_u64(&w, m->version);
     um_write_u64(&w, m->first);
     um_write_u64(&w, m->end);
-    return um_store_put(store, name, (umbel_slice){value, sizeof value},
+    return um_store_set(store, name, (umbel_slice){value, sizeof value},
                         p->house->now, &p->publishing.ticket, err);
 }
 
@@ -107,7 +107,7 @@ static void publish_slice(um_peers *p, um_store *store, size_t list, unsigned i,
                           uint64_t first, uint64_t end)
 {
     const um_list *l = um_store_list(store, (unsigned)list);
-    uint64_t epoch = um_list_epoch(l, i);
+    uint64_t epoch = um_list_epoch_number(l, i);
     char room[NAME_LEN];
     umbel_slice name = mark_name(list, epoch, room), value;
     umbel_sync_slice old = {0}, new;
@@ -136,7 +136,7 @@ static unsigned live_epochs(const um_store *store, size_t list)
 
 static uint64_t epoch_at(const um_store *store, size_t list, unsigned i)
 {
-    return um_list_epoch(um_store_list(store, (unsigned)list), i);
+    return um_list_epoch_number(um_store_list(store, (unsigned)list), i);
 }
 
 /* The machine has no filters of that epoch any more. */
@@ -337,7 +337,7 @@ bool um_publish_beat(um_peers *p)
     um_publishing *g = &p->publishing;
     uint64_t end = um_clock_us() + SLICE_US;
 
-    if (p->renewed || um_store_failed(p->house->store) || must_wait(p))
+    if (p->renewed || um_store_failure(p->house->store) || must_wait(p))
         return false;
     if (!g->running)
         begin_pass(p);
@@ -376,7 +376,7 @@ static void forget_mark(um_peers *p, umbel_slice name)
     char room[NAME_LEN];
 
     memcpy(room, name.data, name.len);
-    um_store_put(p->house->store, (umbel_slice){room, name.len},
+    um_store_set(p->house->store, (umbel_slice){room, name.len},
                  (umbel_slice){NULL, 0}, p->house->now, &p->publishing.ticket,
                  NULL);
 }
@@ -387,10 +387,9 @@ void um_publish_forget(um_peers *p, size_t list)
     size_t of;
     uint64_t epoch;
 
-    if (!p->house->store || um_store_failed(p->house->store))
+    if (!p->house->store || um_store_failure(p->house->store))
         return;
-    for (size_t at = 0;
-         um_store_next_note(p->house->store, &at, &name, &value);)
+    for (size_t at = 0; um_store_next(p->house->store, &at, &name, &value);)
         if (read_name(name, &of, &epoch) && of == list &&
             is_over(p, list, epoch)) {
             forget_mark(p, name);
@@ -424,7 +423,7 @@ static void apply_mark(um_peers *p, const um_list *l, size_t list,
     umbel_sync_slice made;
     unsigned i = 0, n = um_list_epochs(l);
 
-    while (i < n && um_list_epoch(l, i) != epoch)
+    while (i < n && um_list_epoch_number(l, i) != epoch)
         i++;
     if (i == n)
         return;
@@ -463,17 +462,17 @@ static umbel_status apply_note(void *ctx, const um_list *const *lists,
     return UMBEL_OK;
 }
 
-um_store_watch um_peers_watch(um_peers *p)
+um_store_observer um_peers_observer(um_peers *p)
 {
-    return p ? (um_store_watch){.leader = LEADER,
-                                .prefix = PREFIX,
-                                .note = apply_note,
-                                .before_snapshot = before_snapshot,
-                                .ready = is_ready_for_snapshot,
-                                .counted = um_peers_counted,
-                                .written = um_peers_written,
-                                .ctx = p}
-             : (um_store_watch){.ctx = NULL};
+    return p ? (um_store_observer){.reset_key = LEADER,
+                                   .prefix = PREFIX,
+                                   .on_value = apply_note,
+                                   .before_snapshot = before_snapshot,
+                                   .is_ready = is_ready_for_snapshot,
+                                   .on_count = um_peers_counted,
+                                   .on_mail = um_peers_written,
+                                   .ctx = p}
+             : (um_store_observer){.ctx = NULL};
 }
 
 /* A server that starts for the first time, or lost its disk: seconds are larger
@@ -485,7 +484,7 @@ static umbel_status begin_incarnation(um_peers *p, umbel_error *err)
     umbel_slice name = {LEADER, strlen(LEADER)};
 
     um_store64(number, h->now);
-    UM_TRY(um_store_put(h->store, name, (umbel_slice){number, sizeof number},
+    UM_TRY(um_store_set(h->store, name, (umbel_slice){number, sizeof number},
                         h->now, &p->publishing.ticket, err));
     return um_peers_open_machine(p, h->now, um_store_secret(h->store), err);
 }

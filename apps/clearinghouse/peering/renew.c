@@ -70,7 +70,7 @@ void um_peers_counted(void *ctx, const um_entry *e)
         note_loss(l);
     um_entry *to = &l->item[l->n++ % l->cap];
     *to = *e;
-    to->once = 0; /* the store has the mark */
+    to->request_id = 0; /* the store has the mark */
 }
 
 void um_latest_published(um_peers *p, size_t list, uint64_t n)
@@ -176,8 +176,8 @@ static umbel_status count_again(um_peers *p, const um_entry *e, size_t n,
         um_latest_published(p, i, p->latest.n);
     for (size_t i = 0, some; i < n; i += some) {
         some = n - i < UM_STORE_BATCH ? n - i : UM_STORE_BATCH;
-        UM_TRY(um_store_append(p->house->store, e + i, some, p->house->now,
-                               &p->publishing.ticket, err));
+        UM_TRY(um_store_add(p->house->store, e + i, some, p->house->now,
+                            &p->publishing.ticket, err));
     }
     return UMBEL_OK;
 }
@@ -195,7 +195,7 @@ static umbel_status renew_store(um_peers *p, const unpublished_things *u)
     umbel_error err;
 
     um_store64(number, umbel_sync_incarnation(p->machine));
-    UM_TRY(um_store_renew(p->house->store, (umbel_slice){number, sizeof number},
+    UM_TRY(um_store_reset(p->house->store, (umbel_slice){number, sizeof number},
                           p->house->now, &p->publishing.ticket, NULL));
     if (count_again(p, u->entry, u->entries, &err) != UMBEL_OK)
         um_log_event(&p->house->log,

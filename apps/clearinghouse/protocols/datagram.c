@@ -44,7 +44,7 @@ const um_answer *um_protocol_datagram_ready(const um_protocol_datagram *d,
     const um_answer *a = um_pending_first(&d->pending);
 
     *stored = a && a->ticket <= um_store_committed(store);
-    return *stored || um_store_failed(store) ? a : NULL;
+    return *stored || um_store_failure(store) ? a : NULL;
 }
 
 void um_protocol_datagram_committed(void *state)

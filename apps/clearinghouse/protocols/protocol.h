@@ -84,7 +84,8 @@ const um_protocol *um_protocol_find(const char *name);
 /* The lists of all fronts, in the order of the table; NULL past the end. The
  * order is that of the data directory: append, never insert. */
 const char *um_protocol_list(size_t i);
-/* Where the times of list i are kept (um_list_config.times); 0: nowhere. */
+/* Where the times of list i are kept (um_list_config.recent_column); 0:
+ * nowhere. */
 unsigned um_protocol_list_times(size_t i);
 /* Returns true for a list that takes back what others of its front have. */
 bool um_protocol_list_revokes(size_t i);

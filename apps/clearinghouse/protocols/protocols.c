@@ -4,7 +4,7 @@
 #include "clearinghouse/protocols/protocol.h"
 
 #include "base/error.h"
-#include "store/recent.h"
+#include "store/store.h"
 
 #include <string.h>
 

@@ -6,8 +6,7 @@
 #include "base/error.h"
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/runtime/words.h"
-#include "store/notes.h"
-#include "store/recent.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -63,7 +62,7 @@ static umbel_status add_trust(const um_config *c, uint64_t *need,
     um_welcome *w;
 
     UM_TRY(um_welcome_read(c->welcome, NULL, NULL, &w, err));
-    *need += 2 * um_welcome_bytes(w) + UM_NOTES_MAX_BYTES;
+    *need += 2 * um_welcome_bytes(w) + UM_KV_MAX_BYTES;
     um_welcome_close(w);
     return UMBEL_OK;
 }
@@ -93,7 +92,7 @@ static umbel_status add_all(const um_config *c, uint64_t *need,
     uint64_t lists = 0;
 
     *need = UM_SERVER_BASE + um_limits_bytes(&c->limits) +
-            um_recent_bytes(UM_STORE_RECENT) + um_mail_pool_bytes(&pool);
+            um_recent_times_bytes(UM_STORE_RECENT) + um_mail_pool_bytes(&pool);
     for (size_t i = 0; um_protocol_list(i); i++)
         UM_TRY(add_list(c, i, &lists, err));
     *need += lists;

@@ -16,8 +16,8 @@ uint64_t um_server_memory(void);
  */
 umbel_status um_server_check_memory(const um_config *c, umbel_error *err);
 
-/* Returns the memory for um_store_sum: half of what is left, so that the
- * welcome file may grow. 0 without peers, where sums gain little. */
+/* Returns the memory for um_store_build_totals: half of what is left, so that
+ * the welcome file may grow. 0 without peers, where sums gain little. */
 uint64_t um_server_sums_bytes(const um_config *c);
 
 #endif

@@ -50,7 +50,7 @@ static uint64_t wall_clock(void)
 /* Logs that the store failed, or that it works again. */
 static void note_failure(um_server *h)
 {
-    const char *failure = um_store_failed(h->store);
+    const char *failure = um_store_failure(h->store);
 
     if (failure && !h->failure)
         um_log_event(&h->log,
@@ -72,7 +72,7 @@ static void note_snapshot(um_server *h)
                      "store: no snapshot could be written: %s; reports are "
                      "accepted until the journal has %s",
                      strerror(s.snapshot_error),
-                     um_words_bytes(s.journal_most).text);
+                     um_words_bytes(s.journal_max).text);
     if (!s.snapshot_error && h->snapshot_error)
         um_log_event(&h->log, "store: a snapshot was written");
     h->snapshot_error = s.snapshot_error;
@@ -295,7 +295,7 @@ umbel_status um_server_check(const um_config *c, umbel_error *err)
     UM_TRY(um_config_check_listens(c, err));
     UM_TRY(um_server_check_memory(c, err));
     UM_TRY(um_peers_check(c, err));
-    return um_store_examine(&store, err);
+    return um_store_check_dir(&store, err);
 }
 
 static umbel_status open_store(um_server *h, umbel_error *err)
@@ -305,8 +305,8 @@ static umbel_status open_store(um_server *h, umbel_error *err)
                          .secret = h->config.secret,
                          .durability = (um_durability)h->config.durability,
                          .lists = lists,
-                         .watch = um_peers_watch(h->peers),
-                         .sums_bytes = um_server_sums_bytes(&h->config)};
+                         .observer = um_peers_observer(h->peers),
+                         .totals_bytes = um_server_sums_bytes(&h->config)};
 
     for (size_t i = 0; um_protocol_list(i); i++)
         lists[c.nlists++] = um_server_list_config(&h->config, i);

@@ -55,7 +55,7 @@ um_list_config um_server_list_config(const um_config *c, size_t list)
         .addressing = s->addressing,
         .refined = s->update,
         .threshold = f->threshold ? f->threshold(um_config_protocol(c, f)) : 0,
-        .times = um_protocol_list_times(list),
+        .recent_column = um_protocol_list_times(list),
         .hold = c->origin};
 }
 

@@ -88,7 +88,7 @@ static void check_snapshot(const um_status *s, um_problems *out)
         "until the journal, now %s, has %s.",
         strerror(s->store.snapshot_error),
         um_words_bytes(s->store.journal_bytes).text,
-        um_words_bytes(s->store.journal_most).text);
+        um_words_bytes(s->store.journal_max).text);
     say(p->advice,
         "Make room on the disk of %s, or repair it. The server tries again "
         "by itself.",
@@ -153,8 +153,8 @@ static void check_held(const um_status *s, um_problems *out)
             "List %s is full until %s: it counts the digests that it has, and "
             "no new ones.",
             l->name,
-            l->over_at == UINT64_MAX ? "its capacity is raised"
-                                     : um_words_time(l->over_at).text);
+            l->epoch_end == UINT64_MAX ? "its capacity is raised"
+                                       : um_words_time(l->epoch_end).text);
         say(p->advice,
             "Raise capacity in list \"%s\" { } and restart; it holds from "
             "the next epoch on.",

@@ -44,7 +44,7 @@ static void open_store(world *w)
     um_store_config c = {.dir = w->dir,
                          .durability = UM_DURABILITY_NONE,
                          .lists = lists,
-                         .sums_bytes = 1 << 20};
+                         .totals_bytes = 1 << 20};
 
     for (; um_protocol_list(c.nlists); c.nlists++)
         lists[c.nlists] = (um_list_config){.name = um_protocol_list(c.nlists),
@@ -128,8 +128,8 @@ static void report_here(world *w)
     uint64_t ticket;
 
     e.digest = *draw(w, &e.amount);
-    assert_ok(um_store_append(w->house.store, &e, 1, w->house.now, &ticket,
-                              &test_refusal));
+    assert_ok(um_store_add(w->house.store, &e, 1, w->house.now, &ticket,
+                           &test_refusal));
 }
 
 static void report_there(world *w)
@@ -201,7 +201,7 @@ static bool check_verdicts(world *w)
     um_server_reaches(&w->house, LIST, w->digest, KEYS, threshold, reached);
     for (size_t i = 0; i < KEYS; i++)
         assert_int_equal(reached[i], count[i] >= threshold);
-    return !um_store_bound(w->house.store, LIST, w->digest, KEYS, most);
+    return !um_store_upper_bound(w->house.store, LIST, w->digest, KEYS, most);
 }
 
 static void run_event(world *w)
@@ -213,7 +213,7 @@ static void run_event(world *w)
     else if (what < 110)
         report_there(w);
     else if (what < 150)
-        um_store_sum(w->house.store);
+        um_store_build_totals(w->house.store);
     else if (what < 190)
         umbel_sync_index(w->house.machine);
     else if (what < 197)

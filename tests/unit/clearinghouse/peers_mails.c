@@ -67,13 +67,13 @@ static void open_store(scene *s)
     um_store_config c = {.dir = s->data,
                          .durability = UM_DURABILITY_NONE,
                          .lists = lists,
-                         .watch = {.leader = "leader",
-                                   .prefix = "published/",
-                                   .note = consume_note,
-                                   .before_snapshot = write_notes,
-                                   .counted = um_peers_counted,
-                                   .written = um_peers_written,
-                                   .ctx = &s->peers}};
+                         .observer = {.reset_key = "leader",
+                                      .prefix = "published/",
+                                      .on_value = consume_note,
+                                      .before_snapshot = write_notes,
+                                      .on_count = um_peers_counted,
+                                      .on_mail = um_peers_written,
+                                      .ctx = &s->peers}};
 
     for (; um_protocol_list(c.nlists); c.nlists++)
         lists[c.nlists] = (um_list_config){
@@ -153,8 +153,8 @@ static void write_mails(scene *s, uint64_t first, uint64_t end)
 
     for (uint64_t i = first; i < end; i++) {
         um_near_write w = mail_of(i);
-        assert_ok(um_store_write(s->house.store, mail_list(), &w, NOW, &ticket,
-                                 &test_refusal));
+        assert_ok(um_store_write_mail(s->house.store, mail_list(), &w, NOW,
+                                      &ticket, &test_refusal));
         if (i % 1000 == 0)
             assert_ok(um_store_flush(s->house.store, &test_refusal));
     }
@@ -247,8 +247,8 @@ static void report(scene *s, uint64_t first, uint64_t end)
 
     for (uint64_t i = first; i < end; i++) {
         um_entry e = {count_list(), 1, mail_of(i % 10).digest, 0};
-        assert_ok(um_store_append(s->house.store, &e, 1, NOW, &ticket,
-                                  &test_refusal));
+        assert_ok(
+            um_store_add(s->house.store, &e, 1, NOW, &ticket, &test_refusal));
         if (i % 1000 == 0)
             assert_ok(um_store_flush(s->house.store, &test_refusal));
     }

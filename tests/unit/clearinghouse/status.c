@@ -249,13 +249,13 @@ static void a_list_that_is_held_is_named_with_its_end(void **state)
 
     (void)state;
     s.list[0].held = true;
-    s.list[0].over_at = 1794960000;
+    s.list[0].epoch_end = 1794960000;
     um_status_problems(&s, &p);
     assert_int_equal(p.n, 1);
     assert_non_null(strstr(
         p.item[0].what, "List pyzor-reports is full until 2026-11-18 00:00"));
     assert_non_null(strstr(p.item[0].advice, "Raise capacity"));
-    s.list[0].over_at = UINT64_MAX;
+    s.list[0].epoch_end = UINT64_MAX;
     um_status_problems(&s, &p);
     assert_non_null(strstr(p.item[0].what, "until its capacity is raised"));
 }

@@ -369,7 +369,7 @@ static umbel_digest count_text(um_server *h, const char *text, unsigned list)
     uint64_t ticket;
 
     um_store_digest(h->store, &key, 1, &e.digest);
-    assert_ok(um_store_append(h->store, &e, 1, h->now, &ticket, &test_refusal));
+    assert_ok(um_store_add(h->store, &e, 1, h->now, &ticket, &test_refusal));
     return e.digest;
 }
 

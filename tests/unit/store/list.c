@@ -1,5 +1,5 @@
 /*
- * list.c - lists: sums over epochs, and turns.
+ * list.c - lists: sums over epochs, and advancing them.
  */
 #include "support/epochs.h"
 
@@ -41,17 +41,17 @@ static void counts_are_summed_over_live_epochs(void **state)
     um_list *l = open_list(&usual);
 
     add_key(l, 1, 5);
-    turn(l, T0 + DAY);
+    advance(l, T0 + DAY);
     add_key(l, 1, 7);
-    turn(l, T0 + 2 * DAY);
+    advance(l, T0 + 2 * DAY);
     add_key(l, 1, 11);
     add_key(l, 2, 1);
     assert_int_equal(count_key(l, 1), 23);
-    turn(l, T0 + 3 * DAY);
+    advance(l, T0 + 3 * DAY);
     assert_int_equal(count_key(l, 1), 18);
     assert_int_equal(count_key(l, 2), 1);
-    turn(l, T0 + 4 * DAY);
-    turn(l, T0 + 5 * DAY);
+    advance(l, T0 + 4 * DAY);
+    advance(l, T0 + 5 * DAY);
     assert_int_equal(count_key(l, 1), 0);
     assert_int_equal(count_key(l, 2), 0);
     um_list_close(l);
@@ -72,7 +72,7 @@ static void many_digests_count_as_one_by_one(void **state)
         if (i % 2)
             add_key(l, i, (uint32_t)(i % 100));
     }
-    turn(l, T0 + DAY);
+    advance(l, T0 + DAY);
     for (uint64_t i = 0; i < N; i += 3)
         add_key(l, i, 1);
     um_list_fetch(l, d, N);
@@ -105,19 +105,19 @@ static void an_epoch_ends_by_time(void **state)
     um_list_config c = usual;
     um_list *l = open_list(&c);
 
-    assert_false(um_list_due(l, T0));
-    assert_false(um_list_due(l, T0 + DAY - 1));
-    assert_true(um_list_due(l, T0 + DAY));
-    assert_false(um_list_due(l, T0 - 1)); /* a clock that was set back */
-    turn(l, T0 + DAY + 5);
-    assert_int_equal(um_list_epoch(l, 0), 13);
-    assert_false(um_list_due(l, T0 + 2 * DAY - 1));
-    assert_true(um_list_due(l, T0 + 2 * DAY));
+    assert_false(um_list_is_due(l, T0));
+    assert_false(um_list_is_due(l, T0 + DAY - 1));
+    assert_true(um_list_is_due(l, T0 + DAY));
+    assert_false(um_list_is_due(l, T0 - 1)); /* a clock that was set back */
+    advance(l, T0 + DAY + 5);
+    assert_int_equal(um_list_epoch_number(l, 0), 13);
+    assert_false(um_list_is_due(l, T0 + 2 * DAY - 1));
+    assert_true(um_list_is_due(l, T0 + 2 * DAY));
     um_list_close(l);
 
     c.epoch_seconds = 0;
     l = open_list(&c);
-    assert_false(um_list_due(l, UINT64_MAX - 1));
+    assert_false(um_list_is_due(l, UINT64_MAX - 1));
     um_list_close(l);
 }
 
@@ -129,13 +129,13 @@ static void an_epoch_ends_when_it_is_full(void **state)
     um_list *l = open_list(&c);
 
     for (uint64_t i = 0; i < 10; i++) {
-        assert_false(um_list_due(l, T0));
+        assert_false(um_list_is_due(l, T0));
         add_key(l, i, 1);
         add_key(l, i, 1); /* not another digest */
     }
-    assert_true(um_list_due(l, T0));
-    turn(l, T0 + 1);
-    assert_false(um_list_due(l, T0 + 1));
+    assert_true(um_list_is_due(l, T0));
+    advance(l, T0 + 1);
+    assert_false(um_list_is_due(l, T0 + 1));
     assert_int_equal(count_key(l, 3), 2);
     um_list_close(l);
 }
@@ -158,21 +158,21 @@ static void a_held_epoch_goes_on_with_the_digests_that_it_has(void **state)
         umbel_digest other = digest_of(l, 99), third = digest_of(l, 3);
         for (uint64_t i = 0; i < 10; i++) {
             assert_false(um_list_is_held(l));
-            assert_true(um_list_takes(l, &other));
+            assert_true(um_list_accepts(l, &other));
             add_key(l, i, 1);
         }
         assert_true(um_list_is_held(l) && stats_of(l).held);
-        assert_int_equal(stats_of(l).over_at, T0 + DAY);
-        assert_false(um_list_due(l, T0 + DAY - 1));
-        assert_false(um_list_takes(l, &other));
-        assert_true(um_list_takes(l, &third));
+        assert_int_equal(stats_of(l).epoch_end, T0 + DAY);
+        assert_false(um_list_is_due(l, T0 + DAY - 1));
+        assert_false(um_list_accepts(l, &other));
+        assert_true(um_list_accepts(l, &third));
         for (int i = 0; i < 2 * UM_LIST_BATCH; i++)
             add_key(l, 3, 1);
         assert_true(count_key(l, 3) > 1);
         assert_int_equal(stats_of(l).epoch[0].digests, 10);
-        assert_true(um_list_due(l, T0 + DAY));
-        turn(l, T0 + DAY);
-        assert_true(um_list_takes(l, &other));
+        assert_true(um_list_is_due(l, T0 + DAY));
+        advance(l, T0 + DAY);
+        assert_true(um_list_accepts(l, &other));
         um_list_close(l);
     }
 }
@@ -185,14 +185,15 @@ static void epochs_have_the_same_numbers_everywhere(void **state)
 
     assert_ok(
         um_list_open(&usual, test_secret, T0 + DAY - 1, &b, &test_refusal));
-    assert_int_equal(um_list_epoch(a, 0), um_list_epoch(b, 0));
+    assert_int_equal(um_list_epoch_number(a, 0), um_list_epoch_number(b, 0));
     for (uint64_t day = 1; day < 6; day++) {
-        turn(a, T0 + day * DAY);
-        assert_true(um_list_due(b, T0 + day * DAY + 77));
-        turn(b, T0 + day * DAY + 77);
+        advance(a, T0 + day * DAY);
+        assert_true(um_list_is_due(b, T0 + day * DAY + 77));
+        advance(b, T0 + day * DAY + 77);
         assert_int_equal(stats_of(a).n, stats_of(b).n);
         for (unsigned i = 0; i < stats_of(a).n; i++)
-            assert_int_equal(um_list_epoch(a, i), um_list_epoch(b, i));
+            assert_int_equal(um_list_epoch_number(a, i),
+                             um_list_epoch_number(b, i));
     }
     um_list_close(a);
     um_list_close(b);
@@ -205,18 +206,18 @@ static void a_clock_that_is_set_back_brings_no_epoch_back(void **state)
     um_list *l = open_list(&usual);
 
     add_key(l, 1, 1);
-    turn(l, T0 + DAY);
+    advance(l, T0 + DAY);
     add_key(l, 2, 1);
-    assert_false(um_list_due(l, T0 + DAY - 3600));
-    assert_false(um_list_due(l, 0));
-    turn(l, T0 + DAY - 3600); /* full, say */
-    assert_int_equal(um_list_epoch(l, 0), T0 / DAY + 1);
-    assert_int_equal(um_list_epoch(l, 1), T0 / DAY + 1);
+    assert_false(um_list_is_due(l, T0 + DAY - 3600));
+    assert_false(um_list_is_due(l, 0));
+    advance(l, T0 + DAY - 3600); /* full, say */
+    assert_int_equal(um_list_epoch_number(l, 0), T0 / DAY + 1);
+    assert_int_equal(um_list_epoch_number(l, 1), T0 / DAY + 1);
     assert_int_equal(count_key(l, 1) + count_key(l, 2), 2);
     um_list_close(l);
 }
 
-/* A full batch after the last look at um_list_due. */
+/* A full batch after the last look at um_list_is_due. */
 static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
 {
     (void)state;
@@ -235,14 +236,14 @@ static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
         um_list *l = open_list(&c);
         for (uint64_t i = 0; i < 99; i++)
             add_key(l, 1000 + i, 1);
-        assert_false(um_list_due(l, T0));
+        assert_false(um_list_is_due(l, T0));
         for (uint64_t i = 0; i < UM_LIST_BATCH; i++) {
             d[i] = digest_of(l, i);
             one[i] = 1;
         }
         assert_ok(um_list_add(l, d, one, UM_LIST_BATCH, &test_refusal));
-        assert_true(um_list_due(l, T0));
-        assert_int_equal(um_list_room(l), 1);
+        assert_true(um_list_is_due(l, T0));
+        assert_int_equal(um_list_space(l), 1);
         assert_true(stats_of(l).error <= c.error / c.epochs);
         um_list_close(l);
     }
@@ -255,13 +256,13 @@ static void epochs_expire_although_nobody_turned(void **state)
     um_list *l = open_list(&usual);
 
     add_key(l, 1, 1);
-    turn(l, T0 + DAY);
+    advance(l, T0 + DAY);
     add_key(l, 2, 1);
     /* The first epoch ended at DAY, the second at 2 DAY. */
-    turn(l, T0 + 3 * DAY);
+    advance(l, T0 + 3 * DAY);
     assert_int_equal(count_key(l, 1), 0);
     assert_int_equal(count_key(l, 2), 1);
-    turn(l, T0 + 100 * DAY);
+    advance(l, T0 + 100 * DAY);
     assert_int_equal(count_key(l, 2), 0);
     assert_int_equal(stats_of(l).n, 1);
     um_list_close(l);
@@ -275,7 +276,7 @@ static void a_single_epoch_forgets_at_its_turn(void **state)
     um_list *l = open_list(&c);
 
     add_key(l, 1, 1);
-    turn(l, T0 + 1);
+    advance(l, T0 + 1);
     assert_int_equal(count_key(l, 1), 0);
     assert_int_equal(stats_of(l).n, 1);
     um_list_close(l);
@@ -291,8 +292,8 @@ static void times_are_those_of_epochs(void **state)
 
     add_key(l, 1, 1);
     add_key(l, 2, 1);
-    turn(l, T0 + DAY);
-    turn(l, T0 + 2 * DAY);
+    advance(l, T0 + DAY);
+    advance(l, T0 + 2 * DAY);
     add_key(l, 1, 1);
     assert_true(um_list_times(l, &both, now, &entered, &updated));
     assert_int_equal(entered, T0);
@@ -411,7 +412,7 @@ static void statistics_tell_what_epochs_hold(void **state)
 
     for (uint64_t i = 0; i < 500; i++)
         add_key(l, i, 2);
-    turn(l, T0 + 7);
+    advance(l, T0 + 7);
     for (uint64_t i = 0; i < 250; i++)
         add_key(l, i, 1);
     um_list_stats s = stats_of(l);
@@ -452,7 +453,7 @@ static void the_error_of_all_epochs_together_is_kept(void **state)
         for (uint64_t i = 0; i < KEYS; i++)
             add_key(l, e * KEYS + i, 1);
         if (e + 1 < c.epochs)
-            turn(l, T0 + 1 + e);
+            advance(l, T0 + 1 + e);
     }
     for (uint64_t i = 0; i < TRIALS; i++)
         d[i] = digest_of(l, 1000000 + i);

@@ -5,6 +5,7 @@
 #include "support/epochs.h"
 
 #include "base/bits.h"
+#include "store/internal.h"
 
 #include <umbel/plan.h>
 
@@ -42,7 +43,7 @@ static um_list *two_epochs(const um_list_config *c)
 
     for (uint64_t i = 0; i < 100; i++)
         add_key(l, i, 2);
-    turn(l, T0 + DAY);
+    advance(l, T0 + DAY);
     for (uint64_t i = 50; i < 150; i++)
         add_key(l, i, 3);
     return l;
@@ -65,7 +66,7 @@ static void decoding_gives_the_same_list(void **state)
     bytes twice = encoded(again);
     assert_int_equal(b.len, twice.len);
     assert_memory_equal(b.at, twice.at, b.len);
-    turn(again, T0 + 2 * DAY);
+    advance(again, T0 + 2 * DAY);
     add_key(again, 60, 1);
     assert_int_equal(count_key(again, 60), 6);
     free(b.at);
@@ -144,7 +145,7 @@ static void another_configuration_holds_from_the_next_epoch_on(void **state)
     assert_ok(decode(&c, test_secret, &b, &again));
     assert_int_equal(stats_of(again).epoch[0].capacity, 1000);
     assert_int_equal(count_key(again, 60), 5);
-    turn(again, T0 + 2 * DAY);
+    advance(again, T0 + 2 * DAY);
     assert_int_equal(stats_of(again).epoch[0].capacity, 5000);
     add_key(again, 60, 1);
     assert_int_equal(count_key(again, 60), 6);
@@ -187,21 +188,21 @@ static void epochs_of_two_shapes_are_not_added_up(void **state)
     bytes b = encoded(l);
     um_list_config c = usual;
     umbel_digest d = digest_of(l, 60);
-    uint64_t most;
+    uint64_t bound;
 
     c.capacity = 5000;
     c.epochs = 4;
     assert_ok(decode(&c, test_secret, &b, &again));
-    turn(again, T0 + 2 * DAY);
-    while (um_list_sum(again, 1 << 20, 1 << 10))
+    advance(again, T0 + 2 * DAY);
+    while (um_list_build_totals(again, 1 << 20, 1 << 10))
         continue;
-    assert_false(um_list_bound(again, &d, 1, &most)); /* two are alike */
-    assert_in_range(most, 5, 10);
+    assert_false(um_list_upper_bound(again, &d, 1, &bound)); /* two are alike */
+    assert_in_range(bound, 5, 10);
     add_key(again, 60, 7);
-    turn(again, T0 + 3 * DAY);
-    assert_false(um_list_sum(again, 1 << 20, 1 << 10));
-    assert_true(um_list_bound(again, &d, 1, &most));
-    assert_int_equal(most, 12);
+    advance(again, T0 + 3 * DAY);
+    assert_false(um_list_build_totals(again, 1 << 20, 1 << 10));
+    assert_true(um_list_upper_bound(again, &d, 1, &bound));
+    assert_int_equal(bound, 12);
     um_list_close(again);
     free(b.at);
     um_list_close(l);
@@ -297,9 +298,9 @@ static void filters_that_are_no_epoch_are_refused(void **state)
         bool coded;
         const char *word;
     } bad[] = {{"counting", &plain, false, "hash xxh3-64"},
-               {"bloom", &sip, false, "no epoch"},
-               {"counting", &few, false, "no epoch"},
-               {"counting", &sip, true, "no epoch"}};
+               {"bloom", &sip, false, "cannot be an epoch"},
+               {"counting", &few, false, "cannot be an epoch"},
+               {"counting", &sip, true, "cannot be an epoch"}};
 
     plain.settings = &bits;
     plain.nsettings = 1;
@@ -360,10 +361,10 @@ static void missing_memory_changes_nothing(void **state)
     assert_true(m.fail_at > 2);
     m.fail_at = 0;
     add_key(l, 1, 4);
-    bool turned = false;
-    for (m.fail_at = 1, m.calls = 0; !turned; m.fail_at++, m.calls = 0) {
-        turned = um_list_turn(l, T0 + 1, &test_refusal) == UMBEL_OK;
-        assert_int_equal(stats_of(l).n, turned ? 2 : 1);
+    bool advanced = false;
+    for (m.fail_at = 1, m.calls = 0; !advanced; m.fail_at++, m.calls = 0) {
+        advanced = um_list_advance(l, T0 + 1, &test_refusal) == UMBEL_OK;
+        assert_int_equal(stats_of(l).n, advanced ? 2 : 1);
         assert_int_equal(count_key(l, 1), 4);
     }
     assert_true(m.fail_at > 2);

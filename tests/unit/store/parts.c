@@ -1,15 +1,13 @@
 /*
  * parts.c - the parts of the store: records, journals, snapshots,
- * marks and notes, also from bytes that are wrong.
+ * the replay guard and the key-value table, also from bytes that are wrong.
  */
 #include "support/sim_disk.h"
 #include "support/test.h"
 
 #include "base/hash.h"
+#include "store/internal.h"
 #include "store/journal.h"
-#include "store/notes.h"
-#include "store/once.h"
-#include "store/snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,11 +60,11 @@ static umbel_slice text(const char *t)
 
 static const um_record records[] = {
     {.type = UM_RECORD_COUNT, .list = 3, .amount = 7, .digest = {1, 2}},
-    {.type = UM_RECORD_ONCE, .once = 99},
-    {.type = UM_RECORD_TURN, .list = 63},
-    {.type = UM_RECORD_NOTE, .name = {"name", 4}, .value = {"value", 5}},
-    {.type = UM_RECORD_NOTE, .name = {"12345678", 8}, .value = {"", 0}},
-    {.type = UM_RECORD_DROP, .name = {"n", 1}},
+    {.type = UM_RECORD_REQUEST, .request_id = 99},
+    {.type = UM_RECORD_ADVANCE, .list = 63},
+    {.type = UM_RECORD_SET, .key = {"name", 4}, .value = {"value", 5}},
+    {.type = UM_RECORD_SET, .key = {"12345678", 8}, .value = {"", 0}},
+    {.type = UM_RECORD_REMOVE, .key = {"n", 1}},
 };
 
 static size_t encode_record(const um_record *r, uint8_t out[64])
@@ -105,7 +103,7 @@ static void records_have_one_form(void **state)
         uint8_t byte;
     } cases[] = {
         {0, 0, 0}, {0, 0, 6}, {0, 2, 1}, /* type, padding */
-        {1, 1, 1}, {1, 4, 1}, {1, 8, 0}, /* list, padding, a mark of 0 */
+        {1, 1, 1}, {1, 4, 1}, {1, 8, 0}, /* list, padding, a request id of 0 */
         {2, 5, 1},                       /* padding */
         {3, 2, 0}, {3, 3, 9}, {3, 4, 200}, {3, 6, 1}, {3, 23, 1}, /* lengths */
         {5, 4, 1}, /* a value to drop */
@@ -202,11 +200,13 @@ static void a_hole_below_what_was_durable_is_damage(void **state)
         assert_int_equal(damaged, at < end[0]);
         m->bytes[at] ^= 4;
     }
-    um_journal_mark_encode(end[1], m->bytes + UM_JOURNAL_MARK_AT);
-    m->len = end[1] - 1; /* half a journal, which a mark has passed */
+    um_journal_durable_encode(end[1], m->bytes + UM_JOURNAL_DURABLE_AT);
+    m->len =
+        end[1] - 1; /* half a journal; its head says that more was durable */
     assert_int_equal(walk(m, &damaged), 1);
     assert_true(damaged);
-    m->bytes[UM_JOURNAL_MARK_AT] ^= 1; /* a torn mark is none */
+    m->bytes[UM_JOURNAL_DURABLE_AT] ^=
+        1; /* a damaged durable_end counts as none */
     walk(m, &damaged);
     assert_false(damaged);
 }
@@ -223,7 +223,7 @@ static size_t write_snapshot(sim_disk *d, size_t len)
     assert_ok(um_snapshot_create(&w, sim_ops(d), &head, &test_refusal));
     for (size_t i = 0; i < len; i++) {
         byte = (uint8_t)(i * 7);
-        assert_ok(um_sink_append(&w.sink, &byte, 1, &test_refusal));
+        assert_ok(um_sink_write(&w.sink, &byte, 1, &test_refusal));
     }
     assert_ok(um_snapshot_finish(&w, &test_refusal));
     size_t size = (size_t)w.at;
@@ -322,7 +322,7 @@ static void a_snapshot_that_fails_leaves_no_file(void **state)
 
     sim_limit(d, UM_SNAPSHOT_HEAD + UM_PIECE_HEAD);
     assert_ok(um_snapshot_create(&w, sim_ops(d), &head, &test_refusal));
-    assert_ok(um_sink_append(&w.sink, "some bytes", 10, &test_refusal));
+    assert_ok(um_sink_write(&w.sink, "some bytes", 10, &test_refusal));
     assert_refused(um_snapshot_finish(&w, &test_refusal), UMBEL_E_IO,
                    "No space left");
     um_snapshot_writer_fini(&w);
@@ -330,97 +330,98 @@ static void a_snapshot_that_fails_leaves_no_file(void **state)
     sim_close(d);
 }
 
-/* --- marks --------------------------------------------------------------- */
+/* --- replay guard ------------------------------------------------------- */
 
 static void marks_fade_and_make_room(void **state)
 {
     (void)state;
-    um_once o = {0};
+    um_replay_guard o = {0};
 
     for (uint64_t i = 1; i <= 20000; i++) {
-        assert_ok(um_once_reserve(&o, 1, i, &test_refusal));
-        um_once_append(&o, i * 3, i);
+        assert_ok(um_replay_guard_reserve(&o, 1, i, &test_refusal));
+        um_replay_guard_add(&o, i * 3, i);
     }
-    assert_true(um_once_seen(&o, 3 * 19401, 20000));
-    assert_false(um_once_seen(&o, 3 * 19399, 20000));
-    assert_false(um_once_seen(&o, 3 * 19401 + 1, 20000));
+    assert_true(um_replay_guard_seen(&o, 3 * 19401, 20000));
+    assert_false(um_replay_guard_seen(&o, 3 * 19399, 20000));
+    assert_false(um_replay_guard_seen(&o, 3 * 19401 + 1, 20000));
     assert_true(o.cap <= 8192);
-    um_once_fini(&o);
+    um_replay_guard_fini(&o);
 }
 
 static void too_many_marks_are_refused(void **state)
 {
     (void)state;
-    um_once o = {0};
+    um_replay_guard o = {0};
 
-    assert_refused(um_once_reserve(&o, UM_ONCE_MAX + 1, 0, &test_refusal),
-                   UMBEL_E_LIMIT, "signed requests");
+    assert_refused(
+        um_replay_guard_reserve(&o, UM_REPLAY_GUARD_MAX + 1, 0, &test_refusal),
+        UMBEL_E_LIMIT, "signed requests");
     assert_int_equal(o.cap, 0);
 }
 
-static void marks_come_back_and_not_when_wrong(void **state)
+static void request_ids_come_back_and_not_when_wrong(void **state)
 {
     (void)state;
     static memory m;
     um_sink sink = {&m, write_memory};
-    um_once o = {0}, again = {0};
+    um_replay_guard o = {0}, again = {0};
 
     m.len = 0;
-    assert_ok(um_once_reserve(&o, 2, 1000, &test_refusal));
-    um_once_append(&o, 7, 100); /* too old to be written */
-    um_once_append(&o, 8, 900);
-    assert_ok(um_once_encode(&o, 1000, &sink, &test_refusal));
+    assert_ok(um_replay_guard_reserve(&o, 2, 1000, &test_refusal));
+    um_replay_guard_add(&o, 7, 100); /* too old to be written */
+    um_replay_guard_add(&o, 8, 900);
+    assert_ok(um_replay_guard_encode(&o, 1000, &sink, &test_refusal));
     assert_int_equal(m.len, 24);
     um_feed feed = feed_of(&m);
-    assert_ok(um_once_decode(&again, &feed, &test_refusal));
-    assert_true(um_once_seen(&again, 8, 1000));
+    assert_ok(um_replay_guard_decode(&again, &feed, &test_refusal));
+    assert_true(um_replay_guard_seen(&again, 8, 1000));
     assert_int_equal(again.used, 1);
-    um_once_fini(&again);
+    um_replay_guard_fini(&again);
     for (size_t len = 0; len < 24; len++) {
         feed = feed_of(&m);
         feed.left = len;
-        assert_int_equal(um_once_decode(&again, &feed, NULL), UMBEL_E_FORMAT);
-        um_once_fini(&again);
+        assert_int_equal(um_replay_guard_decode(&again, &feed, NULL),
+                         UMBEL_E_FORMAT);
+        um_replay_guard_fini(&again);
     }
     m.bytes[8] = 0;
     feed = feed_of(&m);
-    assert_refused(um_once_decode(&again, &feed, &test_refusal), UMBEL_E_FORMAT,
-                   "a mark of 0");
-    um_once_fini(&again);
-    um_once_fini(&o);
+    assert_refused(um_replay_guard_decode(&again, &feed, &test_refusal),
+                   UMBEL_E_FORMAT, "a request id of 0");
+    um_replay_guard_fini(&again);
+    um_replay_guard_fini(&o);
 }
 
-/* --- notes --------------------------------------------------------------- */
+/* --- key-value table ---------------------------------------------------- */
 
 static void notes_have_limits(void **state)
 {
     (void)state;
-    static uint8_t big[UM_NOTE_VALUE_MAX + 1];
-    um_notes t = {0};
+    static uint8_t big[UM_KV_VALUE_MAX + 1];
+    um_kv_table t = {0};
     umbel_slice value;
     char name[16];
     umbel_status status = UMBEL_OK;
 
-    assert_refused(um_notes_append(&t, text(""), text("x"), &test_refusal),
+    assert_refused(um_kv_set(&t, text(""), text("x"), &test_refusal),
                    UMBEL_E_RANGE, "1 to 255");
-    assert_refused(um_notes_append(&t, text("x"),
-                                   (umbel_slice){big, sizeof big},
-                                   &test_refusal),
-                   UMBEL_E_RANGE, "65535");
+    assert_refused(
+        um_kv_set(&t, text("x"), (umbel_slice){big, sizeof big}, &test_refusal),
+        UMBEL_E_RANGE, "65535");
     for (unsigned i = 0; status == UMBEL_OK; i++) {
         snprintf(name, sizeof name, "%u", i);
-        status = um_notes_append(&t, text(name),
-                                 (umbel_slice){big, UM_NOTE_VALUE_MAX}, NULL);
+        status = um_kv_set(&t, text(name), (umbel_slice){big, UM_KV_VALUE_MAX},
+                           NULL);
     }
     assert_int_equal(status, UMBEL_E_LIMIT);
-    assert_true(t.bytes <= UM_NOTES_MAX_BYTES);
-    assert_true(um_notes_drop(&t, text("0")));
-    assert_false(um_notes_drop(&t, text("0")));
-    assert_false(um_notes_get(&t, text("0"), &value));
-    assert_ok(um_notes_append(
-        &t, text(name), (umbel_slice){big, UM_NOTE_VALUE_MAX}, &test_refusal));
-    um_notes_fini(&t);
-    assert_false(um_notes_drop(&t, text("0")));
+    assert_true(t.bytes <= UM_KV_MAX_BYTES);
+    assert_true(um_kv_remove(&t, text("0")));
+    assert_false(um_kv_remove(&t, text("0")));
+    assert_false(um_kv_get(&t, text("0"), &value));
+    assert_ok(um_kv_set(&t, text(name), (umbel_slice){big, UM_KV_VALUE_MAX},
+                        &test_refusal));
+    um_kv_fini(&t);
+    assert_false(um_kv_remove(&t, text("0")));
 }
 
 static void notes_come_back_and_not_when_cut(void **state)
@@ -428,27 +429,27 @@ static void notes_come_back_and_not_when_cut(void **state)
     (void)state;
     static memory m;
     um_sink sink = {&m, write_memory};
-    um_notes t = {0}, again = {0};
+    um_kv_table t = {0}, again = {0};
     umbel_slice value;
 
     m.len = 0;
-    assert_ok(um_notes_append(&t, text("a"), text("first"), &test_refusal));
-    assert_ok(um_notes_append(&t, text("b"), text(""), &test_refusal));
-    assert_ok(um_notes_append(&t, text("a"), text("second"), &test_refusal));
-    assert_ok(um_notes_encode(&t, &sink, &test_refusal));
+    assert_ok(um_kv_set(&t, text("a"), text("first"), &test_refusal));
+    assert_ok(um_kv_set(&t, text("b"), text(""), &test_refusal));
+    assert_ok(um_kv_set(&t, text("a"), text("second"), &test_refusal));
+    assert_ok(um_kv_encode(&t, &sink, &test_refusal));
     um_feed feed = feed_of(&m);
-    assert_ok(um_notes_decode(&again, &feed, &test_refusal));
+    assert_ok(um_kv_decode(&again, &feed, &test_refusal));
     assert_int_equal(again.n, 2);
-    assert_true(um_notes_get(&again, text("a"), &value));
+    assert_true(um_kv_get(&again, text("a"), &value));
     assert_int_equal(value.len, 6);
-    um_notes_fini(&again);
+    um_kv_fini(&again);
     for (size_t len = 0; len < m.len; len++) {
         feed = feed_of(&m);
         feed.left = len;
-        assert_int_equal(um_notes_decode(&again, &feed, NULL), UMBEL_E_FORMAT);
-        um_notes_fini(&again);
+        assert_int_equal(um_kv_decode(&again, &feed, NULL), UMBEL_E_FORMAT);
+        um_kv_fini(&again);
     }
-    um_notes_fini(&t);
+    um_kv_fini(&t);
 }
 
 TEST_GROUP(parts)
@@ -463,7 +464,7 @@ TEST_GROUP(parts)
         cmocka_unit_test(a_snapshot_that_fails_leaves_no_file),
         cmocka_unit_test(marks_fade_and_make_room),
         cmocka_unit_test(too_many_marks_are_refused),
-        cmocka_unit_test(marks_come_back_and_not_when_wrong),
+        cmocka_unit_test(request_ids_come_back_and_not_when_wrong),
         cmocka_unit_test(notes_have_limits),
         cmocka_unit_test(notes_come_back_and_not_when_cut),
     };

@@ -7,7 +7,7 @@
 #include "support/store_load.h"
 #include "support/test.h"
 
-#include "store/inside.h"
+#include "store/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,11 +113,11 @@ static void without_sync_power_cuts_still_leave_a_store(void **state)
 /* Ticks until the store is well; false if it does not get well. */
 static bool recovers(load *l)
 {
-    for (int i = 0; i < 400 && um_store_failed(l->store); i++) {
+    for (int i = 0; i < 400 && um_store_failure(l->store); i++) {
         l->now++;
         um_store_tick(l->store, l->now);
     }
-    return !um_store_failed(l->store);
+    return !um_store_failure(l->store);
 }
 
 /* Errors come, look-ups and refusals go on, errors end, the store recovers. */
@@ -139,7 +139,7 @@ static void suffer(load *l, bool full)
     sim_fail(l->disk, 0);
     sim_limit(l->disk, 0);
     if (!recovers(l))
-        fail_msg("no recovery: %s", um_store_failed(l->store));
+        fail_msg("no recovery: %s", um_store_failure(l->store));
     uint64_t refused = l->refused;
     for (int i = 0; i < 50; i++)
         load_step(l);
@@ -183,17 +183,17 @@ static void fail_and_write_snapshot(load *l)
 
     for (int i = 0; i < 5; i++)
         tick(l, 1);
-    assert_ok(um_store_append(l->store, &e, 1, l->now, &ticket, &test_refusal));
+    assert_ok(um_store_add(l->store, &e, 1, l->now, &ticket, &test_refusal));
     sim_fail(l->disk, 1);
     assert_int_equal(um_store_flush(l->store, NULL), UMBEL_E_IO);
     sim_fail(l->disk, 0);
     for (int i = 0; i < 100 && l->store->phase != UM_WRITING; i++)
         tick(l, 1);
     assert_int_equal(l->store->phase, UM_WRITING);
-    assert_non_null(um_store_failed(l->store));
+    assert_non_null(um_store_failure(l->store));
 }
 
-/* Neither that snapshot nor its journal would have the turn. */
+/* Neither that snapshot nor its journal would contain the advance. */
 static void epochs_that_end_during_a_failure_end_after_a_restart(void **state)
 {
     (void)state;

@@ -3,9 +3,8 @@
  */
 #include "support/test.h"
 
-#include "store/inside.h"
+#include "store/internal.h"
 #include "store/journal.h"
-#include "store/snapshot.h"
 #include "store/store.h"
 
 #include "base/hash.h"
@@ -72,7 +71,7 @@ static uint64_t append(um_store *s, unsigned list, uint64_t key,
     um_entry e = {list, amount, digest_of(s, key), once};
     uint64_t ticket = 0;
 
-    assert_ok(um_store_append(s, &e, 1, now, &ticket, &test_refusal));
+    assert_ok(um_store_add(s, &e, 1, now, &ticket, &test_refusal));
     return ticket;
 }
 
@@ -182,7 +181,7 @@ static void consume_snapshot(um_store *s)
 {
     uint64_t before = stats_of(s).snapshots;
 
-    um_store_snapshot(s);
+    um_store_request_snapshot(s);
     while (stats_of(s).snapshots == before)
         wait_event(s, T0);
 }
@@ -194,10 +193,10 @@ static void a_snapshot_asked_for_while_one_is_written_follows_it(void **state)
     um_store *s = open_store(dir);
 
     fill(s, 0, MANY);
-    um_store_snapshot(s);
+    um_store_request_snapshot(s);
     while (!stats_of(s).snapshot_running)
         wait_event(s, T0);
-    um_store_snapshot(s);
+    um_store_request_snapshot(s);
     while (stats_of(s).snapshots < 2)
         wait_event(s, T0);
     um_store_close(s);
@@ -210,7 +209,7 @@ static void snapshots_replace_the_journal(void **state)
     char *dir = test_dir_make();
     um_store *s = open_store(dir);
 
-    assert_null(um_store_failed(s));
+    assert_null(um_store_failure(s));
     fill(s, 0, MANY);
     consume_snapshot(s);
     fill(s, MANY, 10);
@@ -275,41 +274,42 @@ static void marks_are_remembered_for_ten_minutes(void **state)
     um_store *s = open_store(dir);
 
     append(s, 0, 1, 1, 77, T0);
-    assert_true(um_store_seen(s, 77, T0 + 600));
+    assert_true(um_store_is_replay(s, 77, T0 + 600));
     um_store_close(s);
     for (int i = 0; i < 2; i++) { /* from the journal, and from a snapshot */
         um_store_config c = usual(dir);
         s = open_at(&c, T0 + 10);
-        assert_true(um_store_seen(s, 77, T0 + 600));
-        assert_false(um_store_seen(s, 77, T0 + 601));
-        assert_false(um_store_seen(s, 78, T0));
-        assert_false(um_store_seen(s, 0, T0));
+        assert_true(um_store_is_replay(s, 77, T0 + 600));
+        assert_false(um_store_is_replay(s, 77, T0 + 601));
+        assert_false(um_store_is_replay(s, 78, T0));
+        assert_false(um_store_is_replay(s, 0, T0));
         consume_snapshot(s);
         um_store_close(s);
     }
     test_dir_remove(dir);
 }
 
-static void marks_are_refused_beyond_their_limit(void **state)
+static void request_ids_are_refused_beyond_their_limit(void **state)
 {
     (void)state;
     char *dir = test_dir_make();
     um_store *s = open_store(dir);
-    um_once *o = &s->state.once;
+    um_replay_guard *o = &s->state.guard;
     um_entry e = {0, 1, digest_of(s, 1), 77};
-    uint64_t n = 0, later = T0 + UM_ONCE_SECONDS + 1, ticket;
+    uint64_t n = 0, later = T0 + UM_REPLAY_GUARD_SECONDS + 1, ticket;
 
-    while (n <= UM_ONCE_MAX && um_once_reserve(o, 1, T0, NULL) == UMBEL_OK)
-        um_once_append(o, 1000 + n++, T0);
-    assert_int_equal(n, UM_ONCE_MAX);
-    assert_true(o->cap * sizeof *o->slot <= UM_ONCE_MAX_BYTES);
-    assert_refused(um_store_append(s, &e, 1, T0, &ticket, &test_refusal),
+    while (n <= UM_REPLAY_GUARD_MAX &&
+           um_replay_guard_reserve(o, 1, T0, NULL) == UMBEL_OK)
+        um_replay_guard_add(o, 1000 + n++, T0);
+    assert_int_equal(n, UM_REPLAY_GUARD_MAX);
+    assert_true(o->cap * sizeof *o->slot <= UM_REPLAY_GUARD_MAX_BYTES);
+    assert_refused(um_store_add(s, &e, 1, T0, &ticket, &test_refusal),
                    UMBEL_E_LIMIT, "signed requests");
-    append(s, 0, 1, 1, 0, T0); /* without a mark */
+    append(s, 0, 1, 1, 0, T0); /* without a request id */
     consume_snapshot(s);
     um_store_close(s);
     s = open_store(dir); /* all of them */
-    assert_true(um_store_seen(s, 1000 + n - 1, T0));
+    assert_true(um_store_is_replay(s, 1000 + n - 1, T0));
     assert_int_equal(count(s, 0, 1), 1);
     append(s, 0, 1, 1, 77, later);
     um_store_close(s);
@@ -321,7 +321,7 @@ static umbel_slice text(const char *t)
     return (umbel_slice){t, strlen(t)};
 }
 
-static void assert_note(const um_store *s, const char *name, const char *want)
+static void assert_value(const um_store *s, const char *name, const char *want)
 {
     umbel_slice value;
 
@@ -337,7 +337,7 @@ static void write_note(um_store *s, const char *name, const char *value)
     umbel_slice none = {NULL, 0};
     uint64_t ticket;
 
-    assert_ok(um_store_put(s, text(name), value ? text(value) : none, T0,
+    assert_ok(um_store_set(s, text(name), value ? text(value) : none, T0,
                            &ticket, &test_refusal));
 }
 
@@ -349,11 +349,11 @@ static void notes_change_and_stay(void **state)
     char name[24];
 
     for (int i = 0; i < 100; i++) {
-        snprintf(name, sizeof name, "note %d", i);
+        snprintf(name, sizeof name, "key %d", i);
         write_note(s, name, name + 5);
     }
     for (int i = 0; i < 100; i += 2) {
-        snprintf(name, sizeof name, "note %d", i);
+        snprintf(name, sizeof name, "key %d", i);
         write_note(s, name, i % 4 ? "" : NULL);
     }
     um_store_close(s);
@@ -361,10 +361,10 @@ static void notes_change_and_stay(void **state)
         um_store_config c = usual(dir);
         s = open_at(&c, T0);
         for (int i = 0; i < 100; i++) {
-            snprintf(name, sizeof name, "note %d", i);
-            assert_note(s, name, i % 2 ? name + 5 : i % 4 ? "" : NULL);
+            snprintf(name, sizeof name, "key %d", i);
+            assert_value(s, name, i % 2 ? name + 5 : i % 4 ? "" : NULL);
         }
-        assert_int_equal(stats_of(s).notes, 75);
+        assert_int_equal(stats_of(s).kv_pairs, 75);
         consume_snapshot(s);
         um_store_close(s);
     }
@@ -457,8 +457,8 @@ static void times_of_the_last_hour_survive_restarts(void **state)
     um_list_config timed[2] = {lists[0], lists[1]};
     um_store_config c = usual(dir);
 
-    timed[0].times = 1;
-    timed[1].times = 2;
+    timed[0].recent_column = 1;
+    timed[1].recent_column = 2;
     c.lists = timed;
     c.recent = 1000;
     um_store *s = open_at(&c, T0);
@@ -525,7 +525,7 @@ static void the_format_is_the_documented_one(void **state)
     um_store_close(open_at(&c, T0));
     um_store *s = open_at(&c, T0);
     write_note(s, "greeting", "hello");
-    assert_ok(um_store_append(s, &e, 1, T0, &ticket, &test_refusal));
+    assert_ok(um_store_add(s, &e, 1, T0, &ticket, &test_refusal));
     um_store_close(s);
     assert_documented(dir, "journal-2");
     test_dir_remove(dir);
@@ -572,7 +572,7 @@ static void lists_that_cannot_be_made_are_refused(void **state)
 
     wrong[1].kind = "bloom";
     c.lists = wrong;
-    refuses(&c, UMBEL_E_UNKNOWN, "no kind \"bloom\" that counts");
+    refuses(&c, UMBEL_E_UNKNOWN, "no counting kind \"bloom\"");
     test_dir_remove(dir);
 }
 
@@ -584,7 +584,7 @@ static void a_second_server_is_refused(void **state)
     um_store_config c = usual(dir);
 
     char holder[64];
-    snprintf(holder, sizeof holder, "another server, process %ld: stop",
+    snprintf(holder, sizeof holder, "another server (process %ld): stop",
              (long)getpid());
     refuses(&c, UMBEL_E_REFUSED, holder);
     um_store_close(s);
@@ -631,7 +631,7 @@ static void the_secret_is_made_once_and_for_the_owner(void **state)
     test_dir_remove(dir);
 }
 
-/* Changes a byte of a file, and a checksum if told where it is. */
+/* Changes a byte of a file, and a checksum if its offset is given. */
 static void spoil(const char *dir, const char *name, size_t at, uint8_t with,
                   size_t sum_of)
 {
@@ -654,10 +654,10 @@ static void files_of_another_version_are_refused(void **state)
     char *dir = create_data();
     um_store_config c = usual(dir);
 
-    spoil(dir, "journal-1", 8, 3, UM_JOURNAL_MARK_AT - 8);
-    refuses(&c, UMBEL_E_VERSION, "journal-1: a journal of version 2");
+    spoil(dir, "journal-1", 8, 3, UM_JOURNAL_DURABLE_AT - 8);
+    refuses(&c, UMBEL_E_VERSION, "journal-1: journal version 2");
     spoil(dir, "snapshot-1", 8, 3, UM_SNAPSHOT_HEAD - 8);
-    refuses(&c, UMBEL_E_VERSION, "snapshot-1: a snapshot of version 2");
+    refuses(&c, UMBEL_E_VERSION, "snapshot-1: snapshot version 2");
     test_dir_remove(dir);
 }
 
@@ -739,7 +739,7 @@ static void missing_parts_are_named(void **state)
     um_store_config c = usual(dir);
 
     c.nlists = 1;
-    refuses(&c, UMBEL_E_MISMATCH, "a list \"whitelist\"");
+    refuses(&c, UMBEL_E_MISMATCH, "contains list \"whitelist\"");
     c.nlists = 2;
     assert_int_equal(unlink(path), 0);
     refuses(&c, UMBEL_E_FORMAT, "journal-1 but no snapshot");
@@ -757,15 +757,15 @@ static void bad_entries_change_nothing(void **state)
     uint64_t ticket = 5;
 
     memset(long_name, 'a', sizeof long_name);
-    assert_refused(um_store_append(s, e, 2, T0, &ticket, &test_refusal),
+    assert_refused(um_store_add(s, e, 2, T0, &ticket, &test_refusal),
                    UMBEL_E_RANGE, "no list 2");
     assert_int_equal(count(s, 0, 1), 0);
-    assert_refused(um_store_put(s, (umbel_slice){long_name, 256}, text("x"), T0,
+    assert_refused(um_store_set(s, (umbel_slice){long_name, 256}, text("x"), T0,
                                 &ticket, &test_refusal),
                    UMBEL_E_RANGE, "1 to 255");
-    assert_refused(um_store_put(s, text("x"), (umbel_slice){NULL, 0}, T0,
+    assert_refused(um_store_set(s, text("x"), (umbel_slice){NULL, 0}, T0,
                                 &ticket, &test_refusal),
-                   UMBEL_E_UNKNOWN, "no such note");
+                   UMBEL_E_UNKNOWN, "no such key");
     assert_int_equal(ticket, 5);
     um_store_close(s);
     um_store_close(open_store(dir));
@@ -782,7 +782,7 @@ TEST_GROUP(store)
         cmocka_unit_test(a_clock_that_is_set_back_does_no_harm),
         cmocka_unit_test(epochs_end_the_same_way_when_replayed),
         cmocka_unit_test(marks_are_remembered_for_ten_minutes),
-        cmocka_unit_test(marks_are_refused_beyond_their_limit),
+        cmocka_unit_test(request_ids_are_refused_beyond_their_limit),
         cmocka_unit_test(notes_change_and_stay),
         cmocka_unit_test(lists_may_be_added_and_change_places),
         cmocka_unit_test(a_smaller_capacity_takes_the_journal),

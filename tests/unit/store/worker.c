@@ -5,7 +5,7 @@
 #include "support/sim_disk.h"
 #include "support/test.h"
 
-#include "store/worker.h"
+#include "store/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void a_sync_after_a_failed_one_is_not_believed(void **state)
     assert_int_equal(sync_to(&f, 4, true), EIO);
     assert_int_equal(sync_to(&f, 5, false), EIO);
     assert_int_equal(um_worker_durable(f.worker), 3);
-    um_worker_mend(f.worker, 6);
+    um_worker_set_durable(f.worker, 6);
     assert_int_equal(um_worker_durable(f.worker), 6);
     assert_int_equal(sync_to(&f, 7, false), 0);
     assert_int_equal(um_worker_durable(f.worker), 7);
@@ -109,7 +109,7 @@ static void names_of_files_are_read_strictly(void **state)
         uint64_t number;
         bool unfinished;
         bool fine =
-            um_store_parse_name(cases[i].name, "journal", &number, &unfinished);
+            um_data_file_parse(cases[i].name, "journal", &number, &unfinished);
         assert_int_equal(fine, cases[i].fine);
         if (fine)
             assert_int_equal(unfinished, cases[i].unfinished);

@@ -42,14 +42,14 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
         unsigned list = um_mail_list(k->keys.kind[i]);
         if (um_forgotten(h, list, &k->digest[i]))
             continue;
-        if (um_store_takes(h->store, list, &k->digest[i], h->now))
+        if (um_store_accepts(h->store, list, &k->digest[i], h->now))
             entry[n++] = (um_entry){.list = list,
                                     .digest = k->digest[i],
                                     .amount = (uint32_t)amount};
         else
             full = true;
     }
-    if (n && um_store_append(h->store, entry, n, h->now, &job->ticket, NULL) !=
+    if (n && um_store_add(h->store, entry, n, h->now, &job->ticket, NULL) !=
                  UMBEL_OK)
         return UM_DCCIFD_NOT_STORED;
     job->reply.reported = n ? amount : 0;

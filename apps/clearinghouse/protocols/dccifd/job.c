@@ -132,7 +132,7 @@ void um_dccifd_answer_pending(um_dccifd_service *f)
 {
     const um_store *store = f->house->store;
     uint64_t committed = um_store_committed(store);
-    bool failed = um_store_failed(store);
+    bool failed = um_store_failure(store);
 
     while (f->first && (failed || f->first->ticket <= committed)) {
         um_dccifd_job *job = f->first;

@@ -74,7 +74,7 @@ static um_fuzzy_outcome store(um_server *h, unsigned list,
                               const um_near_write *w, uint64_t *ticket)
 {
     umbel_status status =
-        um_store_write(h->store, list, w, h->now, ticket, NULL);
+        um_store_write_mail(h->store, list, w, h->now, ticket, NULL);
 
     return status == UMBEL_OK       ? UM_FUZZY_OK
            : status == UMBEL_E_FULL ? UM_FUZZY_LIST_FULL
@@ -93,7 +93,7 @@ um_fuzzy_outcome um_fuzzy_write(um_server *h, unsigned list, um_fuzzy_view *v,
     um_fuzzy_mail m;
 
     *ticket = 0;
-    if (um_store_failed(h->store))
+    if (um_store_failure(h->store))
         return UM_FUZZY_NOT_STORED;
     memcpy(w.name, c->name, sizeof w.name);
     um_fuzzy_look(v, h, list);

@@ -79,7 +79,7 @@ static size_t create_entries(counting *c, size_t n)
         if (is_repeated(c, &digest[i], made) ||
             um_forgotten(h, c->reporter.list, &digest[i]))
             continue;
-        if (um_store_takes(h->store, c->reporter.list, &digest[i], h->now))
+        if (um_store_accepts(h->store, c->reporter.list, &digest[i], h->now))
             c->entry[made++] = (um_entry){.list = c->reporter.list,
                                           .digest = digest[i],
                                           .amount = c->amount};
@@ -93,9 +93,9 @@ static umbel_status append_entries(counting *c, size_t n)
 {
     um_server *h = c->front->house;
 
-    c->entry[0].once = c->mark;
+    c->entry[0].request_id = c->mark;
     umbel_status status =
-        um_store_append(h->store, c->entry, n, h->now, &c->ticket, NULL);
+        um_store_add(h->store, c->entry, n, h->now, &c->ticket, NULL);
     if (status != UMBEL_OK)
         return status;
     c->mark = 0;
@@ -128,11 +128,11 @@ um_pyzor_outcome um_pyzor_count(um_pyzor_service *f, const um_pyzor_job *job,
                   .reporter = {.list = f->list}};
 
     *ticket = 0;
-    if (um_store_failed(h->store))
+    if (um_store_failure(h->store))
         return UM_PYZOR_NOT_STORED;
     if (c.amount == 0)
         return UM_PYZOR_OK;
-    if (c.mark && um_store_seen(h->store, c.mark, h->now)) {
+    if (c.mark && um_store_is_replay(h->store, c.mark, h->now)) {
         *ticket = f->last_ticket; /* the first one may still wait */
         return UM_PYZOR_OK;
     }

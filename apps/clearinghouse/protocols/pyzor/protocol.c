@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "clearinghouse/admin/doctor_rows.h"
 #include "clearinghouse/protocols/pyzor/row.h"
-#include "store/once.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
     um_pyzor_once *once;
 
     if (s->passwd) /* marks of signed reports; and again while they move */
-        *need += 2 * (uint64_t)UM_ONCE_MAX_BYTES;
+        *need += 2 * (uint64_t)UM_REPLAY_GUARD_MAX_BYTES;
     if (!s->once_per_reporter)
         return UMBEL_OK;
     UM_TRY(um_pyzor_once_open(s->once_capacity, &once, err));

@@ -61,13 +61,13 @@ umbel_status um_razor_account_append(um_store *s, umbel_slice name,
 {
     note_name note;
 
-    return um_store_put(s, name_note(name, &note), password, now, ticket, err);
+    return um_store_set(s, name_note(name, &note), password, now, ticket, err);
 }
 
 bool um_razor_account_next(const um_store *s, size_t *at, umbel_slice *name,
                            umbel_slice *password)
 {
-    while (um_store_next_note(s, at, name, password))
+    while (um_store_next(s, at, name, password))
         if (name->len > PREFIX_LEN && name->len <= PREFIX_LEN + UM_RAZOR_NAME &&
             password->len <= UM_RAZOR_PASSWORD &&
             memcmp(name->data, PREFIX, PREFIX_LEN) == 0) {
@@ -129,6 +129,6 @@ umbel_status um_razor_serial(um_store *s, umbel_slice state, uint64_t now,
     *serial = now > last ? now : last + 1;
     um_write_u64(&w, *serial);
     um_write_bytes(&w, state.data, state.len);
-    return um_store_put(s, name, (umbel_slice){bytes, (size_t)(w.at - bytes)},
+    return um_store_set(s, name, (umbel_slice){bytes, (size_t)(w.at - bytes)},
                         now, &ticket, err);
 }

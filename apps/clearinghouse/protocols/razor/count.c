@@ -248,8 +248,8 @@ static size_t create_entries(const um_razor_session *s, um_razor_job *job,
         unsigned list = list_of(f, job->item[i].op);
         if (!is_report(&job->item[i]) || !counts(s, job, i))
             continue;
-        if (!um_store_takes(f->house->store, list, &job->digest[i],
-                            f->house->now)) {
+        if (!um_store_accepts(f->house->store, list, &job->digest[i],
+                              f->house->now)) {
             job->item[i].answer.outcome = UM_RAZOR_LIST_FULL;
             continue;
         }
@@ -277,8 +277,8 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
         return;
     }
     size_t n = create_entries(s, job, entry);
-    if (um_store_failed(h->store) ||
-        (n && um_store_append(h->store, entry, n, h->now, &job->ticket, NULL) !=
+    if (um_store_failure(h->store) ||
+        (n && um_store_add(h->store, entry, n, h->now, &job->ticket, NULL) !=
                   UMBEL_OK)) {
         set_outcome(job, UM_RAZOR_NOT_STORED);
         return;

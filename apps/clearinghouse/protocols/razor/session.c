@@ -124,7 +124,7 @@ void um_razor_answer_pending(um_razor_service *f)
 {
     const um_store *store = f->house->store;
     uint64_t committed = um_store_committed(store);
-    bool failed = um_store_failed(store);
+    bool failed = um_store_failure(store);
 
     while (f->first && (failed || f->first->ticket <= committed)) {
         um_razor_pending *p = f->first;

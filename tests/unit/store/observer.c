@@ -1,6 +1,6 @@
 /*
- * watch.c - notes that are watched, and lists that are emptied: what
- * a start shows of them.
+ * observer.c - observed keys, and lists that are emptied: what a start
+ * reports of them.
  */
 #include "support/sim_disk.h"
 #include "support/test.h"
@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "filter/envelope.h"
-#include "store/inside.h"
+#include "store/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,18 +17,18 @@
 
 enum { T0 = 1000000, KEYS = 300, LISTS = 2 };
 
-/* Notes are checksums of list 0, and so checked by whoever sees them. */
-typedef struct watcher {
+/* Values are checksums of list 0, which the observer can check. */
+typedef struct fixture {
     um_store_config config;
     sim_disk *disk;
     um_store *store;
     uint64_t now;
     um_rng rng;
-    unsigned shown, dropped, leaders, snapshots, asked;
-    uint64_t amounts; /* that were counted */
-    char leader[16];  /* what was shown last */
-    uint64_t counted; /* in list 1 when the leader was shown last */
-} watcher;
+    unsigned shown, dropped, resets, snapshots, asked;
+    uint64_t amounts;     /* that were counted */
+    char reset_value[16]; /* the last one reported */
+    uint64_t counted;     /* in list 1 when it was reported last */
+} fixture;
 
 static umbel_slice text(const char *s)
 {
@@ -48,11 +48,11 @@ static uint64_t sum_of(const um_list *l)
     return sum;
 }
 
-static umbel_status check_note(void *ctx, const um_list *const *lists,
-                               size_t nlists, umbel_slice name,
-                               umbel_slice value, umbel_error *err)
+static umbel_status check_value(void *ctx, const um_list *const *lists,
+                                size_t nlists, umbel_slice name,
+                                umbel_slice value, umbel_error *err)
 {
-    watcher *w = ctx;
+    fixture *w = ctx;
     uint64_t sum;
 
     (void)err;
@@ -60,9 +60,9 @@ static umbel_status check_note(void *ctx, const um_list *const *lists,
     if (memcmp(name.data, "head", 4) == 0) {
         um_list_stats st;
         um_list_stats_get(lists[1], &st);
-        snprintf(w->leader, sizeof w->leader, "%.*s", (int)value.len,
+        snprintf(w->reset_value, sizeof w->reset_value, "%.*s", (int)value.len,
                  (const char *)value.data);
-        w->leaders++;
+        w->resets++;
         w->counted = st.digests;
         w->shown = w->dropped = 0;
         return UMBEL_OK;
@@ -80,21 +80,21 @@ static umbel_status check_note(void *ctx, const um_list *const *lists,
     return UMBEL_OK;
 }
 
-static uint64_t note_sum(watcher *w, um_store *s)
+static uint64_t set_sum(fixture *w, um_store *s)
 {
     uint64_t sum = sum_of(um_store_list(s, 0)), ticket = 0;
 
-    assert_ok(um_store_put(s, text("sum/a"), (umbel_slice){&sum, sizeof sum},
+    assert_ok(um_store_set(s, text("sum/a"), (umbel_slice){&sum, sizeof sum},
                            w->now, &ticket, &test_refusal));
     return ticket;
 }
 
-static void note_before(void *ctx, um_store *s)
+static void set_before(void *ctx, um_store *s)
 {
-    watcher *w = ctx;
+    fixture *w = ctx;
 
     w->snapshots++;
-    note_sum(w, s);
+    set_sum(w, s);
 }
 
 static um_list_config some_lists[LISTS] = {{.name = "a",
@@ -110,15 +110,15 @@ static um_list_config some_lists[LISTS] = {{.name = "a",
                                             .error = 1e-3,
                                             .epochs = 2}};
 
-static void start(watcher *w)
+static void start(fixture *w)
 {
     w->config.disk = sim_ops(w->disk);
     assert_ok(um_store_open(&w->config, w->now, &w->store, &test_refusal));
 }
 
-static watcher *open_watcher(uint64_t seed, um_list_config *lists)
+static fixture *open_fixture(uint64_t seed, um_list_config *lists)
 {
-    watcher *w = calloc(1, sizeof *w);
+    fixture *w = calloc(1, sizeof *w);
 
     assert_non_null(w);
     w->disk = sim_open(seed);
@@ -128,33 +128,33 @@ static watcher *open_watcher(uint64_t seed, um_list_config *lists)
                                   .durability = UM_DURABILITY_ALWAYS,
                                   .lists = lists,
                                   .nlists = LISTS,
-                                  .watch = {.leader = "head",
-                                            .prefix = "sum/",
-                                            .note = check_note,
-                                            .before_snapshot = note_before,
-                                            .ctx = w}};
+                                  .observer = {.reset_key = "head",
+                                               .prefix = "sum/",
+                                               .on_value = check_value,
+                                               .before_snapshot = set_before,
+                                               .ctx = w}};
     start(w);
     return w;
 }
 
-static void kill_and_start(watcher *w)
+static void kill_and_start(fixture *w)
 {
     um_store_tick(w->store, w->now); /* a new store waits for its journal */
     sim_off(w->disk, false);
     um_store_close(w->store);
     sim_power_on(w->disk);
-    w->shown = w->dropped = w->leaders = 0;
+    w->shown = w->dropped = w->resets = 0;
     start(w);
 }
 
-static void close_watcher(watcher *w)
+static void close_fixture(fixture *w)
 {
     um_store_close(w->store);
     sim_close(w->disk);
     free(w);
 }
 
-static void report(watcher *w, unsigned list)
+static void report(fixture *w, unsigned list)
 {
     um_entry e[5];
     size_t n = 1 + (size_t)um_random(&w->rng) % 5;
@@ -165,30 +165,31 @@ static void report(watcher *w, unsigned list)
         e[i] = (um_entry){list, 1 + (uint32_t)key % 3,
                           (umbel_digest){um_remix(key), um_remix(~key)}, 0};
     }
-    assert_ok(um_store_append(w->store, e, n, w->now, &ticket, &test_refusal));
+    assert_ok(um_store_add(w->store, e, n, w->now, &ticket, &test_refusal));
 }
 
-static void tick(watcher *w, uint64_t seconds)
+static void tick(fixture *w, uint64_t seconds)
 {
     w->now += seconds;
     um_store_tick(w->store, w->now);
 }
 
-/* --- notes and lists ----------------------------------------------------- */
+/* --- keys and lists ------------------------------------------------------ */
 
-/* Reports between marks, more than a batch of the replay and less. */
-static unsigned report_and_note(watcher *w, unsigned marks)
+/* Reports between two keys, more than a batch of the replay and less. */
+static unsigned report_and_set(fixture *w, unsigned keys)
 {
-    for (unsigned i = 0; i < marks; i++) {
+    for (unsigned i = 0; i < keys; i++) {
         for (uint64_t n = um_random(&w->rng) % 200; n > 0; n--)
             report(w, (unsigned)(um_random(&w->rng) % LISTS));
-        note_sum(w, w->store);
+        set_sum(w, w->store);
         tick(w, um_random(&w->rng) % 40);
     }
-    return marks;
+    return keys;
 }
 
-static void a_watched_note_sees_the_lists_as_they_were(void **state)
+static void
+an_observed_key_is_reported_with_the_lists_of_its_moment(void **state)
 {
     (void)state;
     const char *kind;
@@ -201,69 +202,69 @@ static void a_watched_note_sees_the_lists_as_they_were(void **state)
         for (unsigned refined = 0; refined <= (strcmp(kind, "counting") == 0);
              refined++) {
             lists[0].refined = refined;
-            watcher *w = open_watcher(7, lists);
-            unsigned marks = report_and_note(w, 40);
+            fixture *w = open_fixture(7, lists);
+            unsigned keys = report_and_set(w, 40);
             kill_and_start(w);
-            assert_int_equal(w->shown, marks);
-            close_watcher(w);
+            assert_int_equal(w->shown, keys);
+            close_fixture(w);
         }
     }
 }
 
-static void a_snapshot_has_the_notes_that_belong_to_its_lists(void **state)
+static void a_snapshot_has_the_keys_that_belong_to_its_lists(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(1, some_lists);
+    fixture *w = open_fixture(1, some_lists);
 
-    report_and_note(w, 3);
-    report(w, 0); /* after the last note */
-    um_store_snapshot(w->store);
+    report_and_set(w, 3);
+    report(w, 0); /* after the last key */
+    um_store_request_snapshot(w->store);
     for (int i = 0; i < 5; i++)
         tick(w, 1);
     assert_int_equal(w->snapshots, 1);
     kill_and_start(w);
     assert_int_equal(w->shown, 1);
-    report_and_note(w, 3);
+    report_and_set(w, 3);
     kill_and_start(w);
     assert_int_equal(w->shown, 4);
-    close_watcher(w);
+    close_fixture(w);
 }
 
 static void a_snapshot_that_ends_a_failure_has_them_too(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(2, some_lists);
+    fixture *w = open_fixture(2, some_lists);
 
     tick(w, 1);
-    report_and_note(w, 2);
+    report_and_set(w, 2);
     report(w, 0);
     sim_fail(w->disk, 1);
     assert_int_equal(um_store_flush(w->store, NULL), UMBEL_E_IO);
     sim_fail(w->disk, 0);
     uint64_t ticket, sum = 0;
-    assert_int_equal(um_store_put(w->store, text("sum/a"),
+    assert_int_equal(um_store_set(w->store, text("sum/a"),
                                   (umbel_slice){&sum, sizeof sum}, w->now,
                                   &ticket, NULL),
                      UMBEL_E_IO);
-    for (int i = 0; i < 100 && um_store_failed(w->store); i++)
+    for (int i = 0; i < 100 && um_store_failure(w->store); i++)
         tick(w, 1);
-    assert_null(um_store_failed(w->store));
+    assert_null(um_store_failure(w->store));
     assert_int_equal(w->snapshots, 1);
     kill_and_start(w);
     assert_int_equal(w->shown, 1);
-    close_watcher(w);
+    close_fixture(w);
 }
 
 /* The new list needs a snapshot before um_store_open returns. */
-static void a_list_that_is_new_changes_no_note(void **state)
+static void a_list_that_is_new_changes_no_key(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(3, some_lists);
+    fixture *w = open_fixture(3, some_lists);
     um_list_config more[LISTS + 1] = {some_lists[0], some_lists[1],
                                       some_lists[1]};
 
     more[2].name = "c";
-    report_and_note(w, 3);
+    report_and_set(w, 3);
     report(w, 0);
     um_store_close(w->store);
     w->shown = 0;
@@ -272,15 +273,15 @@ static void a_list_that_is_new_changes_no_note(void **state)
     start(w);
     assert_int_equal(w->shown, 3);
     assert_int_equal(w->snapshots, 1);
-    report_and_note(w, 1);
+    report_and_set(w, 1);
     kill_and_start(w);
     assert_int_equal(w->shown, 2);
-    close_watcher(w);
+    close_fixture(w);
 }
 
-static umbel_status refuse_note(void *ctx, const um_list *const *lists,
-                                size_t nlists, umbel_slice name,
-                                umbel_slice value, umbel_error *err)
+static umbel_status refuse_value(void *ctx, const um_list *const *lists,
+                                 size_t nlists, umbel_slice name,
+                                 umbel_slice value, umbel_error *err)
 {
     (void)ctx;
     (void)lists;
@@ -296,49 +297,49 @@ static umbel_status refuse_note(void *ctx, const um_list *const *lists,
 static void what_was_replayed_is_committed_after_a_tick(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(10, some_lists);
+    fixture *w = open_fixture(10, some_lists);
 
-    report_and_note(w, 1);
+    report_and_set(w, 1);
     kill_and_start(w);
     assert_true(um_store_last_ticket(w->store) > 0);
     assert_true(um_store_committed(w->store) < um_store_last_ticket(w->store));
     tick(w, 0);
     assert_true(um_store_committed(w->store) >= um_store_last_ticket(w->store));
-    close_watcher(w);
+    close_fixture(w);
 }
 
-static void a_refusal_of_a_note_is_that_of_the_start(void **state)
+static void a_start_fails_with_the_status_of_the_observer(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(4, some_lists);
+    fixture *w = open_fixture(4, some_lists);
 
-    report_and_note(w, 1);
+    report_and_set(w, 1);
     um_store_close(w->store);
     w->store = NULL;
-    w->config.watch.note = refuse_note;
+    w->config.observer.on_value = refuse_value;
     w->config.disk = sim_ops(w->disk);
     assert_refused(um_store_open(&w->config, w->now, &w->store, &test_refusal),
                    UMBEL_E_MISMATCH, "no such version");
     w->store = NULL;
-    close_watcher(w);
+    close_fixture(w);
 }
 
-static bool note_question(void *ctx)
+static bool count_question(void *ctx)
 {
-    ((watcher *)ctx)->asked++;
+    ((fixture *)ctx)->asked++;
     return false;
 }
 
-/* The watcher may be gone by then. */
-static void a_close_right_after_a_start_asks_nobody(void **state)
+/* The observer may no longer exist by then. */
+static void a_close_right_after_a_start_calls_no_observer(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(5, some_lists);
+    fixture *w = open_fixture(5, some_lists);
 
     w->config.journal_bytes = 1;
-    w->config.watch.ready = note_question;
+    w->config.observer.is_ready = count_question;
     for (unsigned i = 0; i < 20; i++)
-        report_and_note(w, 5);
+        report_and_set(w, 5);
     kill_and_start(w);
     um_store_close(w->store);
     w->store = NULL;
@@ -346,43 +347,43 @@ static void a_close_right_after_a_start_asks_nobody(void **state)
     start(w);
     tick(w, 1);
     assert_true(w->asked > 0); /* a snapshot was due all the time */
-    close_watcher(w);
+    close_fixture(w);
 }
 
 static void add_amount(void *ctx, const um_entry *e)
 {
-    ((watcher *)ctx)->amounts += e->amount;
+    ((fixture *)ctx)->amounts += e->amount;
 }
 
-static void counts_are_shown_now_and_by_a_start(void **state)
+static void counts_are_reported_now_and_by_a_start(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(6, some_lists);
+    fixture *w = open_fixture(6, some_lists);
 
-    w->config.watch.counted = add_amount;
+    w->config.observer.on_count = add_amount;
     kill_and_start(w);
-    report_and_note(w, 50);
+    report_and_set(w, 50);
     uint64_t amounts = w->amounts;
     assert_true(amounts >= 50);
     w->amounts = 0;
     kill_and_start(w);
     assert_true(w->amounts == amounts);
-    close_watcher(w);
+    close_fixture(w);
 }
 
 /* --- lists that are held -------------------------------------------------- */
 
-static umbel_status append_key(watcher *w, uint64_t key, uint64_t other)
+static umbel_status append_key(fixture *w, uint64_t key, uint64_t other)
 {
     um_entry e[] = {{0, 1, {um_remix(key), um_remix(~key)}, 0},
                     {0, 1, {um_remix(other), um_remix(~other)}, 0}};
     uint64_t ticket;
 
-    return um_store_append(w->store, e, TEST_COUNT(e), w->now, &ticket,
-                           &test_refusal);
+    return um_store_add(w->store, e, TEST_COUNT(e), w->now, &ticket,
+                        &test_refusal);
 }
 
-/* Also with many more reports than the list has room for digests: a replay
+/* Also with many more reports than the list has space for digests: a replay
  * collects them, and must not take them for new ones. */
 static void a_held_list_is_the_same_after_a_replay(void **state)
 {
@@ -392,7 +393,7 @@ static void a_held_list_is_the_same_after_a_replay(void **state)
 
     lists[0].capacity = 20;
     lists[0].hold = true;
-    watcher *w = open_watcher(9, lists);
+    fixture *w = open_fixture(9, lists);
     w->now = T0 / 500 * 500;
     for (uint64_t i = 0; i < 19; i++)
         assert_ok(append_key(w, i, i));
@@ -400,12 +401,12 @@ static void a_held_list_is_the_same_after_a_replay(void **state)
     uint64_t ticket;
     for (uint64_t i = 0; i < UM_STORE_BATCH; i++)
         e[i] = (um_entry){0, 1, {um_remix(i), um_remix(~i)}, 0};
-    assert_ok(um_store_append(w->store, e, UM_STORE_BATCH, w->now, &ticket,
-                              &test_refusal));
+    assert_ok(um_store_add(w->store, e, UM_STORE_BATCH, w->now, &ticket,
+                           &test_refusal));
     for (uint64_t i = 0; i < 5 * UM_STORE_BATCH; i++)
         assert_ok(append_key(w, i % UM_STORE_BATCH, (7 * i) % UM_STORE_BATCH));
     assert_refused(append_key(w, 3, 1000), UMBEL_E_FULL, "list a is full");
-    note_sum(w, w->store);
+    set_sum(w, w->store);
     um_list_stats_get(um_store_list(w->store, 0), &before);
     assert_true(before.held);
     kill_and_start(w);
@@ -413,12 +414,12 @@ static void a_held_list_is_the_same_after_a_replay(void **state)
     um_list_stats_get(um_store_list(w->store, 0), &after);
     assert_int_equal(after.n, before.n);
     assert_int_equal(after.digests, before.digests);
-    w->now = before.over_at;
+    w->now = before.epoch_end;
     assert_ok(append_key(w, 3, 1000));
-    close_watcher(w);
+    close_fixture(w);
 }
 
-/* --- renewal ------------------------------------------------------------- */
+/* --- reset --------------------------------------------------------------- */
 
 static void assert_empty(const um_store *s)
 {
@@ -430,19 +431,19 @@ static void assert_empty(const um_store *s)
     }
 }
 
-static void a_renewal_empties_all_lists_and_removes_watched_notes(void **state)
+static void a_reset_empties_all_lists_and_removes_observed_keys(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(5, some_lists);
+    fixture *w = open_fixture(5, some_lists);
     umbel_slice value;
     uint64_t ticket;
 
-    report_and_note(w, 2);
-    assert_ok(um_store_put(w->store, text("other"), text("stays"), w->now,
+    report_and_set(w, 2);
+    assert_ok(um_store_set(w->store, text("other"), text("stays"), w->now,
                            &ticket, &test_refusal));
     tick(w, 0);
     uint64_t before = um_store_last_ticket(w->store);
-    assert_ok(um_store_renew(w->store, text("second"), w->now, &ticket,
+    assert_ok(um_store_reset(w->store, text("second"), w->now, &ticket,
                              &test_refusal));
     assert_int_equal(um_store_last_ticket(w->store), before + 1); /* a block */
     for (int i = 0; i < 2; i++) {
@@ -453,61 +454,62 @@ static void a_renewal_empties_all_lists_and_removes_watched_notes(void **state)
         assert_memory_equal(value.data, "second", value.len);
         kill_and_start(w);
     }
-    assert_int_equal(w->leaders, 1);
-    assert_string_equal(w->leader, "second");
+    assert_int_equal(w->resets, 1);
+    assert_string_equal(w->reset_value, "second");
     assert_int_equal(w->counted, 0);
-    report_and_note(w, 2);
+    report_and_set(w, 2);
     kill_and_start(w);
     assert_int_equal(w->shown, 2);
-    close_watcher(w);
+    close_fixture(w);
 }
 
-static void a_renewal_without_a_watch_is_refused(void **state)
+static void a_reset_without_an_observer_is_refused(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(6, some_lists);
+    fixture *w = open_fixture(6, some_lists);
     uint64_t ticket = 0;
 
-    w->store->watch.leader = NULL;
+    w->store->observer.reset_key = NULL;
     assert_refused(
-        um_store_renew(w->store, text("x"), w->now, &ticket, &test_refusal),
-        UMBEL_E_UNSUPPORTED, "no watch");
-    close_watcher(w);
+        um_store_reset(w->store, text("x"), w->now, &ticket, &test_refusal),
+        UMBEL_E_UNSUPPORTED, "no observer");
+    close_fixture(w);
 }
 
 static void the_secret_makes_the_filters_of_a_list(void **state)
 {
     (void)state;
-    watcher *w = open_watcher(8, some_lists);
+    fixture *w = open_fixture(8, some_lists);
     const um_list *l = um_store_list(w->store, 0);
     umbel_filter *f = NULL;
 
-    assert_ok(um_list_shape(&some_lists[0], um_store_secret(w->store), &f,
-                            &test_refusal));
+    assert_ok(um_list_config_filter(&some_lists[0], um_store_secret(w->store),
+                                    &f, &test_refusal));
     const umbel_filter *live = um_list_filter(l, 0);
     assert_int_equal(um_secret_of(f), um_secret_of(live));
     assert_int_equal(f->payload_len, live->payload_len);
     assert_memory_equal(f->payload, live->payload, f->payload_len);
-    assert_int_equal(um_list_epoch(l, 0), T0 / 500);
+    assert_int_equal(um_list_epoch_number(l, 0), T0 / 500);
     umbel_close(f);
-    close_watcher(w);
+    close_fixture(w);
 }
 
-TEST_GROUP(watch)
+TEST_GROUP(observer)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_watched_note_sees_the_lists_as_they_were),
-        cmocka_unit_test(a_snapshot_has_the_notes_that_belong_to_its_lists),
+        cmocka_unit_test(
+            an_observed_key_is_reported_with_the_lists_of_its_moment),
+        cmocka_unit_test(a_snapshot_has_the_keys_that_belong_to_its_lists),
         cmocka_unit_test(a_snapshot_that_ends_a_failure_has_them_too),
-        cmocka_unit_test(a_list_that_is_new_changes_no_note),
+        cmocka_unit_test(a_list_that_is_new_changes_no_key),
         cmocka_unit_test(what_was_replayed_is_committed_after_a_tick),
-        cmocka_unit_test(a_refusal_of_a_note_is_that_of_the_start),
-        cmocka_unit_test(a_close_right_after_a_start_asks_nobody),
-        cmocka_unit_test(counts_are_shown_now_and_by_a_start),
+        cmocka_unit_test(a_start_fails_with_the_status_of_the_observer),
+        cmocka_unit_test(a_close_right_after_a_start_calls_no_observer),
+        cmocka_unit_test(counts_are_reported_now_and_by_a_start),
         cmocka_unit_test(a_held_list_is_the_same_after_a_replay),
-        cmocka_unit_test(a_renewal_empties_all_lists_and_removes_watched_notes),
-        cmocka_unit_test(a_renewal_without_a_watch_is_refused),
+        cmocka_unit_test(a_reset_empties_all_lists_and_removes_observed_keys),
+        cmocka_unit_test(a_reset_without_an_observer_is_refused),
         cmocka_unit_test(the_secret_makes_the_filters_of_a_list),
     };
-    return cmocka_run_group_tests_name("store_watch", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("store_observer", tests, NULL, NULL);
 }

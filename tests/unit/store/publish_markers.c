@@ -1,13 +1,13 @@
 /*
- * marks.c - what was given to peers is the same after any crash.
+ * publish_markers.c - what was published to peers is the same after any crash.
  *
- *     test_store_marks [CRASHES]     as many as the long test wants
+ *     test_store publish_markers [CRASHES]     as many as the long test wants
  *
- * A stand-in for the machine of umbel/sync.h has a copy of each live epoch, and
- * takes over some pages of it at a time as a new version, with a mark in the
- * store. At a start it makes its copies again from the marks that it is shown.
- * Every version must have the checksum that it had before the crash, and none
- * may be missing that was committed.
+ * A substitute for the machine of umbel/sync.h has a copy of each live epoch,
+ * and takes over some pages of it at a time as a new version, with a marker in
+ * the store. At a start it recomputes its copies from the markers that are
+ * reported. Every version must have the checksum that it had before the crash,
+ * and none may be missing that was committed.
  */
 #include "support/sim_disk.h"
 #include "support/test.h"
@@ -44,7 +44,7 @@ static const um_list_config lists[LISTS] = {{.name = "a",
                                              .epochs = EPOCHS,
                                              .hold = true,
                                              .threshold = 3,
-                                             .times = 1},
+                                             .recent_column = 1},
                                             {.name = "b",
                                              .kind = "counting",
                                              .addressing = "classic",
@@ -163,15 +163,15 @@ static void drop_copies(world *w)
 static const umbel_filter *live_filter(const um_list *l, uint64_t epoch)
 {
     for (unsigned i = 0; i < um_list_epochs(l); i++)
-        if (um_list_epoch(l, i) == epoch)
+        if (um_list_epoch_number(l, i) == epoch)
             return um_list_filter(l, i);
     return NULL;
 }
 
-/* A mark: the version, and the bytes that it took over. */
-typedef struct mark {
+/* A marker: the version, and the bytes that it took over. */
+typedef struct marker {
     uint64_t version, from, to;
-} mark;
+} marker;
 
 static umbel_slice name_of(char out[40], unsigned list, uint64_t epoch)
 {
@@ -179,21 +179,21 @@ static umbel_slice name_of(char out[40], unsigned list, uint64_t epoch)
     return (umbel_slice){out, (size_t)len};
 }
 
-/* The mark comes first: if it is refused nothing is published. */
+/* The marker comes first: if it is refused nothing is published. */
 static void publish(world *w, um_store *s, unsigned list, unsigned i,
                     uint64_t from, uint64_t to)
 {
     const um_list *l = um_store_list(s, list);
     const umbel_filter *f = um_list_filter(l, i);
-    copy *c = find_copy(w, list, um_list_epoch(l, i), f->payload_len);
-    mark m = {c->version + 1, from, to < c->len ? to : c->len};
+    copy *c = find_copy(w, list, um_list_epoch_number(l, i), f->payload_len);
+    marker m = {c->version + 1, from, to < c->len ? to : c->len};
     char name[40];
     uint64_t ticket;
 
     if (m.from >= m.to ||
         memcmp(c->bytes + from, f->payload + from, m.to - from) == 0)
         return;
-    if (um_store_put(s, name_of(name, list, c->epoch),
+    if (um_store_set(s, name_of(name, list, c->epoch),
                      (umbel_slice){&m, sizeof m}, w->now, &ticket,
                      NULL) != UMBEL_OK) {
         w->refused++;
@@ -221,7 +221,7 @@ static void drop_expired(world *w, um_store *s)
         if (!c->used || live_filter(um_store_list(s, c->list), c->epoch))
             continue;
         umbel_status status =
-            um_store_put(s, name_of(name, c->list, c->epoch),
+            um_store_set(s, name_of(name, c->list, c->epoch),
                          (umbel_slice){NULL, 0}, w->now, &ticket, NULL);
         if (status == UMBEL_OK || status == UMBEL_E_UNKNOWN)
             drop_copy(c);
@@ -247,7 +247,7 @@ static void publish_all(void *ctx, um_store *s)
         }
     }
     if (w->refused != refused)
-        complain(w, "a mark before a snapshot was refused");
+        complain(w, "a marker before a snapshot was refused");
 }
 
 static void show_leader(world *w, const um_list *const *l, umbel_slice value)
@@ -259,16 +259,18 @@ static void show_leader(world *w, const um_list *const *l, umbel_slice value)
     w->incarnation = strtoull(text, NULL, 10);
     for (unsigned i = 0; i < LISTS && w->shown; i++) {
         if (um_list_epochs(l[i]) != 1 || umbel_added(um_list_filter(l[i], 0)))
-            complain(w, "a renewal left something in list %u", i);
+            complain(w, "a reset left something in list %u", i);
     }
     for (size_t i = 0; i < COPIES && w->shown; i++)
         if (w->copy[i].used)
-            complain(w, "a renewal left a mark");
+            complain(w, "a reset left a marker");
     drop_copies(w);
 }
 
-/* The first mark of a copy that has versions already is that of a snapshot. */
-static void show_mark(world *w, const umbel_filter *f, copy *c, const mark *m)
+/* The first marker of a copy that has versions already is that of a snapshot.
+ */
+static void show_marker(world *w, const umbel_filter *f, copy *c,
+                        const marker *m)
 {
     bool whole = c->version == 0 && m->version > 1;
 
@@ -293,7 +295,7 @@ static umbel_status show(void *ctx, const um_list *const *l, size_t nlists,
     char text[64];
     unsigned list;
     uint64_t epoch;
-    mark m;
+    marker m;
 
     (void)err;
     assert_int_equal(nlists, LISTS);
@@ -308,10 +310,10 @@ static umbel_status show(void *ctx, const um_list *const *l, size_t nlists,
         if (!value.data && c) {
             drop_copy(c);
         } else if (!f || !value.data) {
-            complain(w, "a mark of an epoch that is not there");
+            complain(w, "a marker of an epoch that is not there");
         } else {
             memcpy(&m, value.data, sizeof m);
-            show_mark(w, f, c, &m);
+            show_marker(w, f, c, &m);
         }
     }
     w->shown++;
@@ -336,10 +338,9 @@ static void report(world *w)
         e[i] =
             (um_entry){(unsigned)sim_below(w->disk, LISTS), 1,
                        digest_of(w->incarnation, sim_below(w->disk, KEYS)), 0};
-    umbel_status status =
-        um_store_append(w->store, e, n, w->now, &ticket, NULL);
+    umbel_status status = um_store_add(w->store, e, n, w->now, &ticket, NULL);
     if (status != UMBEL_OK && status != UMBEL_E_FULL &&
-        !um_store_failed(w->store))
+        !um_store_failure(w->store))
         complain(w, "a report was refused");
 }
 
@@ -361,7 +362,7 @@ static void acknowledge(world *w)
 
     for (i = 0; i < w->n && w->wait[i].ticket <= committed; i++) {
         const waiting *v = &w->wait[i];
-        if (v->version == 0) { /* a renewal */
+        if (v->version == 0) { /* a reset */
             w->committed_incarnation = v->incarnation;
             continue;
         }
@@ -380,13 +381,13 @@ static void acknowledge(world *w)
             w->copy[i].committed = w->copy[i].replayed;
 }
 
-static void renew(world *w)
+static void reset(world *w)
 {
     char text[32];
     uint64_t ticket;
     int len = snprintf(text, sizeof text, "%" PRIu64, w->incarnation + 1);
 
-    if (um_store_renew(w->store, (umbel_slice){text, (size_t)len}, w->now,
+    if (um_store_reset(w->store, (umbel_slice){text, (size_t)len}, w->now,
                        &ticket, NULL) != UMBEL_OK)
         return;
     w->incarnation++;
@@ -418,9 +419,9 @@ static void step(world *w)
         break;
     case 7:
         if (sim_below(w->disk, 16) == 0)
-            um_store_snapshot(w->store);
+            um_store_request_snapshot(w->store);
         else if (sim_below(w->disk, 48) == 0)
-            renew(w);
+            reset(w);
         break;
     case 8:
         drop_expired(w, w->store);
@@ -441,11 +442,11 @@ static bool start(world *w)
                          .nlists = LISTS,
                          .recent = 64,
                          .journal_bytes = 8000,
-                         .watch = {.leader = "peers/incarnation",
-                                   .prefix = "published/",
-                                   .note = show,
-                                   .before_snapshot = publish_all,
-                                   .ctx = w}};
+                         .observer = {.reset_key = "peers/incarnation",
+                                      .prefix = "published/",
+                                      .on_value = show,
+                                      .before_snapshot = publish_all,
+                                      .ctx = w}};
     umbel_error err;
     uint64_t ticket;
 
@@ -460,9 +461,10 @@ static bool start(world *w)
     }
     if (w->incarnation == 0) {
         w->incarnation = 1;
-        um_store_put(w->store,
-                     (umbel_slice){c.watch.leader, strlen(c.watch.leader)},
-                     (umbel_slice){"1", 1}, w->now, &ticket, NULL);
+        um_store_set(
+            w->store,
+            (umbel_slice){c.observer.reset_key, strlen(c.observer.reset_key)},
+            (umbel_slice){"1", 1}, w->now, &ticket, NULL);
     }
     return true;
 }
@@ -493,7 +495,7 @@ static void check_versions(world *w)
     }
 }
 
-/* All of a renewal, or nothing. */
+/* All of a reset, or nothing. */
 static void check_renewal(world *w)
 {
     for (unsigned list = 0; list < LISTS; list++)
@@ -503,10 +505,10 @@ static void check_renewal(world *w)
             uint64_t count[2];
             um_store_count(w->store, list, d, 2, count);
             if (count[0] || count[1])
-                complain(w, "half of a renewal");
+                complain(w, "half of a reset");
         }
     if (w->incarnation < w->committed_incarnation)
-        complain(w, "a renewal is lost");
+        complain(w, "a reset is lost");
 }
 
 static void crash(world *w, bool power)
@@ -540,7 +542,7 @@ static void live_and_crash(world *w)
          n--) {
         sim_fail(w->disk, errors && n > 100 && n < 150 ? 10 : 0);
         step(w);
-        w->now += um_store_failed(w->store) != NULL;
+        w->now += um_store_failure(w->store) != NULL;
     }
     sim_fail(w->disk, 0);
     crash(w, power);
@@ -602,7 +604,7 @@ static void a_failed_sync_a_kill_and_a_power_cut_damage_nothing(void **state)
         sim_fail(w->disk, 1);
         um_store_tick(w->store, w->now);
         sim_fail(w->disk, 0);
-        assert_non_null(um_store_failed(w->store));
+        assert_non_null(um_store_failure(w->store));
         crash(w, false);
         report_some(w);
         um_store_tick(w->store, w->now);
@@ -616,7 +618,7 @@ static void a_failed_sync_a_kill_and_a_power_cut_damage_nothing(void **state)
     }
 }
 
-TEST_GROUP(marks)
+TEST_GROUP(publish_markers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_are_the_same_after_any_crash),
@@ -625,5 +627,6 @@ TEST_GROUP(marks)
 
     if (argc > 1)
         crashes = strtoull(argv[1], NULL, 10);
-    return cmocka_run_group_tests_name("store_marks", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("store_publish_markers", tests, NULL,
+                                       NULL);
 }

@@ -1,19 +1,19 @@
 /*
- * recent.c - times of the last hour, over simulated time.
+ * recent_times.c - times of the last hour, over simulated time.
  */
 #include "support/bytes.h"
 
 #include "base/rng.h"
-#include "store/recent.h"
+#include "store/internal.h"
 
 #include <stdlib.h>
 
 enum { T0 = 1700000000, HOUR = 3600, REPORTS = 0, WHITE = 1 };
 
-static um_recent *open_recent(uint64_t capacity)
+static um_recent_times *open_recent(uint64_t capacity)
 {
-    um_recent *r = NULL;
-    assert_ok(um_recent_open(capacity, NULL, &r, &test_refusal));
+    um_recent_times *r = NULL;
+    assert_ok(um_recent_times_open(capacity, NULL, &r, &test_refusal));
     return r;
 }
 
@@ -27,11 +27,11 @@ static umbel_digest digest_of(uint64_t i)
     return d;
 }
 
-static void append(um_recent *r, unsigned column, uint64_t i, uint64_t count,
-                   uint64_t now)
+static void append(um_recent_times *r, unsigned column, uint64_t i,
+                   uint64_t count, uint64_t now)
 {
     umbel_digest d = digest_of(i);
-    um_recent_append(r, column, &d, &count, 1, now);
+    um_recent_times_add(r, column, &d, &count, 1, now);
 }
 
 typedef struct times {
@@ -39,13 +39,13 @@ typedef struct times {
     uint64_t entered, updated;
 } times;
 
-static times times_at(const um_recent *r, unsigned column, uint64_t i,
+static times times_at(const um_recent_times *r, unsigned column, uint64_t i,
                       uint64_t now)
 {
     times t = {false, 0, 0};
     umbel_digest d = digest_of(i);
 
-    t.known = um_recent_times(r, column, &d, now, &t.entered, &t.updated);
+    t.known = um_recent_times_find(r, column, &d, now, &t.entered, &t.updated);
     return t;
 }
 
@@ -56,10 +56,10 @@ static void assert_times(times t, uint64_t entered, uint64_t updated)
     assert_int_equal(t.updated, updated / 10 * 10);
 }
 
-static um_recent_stats stats_of(const um_recent *r)
+static um_recent_times_stats stats_of(const um_recent_times *r)
 {
-    um_recent_stats s;
-    um_recent_stats_get(r, &s);
+    um_recent_times_stats s;
+    um_recent_times_stats_get(r, &s);
     return s;
 }
 
@@ -68,7 +68,7 @@ static um_recent_stats stats_of(const um_recent *r)
 static void a_new_digest_has_its_times_for_an_hour(void **state)
 {
     (void)state;
-    um_recent *r = open_recent(100);
+    um_recent_times *r = open_recent(100);
 
     assert_false(times_at(r, REPORTS, 1, T0).known);
     append(r, REPORTS, 1, 0, T0);
@@ -79,27 +79,27 @@ static void a_new_digest_has_its_times_for_an_hour(void **state)
     assert_times(times_at(r, REPORTS, 1, T0 + HOUR - 10), T0, T0 + 2345);
     assert_false(times_at(r, REPORTS, 1, T0 + HOUR + 10).known);
     assert_false(times_at(r, REPORTS, 1, T0 + 100 * HOUR).known);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
 /* It came before: only its epoch knows when. */
 static void a_known_digest_is_not_entered(void **state)
 {
     (void)state;
-    um_recent *r = open_recent(100);
+    um_recent_times *r = open_recent(100);
 
     append(r, REPORTS, 1, 7, T0);
     assert_false(times_at(r, REPORTS, 1, T0).known);
     append(r, REPORTS, 2, 0, T0);
     append(r, REPORTS, 2, 1, T0 + HOUR + 10);
     assert_false(times_at(r, REPORTS, 2, T0 + HOUR + 10).known);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
 static void columns_have_times_of_their_own(void **state)
 {
     (void)state;
-    um_recent *r = open_recent(100);
+    um_recent_times *r = open_recent(100);
 
     append(r, REPORTS, 1, 0, T0);
     append(r, WHITE, 1, 0, T0 + 500);
@@ -112,19 +112,19 @@ static void columns_have_times_of_their_own(void **state)
     append(r, REPORTS, 99, 0, T0 + HOUR + 100);
     assert_false(times_at(r, REPORTS, 1, T0 + HOUR + 100).known);
     assert_times(times_at(r, WHITE, 1, T0 + HOUR + 100), T0 + 500, T0 + 700);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
 static void a_clock_set_back_stands_still(void **state)
 {
     (void)state;
-    um_recent *r = open_recent(100);
+    um_recent_times *r = open_recent(100);
 
     append(r, REPORTS, 1, 0, T0);
     append(r, REPORTS, 2, 0, T0 - 2 * HOUR);
     assert_times(times_at(r, REPORTS, 1, T0 - 2 * HOUR), T0, T0);
     assert_times(times_at(r, REPORTS, 2, T0), T0, T0);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
 /* Days in which digests come and go, against an exact record. */
@@ -133,7 +133,7 @@ static void times_are_right_over_days(void **state)
     (void)state;
     enum { DIGESTS = 600, STEPS = 40000 };
     static const uint64_t pauses[] = {0, 3, 40, 9, 700, 1, 12, 6000, 30, 4};
-    um_recent *r = open_recent(2 * DIGESTS);
+    um_recent_times *r = open_recent(2 * DIGESTS);
     uint64_t entered[2][DIGESTS] = {{0}}, updated[2][DIGESTS] = {{0}};
     um_rng rng = {5};
     uint64_t now = T0;
@@ -159,15 +159,15 @@ static void times_are_right_over_days(void **state)
             assert_times(t, entered[c][j], updated[c][j]);
     }
     assert_int_equal(stats_of(r).pushed, 0);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
-/* --- room --- */
+/* --- capacity --- */
 
 static void what_is_over_makes_room(void **state)
 {
     (void)state;
-    um_recent *r = open_recent(1000);
+    um_recent_times *r = open_recent(1000);
 
     for (uint64_t hour = 0; hour < 20; hour++)
         for (uint64_t i = 0; i < 600; i++)
@@ -175,14 +175,14 @@ static void what_is_over_makes_room(void **state)
     assert_int_equal(stats_of(r).pushed, 0);
     /* 128 ticks after its hour a digest has gone. */
     assert_true(stats_of(r).digests <= 600 + 600 * 1280 / HOUR + 5);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
 static void a_full_table_keeps_the_latest(void **state)
 {
     (void)state;
     enum { CAPACITY = 20000 };
-    um_recent *r = open_recent(CAPACITY);
+    um_recent_times *r = open_recent(CAPACITY);
     size_t kept = 0, late = 0;
 
     for (uint64_t i = 0; i < CAPACITY; i++)
@@ -199,22 +199,22 @@ static void a_full_table_keeps_the_latest(void **state)
     assert_true(kept < CAPACITY / 20);
     assert_true(late > CAPACITY / 2 - CAPACITY / 100);
     assert_true(stats_of(r).digests <= stats_of(r).slots);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
 static void capacities_without_sense_are_refused(void **state)
 {
     (void)state;
-    um_recent *r = NULL;
+    um_recent_times *r = NULL;
 
-    assert_refused(um_recent_open(0, NULL, &r, &test_refusal), UMBEL_E_RANGE,
-                   "got 0");
-    assert_refused(um_recent_open(UINT64_MAX, NULL, &r, &test_refusal),
+    assert_refused(um_recent_times_open(0, NULL, &r, &test_refusal),
+                   UMBEL_E_RANGE, "got 0");
+    assert_refused(um_recent_times_open(UINT64_MAX, NULL, &r, &test_refusal),
                    UMBEL_E_RANGE, "2^32");
     r = open_recent(1);
     append(r, REPORTS, 1, 0, T0);
     assert_true(times_at(r, REPORTS, 1, T0).known);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
 static void missing_memory_is_reported(void **state)
@@ -223,8 +223,8 @@ static void missing_memory_is_reported(void **state)
     for (size_t i = 1; i <= 2; i++) {
         test_memory m = {.fail_at = i};
         umbel_alloc alloc = test_alloc(&m);
-        um_recent *r = NULL;
-        assert_refused(um_recent_open(100, &alloc, &r, &test_refusal),
+        um_recent_times *r = NULL;
+        assert_refused(um_recent_times_open(100, &alloc, &r, &test_refusal),
                        UMBEL_E_NOMEM, "memory");
         assert_int_equal(m.live_blocks, 0);
     }
@@ -232,25 +232,25 @@ static void missing_memory_is_reported(void **state)
 
 /* --- bytes --- */
 
-static bytes encoded(const um_recent *r)
+static bytes encoded(const um_recent_times *r)
 {
     bytes b = {.at = malloc(1 << 20), .cap = 1 << 20};
     um_sink sink = {&b, write_bytes};
 
-    assert_ok(um_recent_encode(r, &sink, &test_refusal));
+    assert_ok(um_recent_times_encode(r, &sink, &test_refusal));
     return b;
 }
 
-static umbel_status decode(um_recent *r, const bytes *b)
+static umbel_status decode(um_recent_times *r, const bytes *b)
 {
     bytes from = {.at = b->at, .len = b->len};
     um_feed feed = {&from, read_bytes, b->len, false};
-    return um_recent_decode(r, &feed, &test_refusal);
+    return um_recent_times_decode(r, &feed, &test_refusal);
 }
 
-static um_recent *some_digests(size_t n)
+static um_recent_times *some_digests(size_t n)
 {
-    um_recent *r = open_recent(1000);
+    um_recent_times *r = open_recent(1000);
 
     for (uint64_t i = 0; i < n; i++) {
         append(r, REPORTS, i, 0, T0 + i);
@@ -263,7 +263,7 @@ static um_recent *some_digests(size_t n)
 static void decoding_gives_the_same_times(void **state)
 {
     (void)state;
-    um_recent *r = some_digests(800), *again = open_recent(1000);
+    um_recent_times *r = some_digests(800), *again = open_recent(1000);
     bytes b = encoded(r);
 
     assert_true(b.len < 800 * 8 + 200);
@@ -284,14 +284,14 @@ static void decoding_gives_the_same_times(void **state)
     assert_true(stats_of(again).digests <= (HOUR + 1280) / 50 + 2);
     free(b.at);
     free(twice.at);
-    um_recent_close(r);
-    um_recent_close(again);
+    um_recent_times_close(r);
+    um_recent_times_close(again);
 }
 
 static void another_capacity_starts_empty(void **state)
 {
     (void)state;
-    um_recent *r = some_digests(100), *other = open_recent(2000);
+    um_recent_times *r = some_digests(100), *other = open_recent(2000);
     bytes b = encoded(r);
 
     assert_ok(decode(other, &b));
@@ -299,14 +299,14 @@ static void another_capacity_starts_empty(void **state)
     append(other, REPORTS, 1, 0, T0 + 100);
     assert_times(times_at(other, REPORTS, 1, T0 + 100), T0 + 100, T0 + 100);
     free(b.at);
-    um_recent_close(r);
-    um_recent_close(other);
+    um_recent_times_close(r);
+    um_recent_times_close(other);
 }
 
 static void damaged_bytes_are_refused_or_safe(void **state)
 {
     (void)state;
-    um_recent *r = some_digests(60), *again = open_recent(1000);
+    um_recent_times *r = some_digests(60), *again = open_recent(1000);
     bytes b = encoded(r), cut = b;
 
     for (cut.len = 0; cut.len < b.len; cut.len++) {
@@ -326,28 +326,28 @@ static void damaged_bytes_are_refused_or_safe(void **state)
     b.at[0] = 2;
     assert_refused(decode(again, &b), UMBEL_E_VERSION, "version 2");
     free(b.at);
-    um_recent_close(r);
-    um_recent_close(again);
+    um_recent_times_close(r);
+    um_recent_times_close(again);
 }
 
 static void a_full_disk_is_reported(void **state)
 {
     (void)state;
-    um_recent *r = some_digests(900);
+    um_recent_times *r = some_digests(900);
     bytes whole = encoded(r);
 
     for (size_t cap = 0; cap < whole.len; cap += whole.len / 5) {
         bytes b = {.at = malloc(whole.len), .cap = cap};
         um_sink sink = {&b, write_bytes};
-        assert_refused(um_recent_encode(r, &sink, &test_refusal), UMBEL_E_IO,
-                       "full");
+        assert_refused(um_recent_times_encode(r, &sink, &test_refusal),
+                       UMBEL_E_IO, "full");
         free(b.at);
     }
     free(whole.at);
-    um_recent_close(r);
+    um_recent_times_close(r);
 }
 
-TEST_GROUP(recent)
+TEST_GROUP(recent_times)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_digest_has_its_times_for_an_hour),

@@ -1,5 +1,5 @@
 /*
- * list_sums.c - what epochs that have ended count together, at most.
+ * list_totals.c - totals: upper bounds from the epochs that have ended.
  */
 #include "support/test.h"
 
@@ -46,20 +46,20 @@ static void add_some(world *w)
     uint64_t key = um_random_below(&w->rng, KEYS);
     uint32_t amount = (uint32_t)um_random_below(&w->rng, key % 7 ? 3 : 200);
 
-    if (um_list_room(w->list))
+    if (um_list_space(w->list))
         assert_ok(
             um_list_add(w->list, &w->digest[key], &amount, 1, &test_refusal));
 }
 
-static void turn(world *w)
+static void advance(world *w)
 {
     w->now += DAY;
-    assert_ok(um_list_turn(w->list, w->now, &test_refusal));
+    assert_ok(um_list_advance(w->list, w->now, &test_refusal));
 }
 
 static void sum_all(um_list *l)
 {
-    while (um_list_sum(l, FAR, STEP))
+    while (um_list_build_totals(l, FAR, STEP))
         continue;
 }
 
@@ -67,7 +67,7 @@ static void fill(world *w, unsigned epochs)
 {
     for (unsigned e = 0; e < epochs; e++) {
         if (e)
-            turn(w);
+            advance(w);
         for (int i = 0; i < 150; i++)
             add_some(w);
     }
@@ -76,14 +76,14 @@ static void fill(world *w, unsigned epochs)
 /* Returns how many bounds are counts; *exact: the list says that all are. */
 static unsigned check_bounds(const world *w, bool *exact)
 {
-    uint64_t count[KEYS], most[KEYS];
+    uint64_t count[KEYS], bound[KEYS];
     unsigned same = 0;
 
     um_list_count(w->list, w->digest, KEYS, count);
-    *exact = um_list_bound(w->list, w->digest, KEYS, most);
+    *exact = um_list_upper_bound(w->list, w->digest, KEYS, bound);
     for (size_t i = 0; i < KEYS; i++) {
-        assert_true(most[i] >= count[i]);
-        same += most[i] == count[i];
+        assert_true(bound[i] >= count[i]);
+        same += bound[i] == count[i];
     }
     if (*exact)
         assert_int_equal(same, KEYS);
@@ -109,9 +109,9 @@ static void bounds_are_never_below_counts(void **state)
             if (what < 60)
                 add_some(&w);
             else if (what < 99)
-                um_list_sum(w.list, FAR, STEP);
+                um_list_build_totals(w.list, FAR, STEP);
             else
-                turn(&w);
+                advance(&w);
             check_bounds(&w, &exact);
             by_sums += !exact;
         }
@@ -152,10 +152,10 @@ static void what_is_added_is_seen_at_once(void **state)
     open_world(&w, &c, 7);
     fill(&w, 4);
     sum_all(w.list);
-    for (size_t i = 0; i < KEYS && um_list_room(w.list); i++) {
-        assert_false(um_list_bound(w.list, &w.digest[i], 1, &before));
+    for (size_t i = 0; i < KEYS && um_list_space(w.list); i++) {
+        assert_false(um_list_upper_bound(w.list, &w.digest[i], 1, &before));
         assert_ok(um_list_add(w.list, &w.digest[i], &amount, 1, &test_refusal));
-        assert_false(um_list_bound(w.list, &w.digest[i], 1, &after));
+        assert_false(um_list_upper_bound(w.list, &w.digest[i], 1, &after));
         assert_true(after >= before + 5 || after == UINT64_MAX);
     }
     um_list_close(w.list);
@@ -170,11 +170,11 @@ static void sums_are_made_of_two_epochs_that_have_ended(void **state)
 
     open_world(&w, &c, 7);
     fill(&w, 2);
-    assert_false(um_list_sum(w.list, FAR, STEP));
-    assert_int_equal(um_list_sums_bytes(w.list), 0);
-    turn(&w);
-    assert_true(um_list_sum(w.list, FAR, STEP));
-    assert_true(um_list_sums_bytes(w.list) > 0);
+    assert_false(um_list_build_totals(w.list, FAR, STEP));
+    assert_int_equal(um_list_totals_bytes(w.list), 0);
+    advance(&w);
+    assert_true(um_list_build_totals(w.list, FAR, STEP));
+    assert_true(um_list_totals_bytes(w.list) > 0);
     um_list_close(w.list);
 }
 
@@ -190,20 +190,20 @@ static void sums_take_no_more_memory_than_given(void **state)
     fill(&w, 4);
     um_list_stats_get(w.list, &before);
     sum_all(w.list);
-    size_t need = um_list_sums_bytes(w.list);
+    size_t need = um_list_totals_bytes(w.list);
     um_list_stats_get(w.list, &after);
     assert_int_equal(after.bytes, before.bytes + need);
     um_list_close(w.list);
 
     open_world(&w, &c, 7);
     fill(&w, 4);
-    assert_false(um_list_sum(w.list, need - 1, STEP));
-    assert_int_equal(um_list_sums_bytes(w.list), 0);
+    assert_false(um_list_build_totals(w.list, need - 1, STEP));
+    assert_int_equal(um_list_totals_bytes(w.list), 0);
     check_bounds(&w, &exact);
     assert_true(exact);
-    assert_true(um_list_sum(w.list, need, STEP));
-    turn(&w); /* begins anew, in the same memory */
-    while (um_list_sum(w.list, 0, STEP))
+    assert_true(um_list_build_totals(w.list, need, STEP));
+    advance(&w); /* begins anew, in the same memory */
+    while (um_list_build_totals(w.list, 0, STEP))
         continue;
     check_bounds(&w, &exact);
     assert_false(exact);
@@ -224,7 +224,7 @@ static void without_memory_epochs_are_asked(void **state)
     fill(&w, 4);
     m.calls = 0;
     m.fail_at = 1;
-    assert_false(um_list_sum(w.list, FAR, STEP));
+    assert_false(um_list_build_totals(w.list, FAR, STEP));
     check_bounds(&w, &exact);
     assert_true(exact);
     m.fail_at = 0;
@@ -255,7 +255,7 @@ static void kinds_without_sums_are_counted(void **state)
     }
 }
 
-TEST_GROUP(list_sums)
+TEST_GROUP(list_totals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_are_never_below_counts),

@@ -1,25 +1,34 @@
 /*
- * recent.c - times of the last hour, in one word a digest.
+ * recent_times.c - times of digests first seen within the last hour, to ten
+ * seconds.
+ *
+ * Lists know the epoch in which a digest was added. This table knows more for
+ * an hour: for each of two columns (reports and whitelisting), when the digest
+ * was entered and when it was last updated. Its size is fixed. When it is full,
+ * new digests replace old ones, whose times are then those of their epochs.
+ * Time advances with the calls. A table must be used by one thread at a time.
+ *
+ * A digest takes one word:
  *
  *   63 ............ 36  35 .. 27  26 .. 18  17 .. 9   8 .. 0
  *   fingerprint         entered   updated   entered   updated
  *                       column 0            column 1
  *
  * Times are ticks of 10 s: 1 + tick mod 511, or 0 for a column in which the
- * digest did not come, or came more than an hour ago. A word without columns is
- * a free slot, and 0.
+ * digest was not seen within the hour. A word without columns is 0, a free
+ * slot.
  *
- * A digest has three lines of 8 slots, and goes to the one with the most free
- * slots. So lines fill evenly: of a million digests in a table for as many, 579
- * find all three full, and then take the slot that was entered first. No search
- * goes further than the three lines, so slots may become free in any
- * order. A false match takes 24 comparisons of 28 bits, 1 in 11 million.
+ * A digest has three lines of 8 slots, and is stored in the one with the most
+ * free slots, so lines fill evenly: of a million digests in a table for as
+ * many, 579 find all three full, and replace the oldest one there. No search
+ * goes beyond the three lines, so slots may become free in any order. A false
+ * match is one of 24 comparisons of 28 bits, 1 in 11 million.
  *
- * Old digests are swept with each tick, a part of the lines at a time. An age
- * is known modulo 511 ticks and a digest is over after 360, so each line must
- * be swept within 151 ticks; it is after 128.
+ * Each tick sweeps old digests from a part of the lines. An age is known modulo
+ * 511 ticks and a digest expires after 360, so each line must be swept within
+ * 151 ticks; it is within 128.
  */
-#include "store/recent.h"
+#include "store/internal.h"
 
 #include "base/alloc.h"
 #include "base/bits.h"
@@ -36,9 +45,9 @@ enum {
     CHOICES = 3,
     LOAD_NUM = 9,
     LOAD_DEN = 10,
-    CYCLE = 511, /* ticks that can be told apart */
+    CYCLE = 511, /* ticks that can be distinguished */
     SPAN = UM_RECENT_SPAN / UM_RECENT_TICK,
-    SWEEP_TICKS = 128, /* in which all lines are swept */
+    SWEEP_TICKS = 128, /* to sweep all lines */
     STAMP_BITS = 9,
     COLUMN_BITS = 2 * STAMP_BITS,
     PRINT_SHIFT = UM_RECENT_COLUMNS * COLUMN_BITS
@@ -47,7 +56,7 @@ enum {
 #define STAMP_MAX UINT64_C(511)
 #define COLUMNS_MASK ((UINT64_C(1) << PRINT_SHIFT) - 1)
 
-struct um_recent {
+struct um_recent_times {
     umbel_alloc alloc;
     uint64_t *slot; /* lines of SLOTS words, native order */
     uint64_t lines;
@@ -62,21 +71,21 @@ static uint64_t lines_for(uint64_t capacity)
     return capacity * LOAD_DEN / LOAD_NUM / SLOTS + 1;
 }
 
-uint64_t um_recent_bytes(uint64_t capacity)
+uint64_t um_recent_times_bytes(uint64_t capacity)
 {
-    return sizeof(um_recent) + lines_for(capacity) * UM_LINE;
+    return sizeof(um_recent_times) + lines_for(capacity) * UM_LINE;
 }
 
-umbel_status um_recent_open(uint64_t capacity, const umbel_alloc *alloc,
-                            um_recent **out, umbel_error *err)
+umbel_status um_recent_times_open(uint64_t capacity, const umbel_alloc *alloc,
+                                  um_recent_times **out, umbel_error *err)
 {
     umbel_alloc a = um_alloc_or_default(alloc);
 
     if (capacity < 1 || capacity > (uint64_t)1 << 32)
         return um_fail(err, UMBEL_E_RANGE,
-                       "times are kept of 1 to 2^32 digests, got %" PRIu64,
+                       "times can be kept for 1 to 2^32 digests, got %" PRIu64,
                        capacity);
-    um_recent *r = um_get(&a, sizeof *r);
+    um_recent_times *r = um_get(&a, sizeof *r);
     if (!r)
         return um_no_memory(err, sizeof *r);
     r->alloc = a;
@@ -84,13 +93,13 @@ umbel_status um_recent_open(uint64_t capacity, const umbel_alloc *alloc,
     r->slot = um_get(&a, r->lines * UM_LINE);
     if (!r->slot) {
         um_put(&a, r, sizeof *r);
-        return um_no_memory(err, um_recent_bytes(capacity));
+        return um_no_memory(err, um_recent_times_bytes(capacity));
     }
     *out = r;
     return UMBEL_OK;
 }
 
-void um_recent_close(um_recent *r)
+void um_recent_times_close(um_recent_times *r)
 {
     if (!r)
         return;
@@ -111,7 +120,7 @@ static unsigned entered_shift(unsigned column)
     return PRINT_SHIFT - COLUMN_BITS * column - STAMP_BITS;
 }
 
-/* Ticks since a stamp, below CYCLE. */
+/* Returns the ticks since a stamp, below CYCLE. */
 static uint64_t age_of(uint64_t tick, uint64_t stamp)
 {
     return (tick % CYCLE + CYCLE - (stamp - 1)) % CYCLE;
@@ -138,7 +147,7 @@ static uint64_t with_column(uint64_t word, unsigned column, uint64_t entered,
     return (word & ~mask) | (entered << STAMP_BITS | updated) << shift;
 }
 
-/* The word without columns that are over; 0 when none is left. */
+/* Returns the word without expired columns; 0 if none is left. */
 static uint64_t without_old(uint64_t word, uint64_t tick)
 {
     for (unsigned c = 0; c < UM_RECENT_COLUMNS; c++)
@@ -147,7 +156,7 @@ static uint64_t without_old(uint64_t word, uint64_t tick)
     return word & COLUMNS_MASK ? word : 0;
 }
 
-/* Ticks since it was entered in either column. */
+/* Returns the ticks since it was first entered in a column. */
 static uint64_t age_of_word(uint64_t word, uint64_t tick)
 {
     uint64_t oldest = 0;
@@ -162,7 +171,7 @@ static uint64_t age_of_word(uint64_t word, uint64_t tick)
 
 /* --- time ---------------------------------------------------------------- */
 
-static void sweep_to(um_recent *r, uint64_t line)
+static void sweep_to(um_recent_times *r, uint64_t line)
 {
     for (; r->swept < line; r->swept++)
         for (int i = 0; i < SLOTS; i++) {
@@ -173,14 +182,14 @@ static void sweep_to(um_recent *r, uint64_t line)
         }
 }
 
-static void forget_all(um_recent *r)
+static void forget_all(um_recent_times *r)
 {
     memset(r->slot, 0, r->lines * UM_LINE);
     r->digests = 0;
 }
 
-/* A clock that was set back stands still until it comes here again. */
-static void advance(um_recent *r, uint64_t now)
+/* If the clock was set back, time stands still until it catches up. */
+static void advance(um_recent_times *r, uint64_t now)
 {
     uint64_t tick = now / UM_RECENT_TICK;
 
@@ -198,13 +207,13 @@ static void advance(um_recent *r, uint64_t now)
 
 /* --- digests ------------------------------------------------------------- */
 
-/* The lines of a digest, two of which may be the same. */
+/* The lines of a digest; two of them may be the same. */
 typedef struct place {
     uint64_t print;
     uint64_t *line[CHOICES];
 } place;
 
-static place place_of(const um_recent *r, const umbel_digest *d)
+static place place_of(const um_recent_times *r, const umbel_digest *d)
 {
     place p = {.print = d->hi << PRINT_SHIFT};
     uint64_t x = d->lo;
@@ -238,11 +247,11 @@ static int count_free(const uint64_t *line)
 static uint64_t *find_free(const place *p)
 {
     uint64_t *best = NULL;
-    int most = 0;
+    int max = 0;
 
     for (int i = 0; i < CHOICES; i++)
-        if (count_free(p->line[i]) > most) {
-            most = count_free(p->line[i]);
+        if (count_free(p->line[i]) > max) {
+            max = count_free(p->line[i]);
             best = p->line[i];
         }
     while (best && *best)
@@ -261,7 +270,7 @@ static uint64_t *find_oldest(const place *p, uint64_t tick)
     return oldest;
 }
 
-static uint64_t *reserve(um_recent *r, const place *p)
+static uint64_t *reserve(um_recent_times *r, const place *p)
 {
     uint64_t *word = find_free(p);
 
@@ -273,8 +282,8 @@ static uint64_t *reserve(um_recent *r, const place *p)
     return find_oldest(p, r->tick);
 }
 
-static void write_one(um_recent *r, unsigned column, const umbel_digest *d,
-                      bool known)
+static void write_one(um_recent_times *r, unsigned column,
+                      const umbel_digest *d, bool known)
 {
     place p = place_of(r, d);
     uint64_t *word = find_word(&p), stamp = stamp_of(r->tick);
@@ -290,7 +299,7 @@ static void write_one(um_recent *r, unsigned column, const umbel_digest *d,
     *word = with_column(*word, column, entered, stamp);
 }
 
-static void fetch(const um_recent *r, const umbel_digest *d, size_t n)
+static void fetch(const um_recent_times *r, const umbel_digest *d, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         place p = place_of(r, &d[i]);
@@ -299,8 +308,9 @@ static void fetch(const um_recent *r, const umbel_digest *d, size_t n)
     }
 }
 
-void um_recent_append(um_recent *r, unsigned column, const umbel_digest *d,
-                      const uint64_t *count, size_t n, uint64_t now)
+void um_recent_times_add(um_recent_times *r, unsigned column,
+                         const umbel_digest *d, const uint64_t *count, size_t n,
+                         uint64_t now)
 {
     advance(r, now);
     fetch(r, d, n);
@@ -308,13 +318,14 @@ void um_recent_append(um_recent *r, unsigned column, const umbel_digest *d,
         write_one(r, column, &d[i], count[i] != 0);
 }
 
-static uint64_t time_of(const um_recent *r, uint64_t stamp)
+static uint64_t time_of(const um_recent_times *r, uint64_t stamp)
 {
     return (r->tick - age_of(r->tick, stamp)) * UM_RECENT_TICK;
 }
 
-bool um_recent_times(const um_recent *r, unsigned column, const umbel_digest *d,
-                     uint64_t now, uint64_t *entered, uint64_t *updated)
+bool um_recent_times_find(const um_recent_times *r, unsigned column,
+                          const umbel_digest *d, uint64_t now,
+                          uint64_t *entered, uint64_t *updated)
 {
     unsigned shift = entered_shift(column);
     uint64_t tick = now / UM_RECENT_TICK;
@@ -331,12 +342,13 @@ bool um_recent_times(const um_recent *r, unsigned column, const umbel_digest *d,
     return true;
 }
 
-void um_recent_stats_get(const um_recent *r, um_recent_stats *out)
+void um_recent_times_stats_get(const um_recent_times *r,
+                               um_recent_times_stats *out)
 {
-    *out = (um_recent_stats){.digests = r->digests,
-                             .slots = r->lines * SLOTS,
-                             .pushed = r->pushed,
-                             .bytes = sizeof *r + r->lines * UM_LINE};
+    *out = (um_recent_times_stats){.digests = r->digests,
+                                   .slots = r->lines * SLOTS,
+                                   .pushed = r->pushed,
+                                   .bytes = sizeof *r + r->lines * UM_LINE};
 }
 
 /* --- bytes ---------------------------------------------------------------
@@ -344,10 +356,10 @@ void um_recent_stats_get(const um_recent *r, um_recent_stats *out)
  *   u32 version | u32 0 | u64 lines | u64 tick | for each group of 64 lines
  * (the last one may have fewer): a byte n for each line, 0 to 8; their words
  *
- * A call for each line would take longer than reading the words.
+ * Groups save a call for each line.
  */
 
-enum { GROUP = 64, GROUP_MOST = GROUP * (1 + UM_LINE) };
+enum { GROUP = 64, GROUP_MAX = GROUP * (1 + UM_LINE) };
 
 static uint64_t group_len(uint64_t lines, uint64_t first)
 {
@@ -365,26 +377,26 @@ static void write_group(const uint64_t *line, uint64_t n, um_writer *w)
             um_write_u64(w, line[i]);
 }
 
-umbel_status um_recent_encode(const um_recent *r, const um_sink *to,
-                              umbel_error *err)
+umbel_status um_recent_times_encode(const um_recent_times *r, const um_sink *to,
+                                    umbel_error *err)
 {
-    uint8_t buffer[GROUP_MOST];
+    uint8_t buffer[GROUP_MAX];
     um_writer w = {buffer, buffer + sizeof buffer, false};
 
     um_write_u32(&w, VERSION);
     um_write_u32(&w, 0);
     um_write_u64(&w, r->lines);
     um_write_u64(&w, r->tick);
-    UM_TRY(um_sink_append(to, buffer, (size_t)(w.at - buffer), err));
+    UM_TRY(um_sink_write(to, buffer, (size_t)(w.at - buffer), err));
     for (uint64_t i = 0; i < r->lines; i += GROUP) {
         w.at = buffer;
         write_group(r->slot + i * SLOTS, group_len(r->lines, i), &w);
-        UM_TRY(um_sink_append(to, buffer, (size_t)(w.at - buffer), err));
+        UM_TRY(um_sink_write(to, buffer, (size_t)(w.at - buffer), err));
     }
     return UMBEL_OK;
 }
 
-/* Reads n lines; keeps them where to is given. */
+/* Reads n lines; stores them unless to is NULL. */
 static umbel_status get_group(um_feed *from, uint64_t *to, uint64_t n,
                               uint64_t *digests, umbel_error *err)
 {
@@ -394,8 +406,8 @@ static umbel_status get_group(um_feed *from, uint64_t *to, uint64_t n,
     UM_TRY(um_feed_get(from, used, (size_t)n, err));
     for (uint64_t i = 0; i < n; i++) {
         if (used[i] > SLOTS)
-            return um_fail(err, UMBEL_E_FORMAT, "recent: a line of %d digests",
-                           used[i]);
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "recent times: a line of %d digests", used[i]);
         sum += used[i];
     }
     UM_TRY(um_feed_get(from, bytes, 8 * sum, err));
@@ -404,7 +416,7 @@ static umbel_status get_group(um_feed *from, uint64_t *to, uint64_t n,
             uint64_t word = um_load64(at);
             if (!(word & COLUMNS_MASK))
                 return um_fail(err, UMBEL_E_FORMAT,
-                               "recent: a digest without times");
+                               "recent times: a digest without times");
             if (to)
                 to[i * SLOTS + j] = word;
         }
@@ -412,7 +424,8 @@ static umbel_status get_group(um_feed *from, uint64_t *to, uint64_t n,
     return UMBEL_OK;
 }
 
-static umbel_status get_lines(um_recent *r, um_feed *from, umbel_error *err)
+static umbel_status get_lines(um_recent_times *r, um_feed *from,
+                              umbel_error *err)
 {
     uint8_t head[HEAD_LEN];
     um_reader in = {head, head + sizeof head, false};
@@ -423,11 +436,12 @@ static umbel_status get_lines(um_recent *r, um_feed *from, umbel_error *err)
     uint64_t lines = um_get_u64(&in), tick = um_get_u64(&in);
     if (version != VERSION || zero)
         return um_fail(err, UMBEL_E_VERSION,
-                       "recent was written in version %" PRIu32
+                       "recent times were written in version %" PRIu32
                        "; this program reads version %d",
                        version, VERSION);
     if (lines > from->left || tick > UINT64_MAX / UM_RECENT_TICK)
-        return um_fail(err, UMBEL_E_FORMAT, "recent is cut short, or damaged");
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "recent times are cut short or damaged");
     bool keep = lines == r->lines;
     for (uint64_t i = 0; i < lines; i += GROUP)
         UM_TRY(get_group(from, keep ? r->slot + i * SLOTS : NULL,
@@ -437,12 +451,13 @@ static umbel_status get_lines(um_recent *r, um_feed *from, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_recent_decode(um_recent *r, um_feed *from, umbel_error *err)
+umbel_status um_recent_times_decode(um_recent_times *r, um_feed *from,
+                                    umbel_error *err)
 {
     forget_all(r);
     r->tick = 0;
     umbel_status status = get_lines(r, from, err);
-    /* How far the sweep had come is unknown: the next tick begins anew. */
+    /* The position of the sweep is not stored: the next tick starts it over. */
     r->swept = 0;
     if (status != UMBEL_OK)
         forget_all(r);
