@@ -23,7 +23,7 @@ static bool is_utf8(const uint8_t *at, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    um_bytes out = {0};
+    um_buffer out = {0};
 
     if (!is_utf8(data, len))
         return 0; /* um_mail_read hands over UTF-8 only */
@@ -34,6 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         UM_WANT(!um_char_is_space(um_char_at(out.data, out.len).code));
         UM_WANT(out.data[out.len - 1] != ' ');
     }
-    um_bytes_fini(&out);
+    um_buffer_fini(&out);
     return 0;
 }

@@ -5,6 +5,7 @@
  * libmilter has a thread for each connection, and makes the calls of one
  * connection one after the other.
  */
+#include "base/buffer.h"
 #include "base/error.h"
 #include "milter/milter.h"
 
@@ -75,17 +76,9 @@ static void append_mail(session *s, const void *bytes, size_t len)
     size_t left = UM_MILTER_KEPT - s->len;
 
     len = len < left ? len : left;
-    if (s->len + len > s->cap) {
-        size_t cap = s->cap ? s->cap : 16384;
-        while (cap < s->len + len)
-            cap *= 2;
-        char *grown = realloc(s->mail, cap);
-        if (!grown) {
-            s->failed = true;
-            return;
-        }
-        s->mail = grown;
-        s->cap = cap;
+    if (!um_array_reserve(&s->mail, &s->cap, s->len + len, 1)) {
+        s->failed = true;
+        return;
     }
     memcpy(s->mail + s->len, bytes, len);
     s->len += len;

@@ -3,6 +3,8 @@
  */
 #include "papers/frame/record.h"
 
+#include "base/buffer.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,17 +15,8 @@
 static void *grown(um_record *r, void *array, size_t n, size_t *cap,
                    size_t size)
 {
-    if (r->bad)
-        return NULL;
-    if (n < *cap)
-        return array;
-    size_t more = *cap ? 2 * *cap : 8;
-    void *larger = realloc(array, more * size);
-    if (larger)
-        *cap = more;
-    else
-        r->bad = true;
-    return larger;
+    r->bad |= !um_array_reserve(&array, cap, n + 1, size);
+    return r->bad ? NULL : array;
 }
 
 static bool within(const um_check *c, double x)

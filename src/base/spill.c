@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE /* O_TMPFILE, mremap */
 #include "base/spill.h"
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -149,14 +150,8 @@ static bool append_chunk(um_spill *s, unsigned heap)
         errno = EFBIG;
         return false;
     }
-    if (s->nchunks == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : UM_SPILL_HEAPS;
-        uint32_t *next = realloc(s->next, cap * sizeof *next);
-        if (!next)
-            return false;
-        s->next = next;
-        s->cap = cap;
-    }
+    if (!um_array_reserve(&s->next, &s->cap, s->nchunks + 1, sizeof *s->next))
+        return false;
     s->next[s->nchunks++] = 0;
     uint32_t chunk = (uint32_t)s->nchunks;
     if (s->last[heap])

@@ -3,6 +3,8 @@
  */
 #include "draw/figure.h"
 
+#include "base/buffer.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +15,8 @@ static bool grow(void **array, size_t n, size_t *cap, size_t size, bool *bad)
 {
     if (*bad || n < *cap)
         return !*bad;
-    size_t more = *cap ? 2 * *cap : 8;
-    void *larger = realloc(*array, more * size);
-    if (!larger) {
-        *bad = true;
-        return false;
-    }
-    *array = larger;
-    *cap = more;
-    return true;
+    *bad = !um_array_reserve(array, cap, n + 1, size);
+    return !*bad;
 }
 
 static void copy_text(char out[UM_TEXT_LEN], const char *text)

@@ -5,9 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/batch.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "keylist/grow.h"
 
 /* --- read again --- */
 
@@ -62,8 +62,8 @@ static bool resize(um_key_digests *d, size_t cap)
 {
     enum { PAGE = 4096, HUGE_FROM = 4 << 20 };
 
-    if (d->all ? !um_grow(&d->all, cap, sizeof *d->all)
-               : !um_grow(&d->lo, cap, sizeof *d->lo))
+    if (d->all ? !um_array_resize(&d->all, cap, sizeof *d->all)
+               : !um_array_resize(&d->lo, cap, sizeof *d->lo))
         return false;
     uint8_t *at = d->all ? (uint8_t *)d->all : (uint8_t *)d->lo;
     size_t len = cap * (d->all ? sizeof *d->all : sizeof *d->lo);

@@ -8,10 +8,10 @@
  */
 #include "keylist/source.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/pipeline.h"
 #include "base/text.h"
-#include "keylist/grow.h"
 #include "keylist/sniff.h"
 #include "keylist/split.h"
 
@@ -270,7 +270,7 @@ static umbel_status create_digests(const void *ctx, const um_key_batch *batch,
 
     b->made = false;
     if (batch->n > b->cap) {
-        if (!um_grow(&b->digests, batch->n, sizeof *b->digests))
+        if (!um_array_resize(&b->digests, batch->n, sizeof *b->digests))
             return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
         b->cap = batch->n;
     }

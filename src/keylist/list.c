@@ -4,8 +4,8 @@
 #include "keylist/list.h"
 
 #include "base/batch.h"
+#include "base/buffer.h"
 #include "base/error.h"
-#include "keylist/grow.h"
 
 enum { FIRST_KEYS = 16 * UM_BATCH, FIRST_TEXT = 1 << 16 };
 
@@ -30,13 +30,14 @@ static bool resize_list(list_reading *r, size_t cap)
 {
     um_key_list *k = &r->list;
 
-    if ((r->params->filter && !um_grow(&k->digests, cap, sizeof *k->digests)) ||
+    if ((r->params->filter &&
+         !um_array_resize(&k->digests, cap, sizeof *k->digests)) ||
         (r->format->weights &&
-         !um_grow(&k->weights, cap, sizeof *k->weights)) ||
+         !um_array_resize(&k->weights, cap, sizeof *k->weights)) ||
         (um_format_has_amounts(r->format) &&
-         !um_grow(&k->amounts, cap, sizeof *k->amounts)) ||
+         !um_array_resize(&k->amounts, cap, sizeof *k->amounts)) ||
         (r->params->keep_lines &&
-         !um_grow(&k->line_end, cap, sizeof *k->line_end)))
+         !um_array_resize(&k->line_end, cap, sizeof *k->line_end)))
         return false;
     k->cap = cap;
     return true;
@@ -65,7 +66,7 @@ static bool append_line(um_key_list *k, size_t i, const umbel_slice *line)
 {
     if (k->text_cap - k->text_len < line->len) {
         size_t cap = 2 * k->text_cap + line->len + FIRST_TEXT;
-        if (!um_grow(&k->text, cap, 1))
+        if (!um_array_resize(&k->text, cap, 1))
             return false;
         k->text_cap = cap;
     }

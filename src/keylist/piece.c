@@ -7,6 +7,7 @@
  */
 #include "keylist/piece.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -33,10 +34,8 @@ static umbel_status grow_text(um_piece *p, umbel_error *err)
 
     if (p->cap - p->len >= UM_READ_LEN)
         return UMBEL_OK;
-    uint8_t *text = realloc(p->text, cap);
-    if (!text)
+    if (!um_array_resize(&p->text, cap, 1))
         return um_fail(err, UMBEL_E_NOMEM, "no memory to read keys");
-    p->text = text;
     p->cap = cap;
     return UMBEL_OK;
 }

@@ -9,10 +9,10 @@
 
 #include "base/batch.h"
 #include "base/bits.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/hex.h"
 #include "base/inline.h"
-#include "keylist/grow.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -201,10 +201,10 @@ static bool grow_keys(const um_key_format *f, um_piece *p)
 
     if (p->n < p->room)
         return true;
-    if (!um_grow(&p->keys, room, sizeof *p->keys) ||
-        !um_grow(&p->lines, room, sizeof *p->lines) ||
-        !um_grow(&p->weights, room, sizeof *p->weights) ||
-        !um_grow(&p->amounts, room, sizeof *p->amounts))
+    if (!um_array_resize(&p->keys, room, sizeof *p->keys) ||
+        !um_array_resize(&p->lines, room, sizeof *p->lines) ||
+        !um_array_resize(&p->weights, room, sizeof *p->weights) ||
+        !um_array_resize(&p->amounts, room, sizeof *p->amounts))
         return no_memory(p);
     for (; p->room < room; p->room++) { /* as they are of plain lines */
         p->weights[p->room] = 1;
@@ -216,8 +216,8 @@ static bool grow_keys(const um_key_format *f, um_piece *p)
 /* Makes room for all keys of the text as they are hashed. */
 static bool grow_decoded(const um_key_format *f, um_piece *p)
 {
-    return (!f->hex && !f->fold_case) || um_grow(&p->decoded, p->len + 1, 1) ||
-           no_memory(p);
+    return (!f->hex && !f->fold_case) ||
+           um_array_resize(&p->decoded, p->len + 1, 1) || no_memory(p);
 }
 
 size_t um_mark_len(const uint8_t *text, size_t len)
@@ -277,7 +277,7 @@ static bool skip_line(um_piece *p)
     size_t room = p->skipped_room ? 2 * p->skipped_room : 16;
 
     if (p->nskipped == p->skipped_room) {
-        if (!um_grow(&p->skipped, room, sizeof *p->skipped))
+        if (!um_array_resize(&p->skipped, room, sizeof *p->skipped))
             return no_memory(p);
         p->skipped_room = room;
     }

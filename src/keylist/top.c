@@ -3,6 +3,7 @@
  */
 #include "keylist/top.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -53,8 +54,8 @@ umbel_status um_top_parse(um_top *t, const umbel_filter *f,
     if (has_digest(t, &new.digest))
         return UMBEL_OK;
     um_top_key *slot = &t->key[t->n < t->room ? t->n : t->weakest];
-    char *copy = realloc(t->n < t->room ? NULL : slot->text, text->len + 1);
-    if (!copy)
+    char *copy = t->n < t->room ? NULL : slot->text;
+    if (!um_array_resize(&copy, text->len + 1, 1))
         return um_no_memory(err, text->len);
     memcpy(copy, text->data, text->len);
     *slot = new;

@@ -5,6 +5,7 @@
 #ifndef UM_MAIL_CHARS_H
 #define UM_MAIL_CHARS_H
 
+#include "base/buffer.h"
 #include "base/text.h"
 
 #include <stdbool.h>
@@ -46,6 +47,33 @@ static inline bool um_char_ends_line(uint32_t c)
 {
     return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && c <= 0x1e) || c == 0x85 ||
            c == 0x2028 || c == 0x2029;
+}
+
+/* Appends a character as UTF-8; at most four bytes, which
+ * must be reserved. */
+static inline void um_append_char(um_buffer *b, uint32_t c)
+{
+    uint8_t *at = b->data + b->len;
+
+    if (c < 0x80) {
+        at[0] = (uint8_t)c;
+        b->len += 1;
+    } else if (c < 0x800) {
+        at[0] = (uint8_t)(0xc0 | c >> 6);
+        at[1] = (uint8_t)(0x80 | (c & 0x3f));
+        b->len += 2;
+    } else if (c < 0x10000) {
+        at[0] = (uint8_t)(0xe0 | c >> 12);
+        at[1] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+        at[2] = (uint8_t)(0x80 | (c & 0x3f));
+        b->len += 3;
+    } else {
+        at[0] = (uint8_t)(0xf0 | c >> 18);
+        at[1] = (uint8_t)(0x80 | (c >> 12 & 0x3f));
+        at[2] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+        at[3] = (uint8_t)(0x80 | (c & 0x3f));
+        b->len += 4;
+    }
 }
 
 #endif

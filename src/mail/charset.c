@@ -8,6 +8,7 @@
 #include "mail/charset.h"
 
 #include "base/error.h"
+#include "mail/chars.h"
 
 #include <errno.h>
 #include <iconv.h>
@@ -227,10 +228,10 @@ int um_charset_find(const um_charsets *c, umbel_slice name)
 
 /* --- decoding ------------------------------------------------------------- */
 
-static void bad_byte(um_bytes *out, um_charset_errors errors)
+static void bad_byte(um_buffer *out, um_charset_errors errors)
 {
     if (errors == UM_CHARSET_REPLACE)
-        um_bytes_append_char(out, 0xfffd);
+        um_append_char(out, 0xfffd);
 }
 
 /* Returns the length of the ASCII text that the bytes begin with. */
@@ -274,7 +275,7 @@ static size_t utf8_len(const uint8_t *s, size_t left, size_t *bad)
     return want;
 }
 
-static void decode_here(form how, um_charset_errors errors, um_bytes *out,
+static void decode_here(form how, um_charset_errors errors, um_buffer *out,
                         const uint8_t *text, size_t len)
 {
     const uint8_t *end = text + len;
@@ -282,12 +283,12 @@ static void decode_here(form how, um_charset_errors errors, um_bytes *out,
     while (text < end) {
         size_t n = ascii_len(text, (size_t)(end - text)), bad = 1;
 
-        um_bytes_append(out, text, n);
+        um_buffer_append(out, text, n);
         text += n;
         if (text == end)
             return;
         n = how == FORM_UTF8 ? utf8_len(text, (size_t)(end - text), &bad) : 0;
-        um_bytes_append(out, text, n);
+        um_buffer_append(out, text, n);
         if (n == 0)
             bad_byte(out, errors);
         text += n ? n : bad;
@@ -295,7 +296,7 @@ static void decode_here(form how, um_charset_errors errors, um_bytes *out,
 }
 
 static void decode_table(const uint16_t *table, um_charset_errors errors,
-                         um_bytes *out, const uint8_t *text, size_t len)
+                         um_buffer *out, const uint8_t *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         uint16_t c = table[text[i]];
@@ -303,18 +304,18 @@ static void decode_table(const uint16_t *table, um_charset_errors errors,
         if (c == NO_CHARACTER)
             bad_byte(out, errors);
         else
-            um_bytes_append_char(out, c);
+            um_append_char(out, c);
     }
 }
 
 static bool decode_iconv(iconv_t cd, unsigned unit, um_charset_errors errors,
-                         um_bytes *out, uint8_t *text, size_t len)
+                         um_buffer *out, uint8_t *text, size_t len)
 {
     char *from = (char *)text;
 
     iconv(cd, NULL, NULL, NULL, NULL);
     while (len > 0) {
-        if (!um_bytes_room(out, len + 16))
+        if (!um_buffer_reserve(out, len + 16))
             return false;
         char *to = (char *)out->data + out->len;
         size_t room = out->cap - out->len - 4; /* for bad_byte */
@@ -333,7 +334,7 @@ static bool decode_iconv(iconv_t cd, unsigned unit, um_charset_errors errors,
 }
 
 bool um_charset_decode(um_charsets *c, int charset, um_charset_errors errors,
-                       um_bytes *out, const uint8_t *text, size_t len)
+                       um_buffer *out, const uint8_t *text, size_t len)
 {
     const charset_row *row = &rows[charset];
 
@@ -348,7 +349,7 @@ bool um_charset_decode(um_charsets *c, int charset, um_charset_errors errors,
                             len);
     }
     /* A byte becomes three at most. */
-    if (!um_bytes_room(out, 3 * len))
+    if (!um_buffer_reserve(out, 3 * len))
         return false;
     if (c->table[charset])
         decode_table(c->table[charset], errors, out, text, len);

@@ -8,7 +8,7 @@
 #ifndef UM_MAIL_CHARSET_H
 #define UM_MAIL_CHARSET_H
 
-#include "mail/bytes.h"
+#include "base/buffer.h"
 
 #include <umbel/base.h>
 
@@ -32,6 +32,6 @@ typedef enum um_charset_errors {
 
 /* Appends UTF-8. False: no memory. */
 bool um_charset_decode(um_charsets *c, int charset, um_charset_errors errors,
-                       um_bytes *out, const uint8_t *text, size_t len);
+                       um_buffer *out, const uint8_t *text, size_t len);
 
 #endif

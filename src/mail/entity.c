@@ -7,6 +7,7 @@
 #include "mail/entity.h"
 
 #include "base/error.h"
+#include "mail/chars.h"
 
 enum {
     LONGEST = 32,    /* characters that Python takes for a name */
@@ -59,7 +60,7 @@ static bool is_alphanumeric(uint8_t c)
 
 /* Returns the bytes that the reference takes, '&' included; 0: not a
  * reference. */
-static size_t decode_name(um_bytes *out, const uint8_t *at, const uint8_t *end)
+static size_t decode_name(um_buffer *out, const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *name = at + 1;
     const entity *e = NULL;
@@ -78,7 +79,7 @@ static size_t decode_name(um_bytes *out, const uint8_t *at, const uint8_t *end)
     }
     if (!e)
         return 0;
-    um_bytes_append(out, e->text, strnlen(e->text, sizeof e->text));
+    um_buffer_append(out, e->text, strnlen(e->text, sizeof e->text));
     return used;
 }
 
@@ -88,14 +89,14 @@ static bool is_nonsense(uint32_t c)
            c == 0x7f || (c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe;
 }
 
-static void write_number(um_bytes *out, uint32_t c)
+static void write_number(um_buffer *out, uint32_t c)
 {
     if (c == 0 || (c >= 0xd800 && c <= 0xdfff) || c > LAST_CODE)
-        um_bytes_append_char(out, 0xfffd);
+        um_append_char(out, 0xfffd);
     else if (c >= 0x80 && c <= 0x9f)
-        um_bytes_append_char(out, windows[c - 0x80]);
+        um_append_char(out, windows[c - 0x80]);
     else if (!is_nonsense(c))
-        um_bytes_append_char(out, c);
+        um_append_char(out, c);
 }
 
 static int digit_value(uint8_t c, unsigned base)
@@ -107,7 +108,7 @@ static int digit_value(uint8_t c, unsigned base)
 }
 
 /* The same for &# and a number. */
-static size_t decode_number(um_bytes *out, const uint8_t *at,
+static size_t decode_number(um_buffer *out, const uint8_t *at,
                             const uint8_t *end)
 {
     const uint8_t *from = at + 2, *digit;
@@ -127,7 +128,7 @@ static size_t decode_number(um_bytes *out, const uint8_t *at,
     return (size_t)(digit - at) + (digit < end && *digit == ';');
 }
 
-void um_entity_decode(um_bytes *out, const uint8_t *text, size_t len)
+void um_entity_decode(um_buffer *out, const uint8_t *text, size_t len)
 {
     const uint8_t *end = text + len;
 
@@ -135,14 +136,14 @@ void um_entity_decode(um_bytes *out, const uint8_t *text, size_t len)
         const uint8_t *amp = memchr(text, '&', (size_t)(end - text));
         size_t plain = (size_t)((amp ? amp : end) - text), used;
 
-        um_bytes_append(out, text, plain);
+        um_buffer_append(out, text, plain);
         text += plain;
         if (!amp)
             return;
         used = amp + 1 < end && amp[1] == '#' ? decode_number(out, amp, end)
                                               : decode_name(out, amp, end);
         if (!used) {
-            um_bytes_append(out, "&", 1);
+            um_buffer_append(out, "&", 1);
             used = 1;
         }
         text += used;

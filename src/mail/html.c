@@ -16,7 +16,7 @@
 #include <strings.h>
 
 typedef struct html {
-    um_bytes *out;
+    um_buffer *out;
     const uint8_t *at, *end;
     size_t begin;     /* of the text in out */
     const char *raw;  /* "script" or "style" while inside one, else NULL */
@@ -86,15 +86,15 @@ static void end_piece(html *h, size_t from)
 /* Appends a piece of text, behind a blank unless it is the first. */
 static bool write_piece(html *h, const uint8_t *text, size_t len, bool decode)
 {
-    if (!um_bytes_room(h->out, um_entity_room(len) + 1))
+    if (!um_buffer_reserve(h->out, um_entity_room(len) + 1))
         return false;
     if (h->out->len > h->begin)
-        um_bytes_append(h->out, " ", 1);
+        um_buffer_append(h->out, " ", 1);
     size_t from = h->out->len;
     if (decode)
         um_entity_decode(h->out, text, len);
     else
-        um_bytes_append(h->out, text, len);
+        um_buffer_append(h->out, text, len);
     end_piece(h, from);
     return true;
 }
@@ -364,7 +364,7 @@ static bool parse_text(html *h)
     return write_piece(h, text, (size_t)(h->at - text), true);
 }
 
-bool um_html_to_text(um_bytes *out, const uint8_t *page, size_t len)
+bool um_html_to_text(um_buffer *out, const uint8_t *page, size_t len)
 {
     html h = {.out = out, .at = page, .end = page + len, .begin = out->len};
     bool ok = true;

@@ -6,6 +6,7 @@
  */
 #include "mail/pool_private.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <inttypes.h>
@@ -121,9 +122,8 @@ umbel_status um_mail_pool_ask(um_mail_pool *p, uint8_t *mail, size_t len,
         len < p->config.limits.bytes ? len : (size_t)p->config.limits.bytes;
     um_mail_job *job = malloc(sizeof *job);
     /* Also where len was kept in more room, which nobody would count. */
-    uint8_t *shorter = kept ? realloc(mail, kept) : NULL;
-
-    mail = shorter ? shorter : mail;
+    if (kept)
+        um_array_resize(&mail, kept, 1);
     if (!job || p->waiting_bytes + kept > p->queue_bytes) {
         p->stats.failed[UM_MAIL_FAIL_BUSY]++;
         free(job);

@@ -9,7 +9,7 @@
  * Python, and so the Pyzor client, ends a header at the first line that is
  * none. GMime skips such lines, and so an empty line is inserted there.
  */
-#include "mail/bytes.h"
+#include "base/buffer.h"
 #include "mail/chars.h"
 #include "mail/charset.h"
 #include "mail/header.h"
@@ -17,6 +17,7 @@
 #include "mail/text.h"
 #include "mail/transfer.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <gmime/gmime.h>
@@ -40,9 +41,9 @@ typedef struct leaf {
 
 struct um_mail_reader {
     um_charsets *charsets;
-    um_bytes mended;        /* the mail with a line inserted */
-    um_bytes decoded, page; /* of one part: bytes, and HTML as UTF-8 */
-    um_bytes out;           /* text of all parts */
+    um_buffer mended;        /* the mail with a line inserted */
+    um_buffer decoded, page; /* of one part: bytes, and HTML as UTF-8 */
+    um_buffer out;           /* text of all parts */
     leaf *leaf;
     umbel_slice *slice; /* leaves, then texts */
     size_t nleaves, cap;
@@ -128,7 +129,7 @@ static const uint8_t *field_end(const uint8_t *at, const uint8_t *end)
 
 /* Copies the fields of a header that are of usual length, up to the limit on
  * all of them. Returns false if some were left out. */
-static bool copy_fields(um_bytes *out, const uint8_t *at, const uint8_t *end)
+static bool copy_fields(um_buffer *out, const uint8_t *at, const uint8_t *end)
 {
     bool all = true;
 
@@ -138,7 +139,7 @@ static bool copy_fields(um_bytes *out, const uint8_t *at, const uint8_t *end)
         next = field_end(at, end);
         len = (size_t)(next - at);
         if (len <= FIELD && out->len + len <= HEADER)
-            um_bytes_append(out, at, len);
+            um_buffer_append(out, at, len);
         else
             all = false;
     }
@@ -175,15 +176,15 @@ static void mend_header(um_mail_reader *r)
 
     if (fields <= FIELD && ends)
         return;
-    if (!um_bytes_room(&r->mended, r->len + 1)) {
+    if (!um_buffer_reserve(&r->mended, r->len + 1)) {
         r->no_memory = true;
         return;
     }
     if (!copy_fields(&r->mended, r->mail, body))
         r->notes |= UM_MAIL_CUT;
     if (!ends)
-        um_bytes_append(&r->mended, "\n", 1);
-    um_bytes_append(&r->mended, body, (size_t)(end - body));
+        um_buffer_append(&r->mended, "\n", 1);
+    um_buffer_append(&r->mended, body, (size_t)(end - body));
     r->mail = r->mended.data;
     r->len = r->mended.len;
 }
@@ -193,17 +194,11 @@ static void mend_header(um_mail_reader *r)
 /* Makes room for more leaves: false without memory. */
 static bool grow_leaves(um_mail_reader *r)
 {
-    size_t cap = r->cap ? 2 * r->cap : 16;
-    leaf *leaves = realloc(r->leaf, cap * sizeof *leaves);
-    umbel_slice *slices;
+    size_t cap = um_next_cap(r->cap, 0);
 
-    if (!leaves)
+    if (!um_array_resize(&r->leaf, cap, sizeof *r->leaf) ||
+        !um_array_resize(&r->slice, 2 * cap, sizeof *r->slice))
         return false;
-    r->leaf = leaves;
-    slices = realloc(r->slice, 2 * cap * sizeof *slices);
-    if (!slices)
-        return false;
-    r->slice = slices;
     r->cap = cap;
     return true;
 }
@@ -286,7 +281,7 @@ static bool decode_text(um_mail_reader *r, GMimeObject *o, umbel_slice type,
 
     r->decoded.len = r->page.len = 0;
     if (transfer) {
-        if (!um_bytes_room(&r->decoded, len))
+        if (!um_buffer_reserve(&r->decoded, len))
             return false;
         transfer(&r->decoded, bytes, len);
         bytes = r->decoded.data;
@@ -531,10 +526,10 @@ umbel_status um_mail_read(um_mail_reader *r, const uint8_t *mail, size_t len,
     r->len = len > r->limits.bytes ? (size_t)r->limits.bytes : len;
     r->nleaves = r->in_leaves = 0;
     r->no_memory = false;
-    um_bytes_trim(&r->mended, KEPT);
-    um_bytes_trim(&r->decoded, KEPT);
-    um_bytes_trim(&r->page, KEPT);
-    um_bytes_trim(&r->out, KEPT);
+    um_buffer_clear(&r->mended, KEPT);
+    um_buffer_clear(&r->decoded, KEPT);
+    um_buffer_clear(&r->page, KEPT);
+    um_buffer_clear(&r->out, KEPT);
     r->nheaders = cut_boundaries(r);
     mend_header(r);
     if (!r->no_memory)
@@ -569,10 +564,10 @@ void um_mail_reader_close(um_mail_reader *r)
     if (!r)
         return;
     um_charsets_close(r->charsets);
-    um_bytes_fini(&r->mended);
-    um_bytes_fini(&r->decoded);
-    um_bytes_fini(&r->page);
-    um_bytes_fini(&r->out);
+    um_buffer_fini(&r->mended);
+    um_buffer_fini(&r->decoded);
+    um_buffer_fini(&r->page);
+    um_buffer_fini(&r->out);
     free(r->leaf);
     free(r->slice);
     free(r);

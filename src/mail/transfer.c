@@ -24,14 +24,14 @@ static const alphabet base64 = {
      X64, X64, X64, X64, X64, X64,     X64}};
 
 /* Copies the lines without their ends. */
-static void join_lines(um_bytes *out, const uint8_t *text, size_t len)
+static void join_lines(um_buffer *out, const uint8_t *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (text[i] != '\n' && text[i] != '\r')
             out->data[out->len++] = text[i];
 }
 
-void um_base64_decode(um_bytes *out, const uint8_t *text, size_t len)
+void um_base64_decode(um_buffer *out, const uint8_t *text, size_t len)
 {
     uint8_t *to = out->data + out->len;
     uint32_t bits = 0;
@@ -69,7 +69,7 @@ void um_base64_decode(um_bytes *out, const uint8_t *text, size_t len)
 /* --- quoted-printable ----------------------------------------------------- */
 
 /* Behind '=': returns how many bytes belong to it. */
-static size_t decode_quoted(um_bytes *out, const uint8_t *at, size_t left)
+static size_t decode_quoted(um_buffer *out, const uint8_t *at, size_t left)
 {
     size_t n = 0;
 
@@ -90,7 +90,7 @@ static size_t decode_quoted(um_bytes *out, const uint8_t *at, size_t left)
     return *at == '=';
 }
 
-void um_quoted_decode(um_bytes *out, const uint8_t *text, size_t len)
+void um_quoted_decode(um_buffer *out, const uint8_t *text, size_t len)
 {
     const uint8_t *end = text + len;
 
@@ -98,7 +98,7 @@ void um_quoted_decode(um_bytes *out, const uint8_t *text, size_t len)
         const uint8_t *mark = memchr(text, '=', (size_t)(end - text));
         size_t plain = (size_t)((mark ? mark : end) - text);
 
-        um_bytes_append(out, text, plain);
+        um_buffer_append(out, text, plain);
         text += plain;
         if (mark)
             text += 1 + decode_quoted(out, mark + 1, (size_t)(end - mark - 1));
@@ -147,7 +147,7 @@ static bool is_end(umbel_slice line)
 
 /* One line: its length, then four characters for three bytes. False: other
  * characters. What is missing at the end is zeroes. */
-static bool decode_uu_line(um_bytes *out, umbel_slice line)
+static bool decode_uu_line(um_buffer *out, umbel_slice line)
 {
     const uint8_t *in = line.data;
     size_t n = (in[0] - 32u) & 63, have = 0, left = line.len - 1;
@@ -169,7 +169,7 @@ static bool decode_uu_line(um_bytes *out, umbel_slice line)
     return true;
 }
 
-static bool decode_uu(um_bytes *out, const uint8_t *at, const uint8_t *end)
+static bool decode_uu(um_buffer *out, const uint8_t *at, const uint8_t *end)
 {
     /* Short lines may stand for long ones; so much is no encoding. */
     size_t most = out->len + 2 * (size_t)(end - at);
@@ -185,21 +185,21 @@ static bool decode_uu(um_bytes *out, const uint8_t *at, const uint8_t *end)
             return false;
         if (is_end(line))
             return true;
-        if (out->len > most || !um_bytes_room(out, 64) ||
+        if (out->len > most || !um_buffer_reserve(out, 64) ||
             !decode_uu_line(out, line))
             return false;
     }
     return true;
 }
 
-void um_uu_decode(um_bytes *out, const uint8_t *text, size_t len)
+void um_uu_decode(um_buffer *out, const uint8_t *text, size_t len)
 {
     size_t from = out->len;
 
     if (decode_uu(out, text, text + len))
         return;
     out->len = from; /* damaged: taken as it is */
-    um_bytes_append(out, text, len);
+    um_buffer_append(out, text, len);
 }
 
 /* --- the table ------------------------------------------------------------ */

@@ -5,12 +5,12 @@
 #ifndef UM_MAIL_TRANSFER_H
 #define UM_MAIL_TRANSFER_H
 
-#include "mail/bytes.h"
+#include "base/buffer.h"
 
 #include <umbel/base.h>
 
 /* Appends the decoded bytes; the buffer has room for as many as are encoded. */
-typedef void um_transfer(um_bytes *out, const uint8_t *text, size_t len);
+typedef void um_transfer(um_buffer *out, const uint8_t *text, size_t len);
 
 /* The decoder of a Content-Transfer-Encoding, in lower case; NULL: the body is
  * taken as it is. */

@@ -7,8 +7,8 @@
  */
 #include "mail/worker.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
-#include "mail/bytes.h"
 #include "mail/sandbox.h"
 #include "mail/signature.h"
 #include "mail/wire.h"
@@ -24,7 +24,7 @@ enum { CHUNK = 1 << 16, FIRST_ROOM = 2 * CHUNK, MAX_KEPT = 8 * CHUNK };
 typedef struct worker {
     um_mail_reader *reader;
     um_mail_limits limits;
-    um_bytes in; /* what was received and not yet read, from at on */
+    um_buffer in; /* what was received and not yet read, from at on */
     size_t at;
     uint64_t memory;
 } worker;
@@ -97,7 +97,7 @@ static umbel_status prepare(worker *w, umbel_error *err)
     g_log_set_default_handler(on_glib_message, NULL);
     UM_TRY(um_mail_reader_open(&w->reader, err));
     UM_TRY(warm_up(w, err));
-    if (!um_bytes_room(&w->in, FIRST_ROOM))
+    if (!um_buffer_reserve(&w->in, FIRST_ROOM))
         return um_no_memory(err, FIRST_ROOM);
     return um_sandbox_enter(UM_MAIL_WORKER_FD, w->memory, err);
 }
@@ -131,7 +131,7 @@ static bool receive(worker *w, size_t want)
             memmove(w->in.data, w->in.data + w->at, w->in.len);
             w->at = 0;
         }
-        if (!um_bytes_room(&w->in, more > CHUNK ? more : CHUNK))
+        if (!um_buffer_reserve(&w->in, more > CHUNK ? more : CHUNK))
             _exit(UM_MAIL_WORKER_NO_MEMORY);
         ssize_t n = read(UM_MAIL_WORKER_FD, w->in.data + w->in.len,
                          w->in.cap - w->in.len);
@@ -163,7 +163,7 @@ static bool read_one(worker *w)
     w->at += UM_MAIL_REQUEST + r.len;
     if (w->at == w->in.len) {
         w->at = 0;
-        um_bytes_trim(&w->in, MAX_KEPT);
+        um_buffer_clear(&w->in, MAX_KEPT);
     }
     return send_answer(&a);
 }
@@ -177,7 +177,7 @@ int um_mail_worker_main(int argc, char *const *argv)
         return UM_MAIL_WORKER_BROKEN;
     if (prepare(&w, &err) != UMBEL_OK ||
         !send_answer(&(um_mail_answer){.kind = UM_MAIL_READY})) {
-        um_bytes_fini(&w.in);
+        um_buffer_fini(&w.in);
         return UM_MAIL_WORKER_BROKEN;
     }
     while (read_one(&w))

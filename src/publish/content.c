@@ -3,6 +3,7 @@
  */
 #include "publish/content.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <umbel/umbel.h>
@@ -47,10 +48,8 @@ umbel_status um_content_grow(um_content *c, umbel_error *err)
             "file first",
             c->limit);
     cap = cap <= c->limit ? cap : c->limit + 1; /* one byte too many */
-    uint8_t *bytes = realloc(c->bytes, cap);
-    if (!bytes)
+    if (!um_array_resize(&c->bytes, cap, 1))
         return um_no_memory(err, cap);
-    c->bytes = bytes;
     c->cap = cap;
     return UMBEL_OK;
 }

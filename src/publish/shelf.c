@@ -3,6 +3,7 @@
  */
 #include "publish/shelf.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "publish/store.h"
@@ -110,14 +111,8 @@ typedef struct tidying {
 
 static umbel_status note_digest(tidying *t, const uint8_t *digest)
 {
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? 2 * t->cap : 64;
-        void *more = realloc(t->named, cap * sizeof *t->named);
-        if (!more)
-            return um_fail(t->err, UMBEL_E_NOMEM, "no memory to tidy up");
-        t->named = more;
-        t->cap = cap;
-    }
+    if (!um_array_reserve(&t->named, &t->cap, t->n + 1, sizeof *t->named))
+        return um_fail(t->err, UMBEL_E_NOMEM, "no memory to tidy up");
     memcpy(t->named[t->n++], digest, UM_DIGEST_LEN);
     return UMBEL_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/cell_map.h"
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/key_list.h"
 #include "filter/handle.h"
 #include "negatives/choose/choose.h"
@@ -102,14 +103,8 @@ static umbel_status begin(reports *r, umbel_error *err)
 
 static bool retain_near(reports *r, const umbel_digest *d)
 {
-    if (r->nnear == r->cap) {
-        size_t cap = r->cap ? 2 * r->cap : 1024;
-        umbel_digest *more = realloc(r->near, cap * sizeof *more);
-        if (!more)
-            return false;
-        r->near = more;
-        r->cap = cap;
-    }
+    if (!um_array_reserve(&r->near, &r->cap, r->nnear + 1, sizeof *r->near))
+        return false;
     r->near[r->nnear++] = *d;
     return true;
 }

@@ -9,6 +9,7 @@
  * that all of it was durable. It is not rewritten in place, because an
  * incomplete write could destroy what is on the disk already.
  */
+#include "base/buffer.h"
 #include "base/error.h"
 #include "store/internal.h"
 
@@ -41,17 +42,10 @@ bool um_data_file_parse(const char *name, const char *kind, uint64_t *number,
 
 static void add_journal(um_data_files *f, uint64_t number)
 {
-    if (f->n == f->cap) {
-        size_t cap = f->cap ? 2 * f->cap : 16;
-        uint64_t *more = realloc(f->journal, cap * sizeof *more);
-        if (!more) {
-            f->status = UMBEL_E_NOMEM;
-            return;
-        }
-        f->journal = more;
-        f->cap = cap;
-    }
-    f->journal[f->n++] = number;
+    if (um_array_reserve(&f->journal, &f->cap, f->n + 1, sizeof *f->journal))
+        f->journal[f->n++] = number;
+    else
+        f->status = UMBEL_E_NOMEM;
 }
 
 static void add_name(void *ctx, const char *name)

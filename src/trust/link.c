@@ -8,6 +8,7 @@
  */
 #include "trust/link.h"
 
+#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/error.h"
 
@@ -60,16 +61,10 @@ static uint8_t *buffer_extend(buffer *b, size_t len, umbel_error *err)
         b->len -= b->at;
         b->at = 0;
     }
-    if (!b->data || b->room - b->len < len) { /* also for no bytes at all */
-        size_t room = b->len + len + (b->len + len) / 2 + 1;
-        uint8_t *grown = realloc(b->data, room);
-
-        if (!grown) {
-            um_set_error(err, UMBEL_E_NOMEM, "no memory for %zu bytes", room);
-            return NULL;
-        }
-        b->data = grown;
-        b->room = room;
+    /* one more: also for no bytes at all */
+    if (!um_array_reserve(&b->data, &b->room, b->len + len + 1, 1)) {
+        um_set_error(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+        return NULL;
     }
     b->len += len;
     return b->data + b->len - len;

@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/config/config_rows.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -188,13 +189,9 @@ static void *peers_target(um_config *c, const char *title)
 
 static void *account_target(um_config *c, const char *title)
 {
-    um_account_settings *more =
-        realloc(c->account, (c->naccounts + 1) * sizeof *more);
-
-    if (!more)
+    if (!um_array_resize(&c->account, c->naccounts + 1, sizeof *c->account))
         return NULL;
-    c->account = more;
-    more += c->naccounts;
+    um_account_settings *more = c->account + c->naccounts;
     *more = (um_account_settings){.name = strdup(title)};
     if (!more->name)
         return NULL;
@@ -205,12 +202,9 @@ static void *account_target(um_config *c, const char *title)
 
 static void *peer_target(um_config *c, const char *title)
 {
-    um_peer_settings *more = realloc(c->peer, (c->npeers + 1) * sizeof *more);
-
-    if (!more)
+    if (!um_array_resize(&c->peer, c->npeers + 1, sizeof *c->peer))
         return NULL;
-    c->peer = more;
-    more += c->npeers;
+    um_peer_settings *more = c->peer + c->npeers;
     *more = (um_peer_settings){.name = strdup(title)};
     if (!more->name)
         return NULL;

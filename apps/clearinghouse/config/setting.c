@@ -3,6 +3,8 @@
  */
 #include "clearinghouse/config/setting.h"
 
+#include "base/buffer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +47,8 @@ void um_join_or(const char *const *names, size_t n, char *out, size_t cap)
 
 bool um_texts_add(um_texts *t, const char *text)
 {
-    char **more = realloc(t->item, (t->n + 1) * sizeof *more);
-
-    if (!more)
+    if (!um_array_resize(&t->item, t->n + 1, sizeof *t->item))
         return false;
-    t->item = more;
     t->item[t->n] = strdup(text);
     if (!t->item[t->n])
         return false;

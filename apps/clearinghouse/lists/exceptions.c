@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/lists/exceptions.h"
 
+#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "clearinghouse/peering/peers.h"
@@ -126,7 +127,7 @@ static int compare_exceptions(const void *a, const void *b)
 static void read_all(struct um_exceptions *x)
 {
     umbel_sync_entry entry;
-    um_exception e, *more;
+    um_exception e;
     size_t cap = 0;
 
     x->n = 0;
@@ -135,13 +136,8 @@ static void read_all(struct um_exceptions *x)
     for (size_t at = 0; umbel_sync_next_entry(x->machine, &at, &entry);) {
         if (!read_entry(&entry, &e))
             continue;
-        if (x->n == cap) {
-            cap = cap ? 2 * cap : 64;
-            more = realloc(x->item, cap * sizeof *more);
-            if (!more)
-                break;
-            x->item = more;
-        }
+        if (!um_array_reserve(&x->item, &cap, x->n + 1, sizeof *x->item))
+            break;
         x->item[x->n++] = e;
     }
     if (x->n)

@@ -7,6 +7,7 @@
  */
 #include "clearinghouse/lists/welcome.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -119,30 +120,18 @@ static umbel_status grow_slots(um_welcome *w, umbel_error *err)
 
 static umbel_status grow_entries(um_welcome *w, umbel_error *err)
 {
-    size_t room = w->room ? 2 * w->room : 64;
-
-    if (w->n < w->room)
-        return UMBEL_OK;
-    entry *more = realloc(w->entry, room * sizeof *more);
-    if (!more)
-        return um_no_memory(err, room * sizeof *more);
-    w->entry = more;
-    w->room = room;
-    return UMBEL_OK;
+    return um_array_reserve(&w->entry, &w->room, w->n + 1, sizeof *w->entry)
+               ? UMBEL_OK
+               : um_no_memory(err, (w->n + 1) * sizeof *w->entry);
 }
 
 static umbel_status grow_arena(um_welcome *w, umbel_error *err)
 {
-    size_t cap = w->cap ? 2 * w->cap : 4096;
+    size_t want = w->used + NETWORK_LEN + UM_WELCOME_VALUE;
 
-    if (w->cap - w->used >= NETWORK_LEN + UM_WELCOME_VALUE)
-        return UMBEL_OK;
-    char *more = realloc(w->arena, cap);
-    if (!more)
-        return um_no_memory(err, cap);
-    w->arena = more;
-    w->cap = cap;
-    return UMBEL_OK;
+    return um_array_reserve(&w->arena, &w->cap, want, 1)
+               ? UMBEL_OK
+               : um_no_memory(err, want);
 }
 
 static void write_network(char *out, um_network n)

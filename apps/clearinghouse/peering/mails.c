@@ -6,6 +6,7 @@
  */
 #include "clearinghouse/peering/inside.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -23,11 +24,9 @@ umbel_status um_mails_open(um_peers *p, umbel_error *err)
 static bool reserve(um_latest_mails *l)
 {
     size_t cap = l->cap < UM_MAILS_LEAST ? UM_MAILS_LEAST : 2 * l->cap;
-    um_latest_mail *all = realloc(l->item, cap * sizeof *all);
 
-    if (!all)
+    if (!um_array_resize(&l->item, cap, sizeof *l->item))
         return false;
-    l->item = all;
     l->cap = cap;
     return true;
 }

@@ -6,6 +6,7 @@
  */
 #include "clearinghouse/peering/origins.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/hex.h"
 #include "clearinghouse/peering/peers.h"
@@ -48,13 +49,9 @@ static progress *find_progress(const um_origins *o, const uint8_t *key)
 /* NULL: no memory. */
 static progress *add_progress(um_origins *o, const uint8_t *key)
 {
-    progress *all =
-        realloc(o->progress, (o->nprogress + 1) * sizeof *o->progress);
-
-    if (!all)
+    if (!um_array_resize(&o->progress, o->nprogress + 1, sizeof *o->progress))
         return NULL;
-    o->progress = all;
-    progress *p = &all[o->nprogress++];
+    progress *p = &o->progress[o->nprogress++];
     *p = (progress){.whole = 0};
     memcpy(p->key, key, UMBEL_ORIGIN_LEN);
     return p;
@@ -144,14 +141,8 @@ static um_origin *row_of(um_origins *o, const uint8_t *key)
     um_digest_text(key, hex);
     if ((r = find_row(o, hex)) != NULL)
         return r;
-    if (o->n == o->cap) {
-        size_t cap = o->cap ? 2 * o->cap : 16;
-        um_origin *all = realloc(o->item, cap * sizeof *all);
-        if (!all)
-            return NULL;
-        o->item = all;
-        o->cap = cap;
-    }
+    if (!um_array_reserve(&o->item, &o->cap, o->n + 1, sizeof *o->item))
+        return NULL;
     r = &o->item[o->n++];
     *r = (um_origin){.state = "forwarded", .error = "", .lag = NAN};
     memcpy(r->key, hex, sizeof hex);

@@ -7,6 +7,7 @@
  */
 #include "clearinghouse/peering/inside.h"
 
+#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/error.h"
 
@@ -32,11 +33,8 @@ umbel_status um_latest_open(um_peers *p, umbel_error *err)
 /* Once it has failed, later counts take the places of earlier ones. */
 static bool reserve(um_latest *l)
 {
-    um_entry *all = realloc(l->item, 2 * l->cap * sizeof *all);
-
-    if (!all)
+    if (!um_array_resize(&l->item, 2 * l->cap, sizeof *l->item))
         return false;
-    l->item = all;
     l->cap *= 2;
     return true;
 }

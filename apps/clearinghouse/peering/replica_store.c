@@ -13,6 +13,7 @@
  */
 #include "clearinghouse/peering/replica_store.h"
 
+#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -724,11 +725,9 @@ static umbel_status load_replica(um_replica_store *p, const replica_name *name,
     }
     if (status)
         return remove_bad(p, name->text, &why, err);
-    saved_replica *all = realloc(p->saved.item, (p->saved.n + 1) * sizeof *all);
-    if (!all)
-        return um_no_memory(err, sizeof *all);
-    p->saved.item = all;
-    all[p->saved.n++] = (saved_replica){.name = *name};
+    if (!um_array_resize(&p->saved.item, p->saved.n + 1, sizeof *p->saved.item))
+        return um_no_memory(err, sizeof *p->saved.item);
+    p->saved.item[p->saved.n++] = (saved_replica){.name = *name};
     return UMBEL_OK;
 }
 

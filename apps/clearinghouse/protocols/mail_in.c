@@ -3,6 +3,8 @@
  */
 #include "clearinghouse/protocols/mail_in.h"
 
+#include "base/buffer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +40,9 @@ static um_mail_in_state reserve(um_mail_in *m, size_t len, size_t keep)
         return UM_MAIL_IN_FINE;
     if (m->room->used + (cap - m->cap) > m->room->most)
         return UM_MAIL_IN_BUSY;
-    uint8_t *grown = realloc(m->bytes, cap);
-    if (!grown)
+    if (!um_array_resize(&m->bytes, cap, 1))
         return UM_MAIL_IN_BUSY;
     m->room->used += cap - m->cap;
-    m->bytes = grown;
     m->cap = cap;
     return UM_MAIL_IN_FINE;
 }

@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/protocols/stream.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -70,12 +71,10 @@ umbel_status um_protocol_stream_listen(um_protocol_stream *s,
                             .ended = count_ended,
                             .gone = listener_gone,
                             .ctx = s};
-    um_listener **more =
-        realloc(s->listener, (s->n + listen->n + 1) * sizeof(um_listener *));
 
-    if (!more)
+    if (!um_array_resize(&s->listener, s->n + listen->n + 1,
+                         sizeof(um_listener *)))
         return um_no_memory(err, sizeof(um_listener *));
-    s->listener = more;
     for (size_t i = 0; i < listen->n; i++)
         UM_TRY(listen_on(s, listen->item[i], &c, err));
     return UMBEL_OK;

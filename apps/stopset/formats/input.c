@@ -6,8 +6,8 @@
  */
 #include "stopset/formats/input.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
-#include "keylist/grow.h"
 #include "keylist/stream.h"
 
 #include <inttypes.h>
@@ -198,7 +198,7 @@ static uint8_t *reserve(ss_feed *f, size_t len)
     f->to = left;
     if (f->cap - left < len) {
         size_t cap = 2 * (left + len);
-        if (!um_grow(&f->window, cap, 1))
+        if (!um_array_resize(&f->window, cap, 1))
             return NULL;
         f->cap = cap;
     }

@@ -4,8 +4,8 @@
 #include "stopset/sets/corpus.h"
 
 #include "base/bits.h"
+#include "base/buffer.h"
 #include "base/error.h"
-#include "keylist/grow.h"
 
 static umbel_status no_room(umbel_error *err)
 {
@@ -26,13 +26,13 @@ static bool reserve(ss_corpus *c)
 {
     if (c->nroutes == c->route_cap) {
         size_t cap = c->route_cap ? 2 * c->route_cap : 1024;
-        if (!um_grow(&c->route, cap, sizeof *c->route))
+        if (!um_array_resize(&c->route, cap, sizeof *c->route))
             return false;
         c->route_cap = cap;
     }
     if (c->step_cap - c->nsteps < SS_MAX_TTL) {
         size_t cap = c->step_cap ? 2 * c->step_cap : 1 << 14;
-        if (!um_grow(&c->step, cap, sizeof *c->step))
+        if (!um_array_resize(&c->step, cap, sizeof *c->step))
             return false;
         c->step_cap = cap;
     }

@@ -3,8 +3,8 @@
  */
 #include "stopset/sets/index.h"
 
+#include "base/buffer.h"
 #include "base/hash.h"
-#include "keylist/grow.h"
 
 enum { FIRST_SLOTS = 1024 };
 
@@ -46,7 +46,7 @@ static bool reserve(ss_index *x)
         return false;
     if (x->n == x->cap) {
         uint32_t cap = x->cap ? 2 * x->cap : FIRST_SLOTS / 2;
-        if (!um_grow(&x->key, cap, sizeof *x->key))
+        if (!um_array_resize(&x->key, cap, sizeof *x->key))
             return false;
         x->cap = cap;
     }

@@ -3,8 +3,8 @@
  */
 #include "stopset/sets/set.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
-#include "keylist/grow.h"
 #include "stopset/formats/input.h"
 
 #include <errno.h>
@@ -209,7 +209,7 @@ static umbel_status read_whole(int fd, char **bytes, size_t *len,
             cap = cap ? 2 * cap : 1 << 16;
             if (cap > MAX_FILE)
                 return um_fail(err, UMBEL_E_LIMIT, "larger than 1 GiB");
-            if (!um_grow(bytes, cap, 1))
+            if (!um_array_resize(bytes, cap, 1))
                 return um_no_memory(err, cap);
         }
         ssize_t got = read(fd, *bytes + *len, cap - *len);

@@ -3,8 +3,8 @@
  */
 #include "stopset/sets/table.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
-#include "keylist/grow.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static bool follow(void *array, size_t *cap, const ss_index *x, size_t size)
 
     if (*cap >= x->cap)
         return true;
-    if (!um_grow(array, x->cap, size))
+    if (!um_array_resize(array, x->cap, size))
         return false;
     memcpy(&bytes, array, sizeof bytes);
     memset(bytes + *cap * size, 0, (x->cap - *cap) * size);

@@ -3,8 +3,8 @@
  */
 #include "stopset/sets/make.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
-#include "keylist/grow.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ static ss_use *use_of(ss_task *t, ss_addr hop, ss_addr target)
     if (n == SS_NO_NUMBER)
         return NULL;
     if (t->use_cap < t->seen.cap) {
-        if (!um_grow(&t->use, t->seen.cap, sizeof *t->use))
+        if (!um_array_resize(&t->use, t->seen.cap, sizeof *t->use))
             return NULL;
         memset(t->use + t->use_cap, 0,
                (t->seen.cap - t->use_cap) * sizeof *t->use);

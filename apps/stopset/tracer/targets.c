@@ -3,6 +3,7 @@
  */
 #include "stopset/tracer/targets.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -66,10 +67,8 @@ umbel_status ss_prefixes_parse(ss_prefixes *p, const char *text,
         size_t len = strcspn(text, ",");
         ss_prefix prefix;
         UM_TRY(parse_prefix(text, len, &prefix, err));
-        ss_prefix *grown = realloc(p->item, (p->n + 1) * sizeof *grown);
-        if (!grown)
-            return um_no_memory(err, (p->n + 1) * sizeof *grown);
-        p->item = grown;
+        if (!um_array_resize(&p->item, p->n + 1, sizeof *p->item))
+            return um_no_memory(err, (p->n + 1) * sizeof *p->item);
         p->item[p->n++] = prefix;
         if (text[len] == '\0')
             return UMBEL_OK;

@@ -15,6 +15,7 @@
  */
 #include "papers/rbf/case-study/world.h"
 
+#include "base/buffer.h"
 #include "papers/rbf/case-study/grow.h"
 
 #include <math.h>
@@ -143,15 +144,7 @@ static void change(growth *g)
 
 static void add_hop(world *w, routes *r, uint32_t address)
 {
-    if (r->n == r->cap && !w->bad) {
-        size_t cap = r->cap ? 2 * r->cap : 1 << 20;
-        uint32_t *larger = realloc(r->hop, cap * sizeof *larger);
-        w->bad = !larger;
-        if (larger) {
-            r->hop = larger;
-            r->cap = cap;
-        }
-    }
+    w->bad |= !um_array_reserve(&r->hop, &r->cap, r->n + 1, sizeof *r->hop);
     if (!w->bad)
         r->hop[r->n++] = address;
 }

@@ -3,6 +3,7 @@
  */
 #include "cli/commands/sync_line.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "trust/link.h"
 
@@ -67,14 +68,8 @@ static umbel_status append(buffer *b, const void *data, size_t len,
 {
     if (!len)
         return UMBEL_OK;
-    if (!b->at || b->cap - b->len < len) {
-        size_t cap = 2 * (b->len + len);
-        uint8_t *at = realloc(b->at, cap);
-        if (!at)
-            return um_fail(err, UMBEL_E_NOMEM, "no memory for a message");
-        b->at = at;
-        b->cap = cap;
-    }
+    if (!um_array_reserve(&b->at, &b->cap, b->len + len, 1))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a message");
     memcpy(b->at + b->len, data, len);
     b->len += len;
     return UMBEL_OK;

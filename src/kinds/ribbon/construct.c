@@ -3,6 +3,7 @@
  * members than memory holds.
  */
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "filter/handle.h"
@@ -262,11 +263,9 @@ static bool reserve(item_list *l, size_t n)
 {
     if (l->at && n <= l->cap)
         return true;
-    size_t cap = n + n / 8 + 1024;
-    um_ribbon_item *at = realloc(l->at, cap * sizeof *at);
-    if (!at)
+    size_t cap = n + n / 8 + 1024; /* lists of gigabytes: little to spare */
+    if (!um_array_resize(&l->at, cap, sizeof *l->at))
         return false;
-    l->at = at;
     l->cap = cap;
     return true;
 }

@@ -3,22 +3,15 @@
  */
 #include "negatives/retouch/curve.h"
 
+#include "base/buffer.h"
+
 #include <stdlib.h>
 
 static bool reserve(um_curve *c)
 {
-    size_t cap = c->cap ? c->cap * 2 : 1024;
-
-    if (c->n < c->cap)
-        return true;
-    umbel_retouch_step *larger = realloc(c->steps, cap * sizeof *larger);
-    if (!larger) {
-        c->no_memory = true;
-        return false;
-    }
-    c->steps = larger;
-    c->cap = cap;
-    return true;
+    c->no_memory |=
+        !um_array_reserve(&c->steps, &c->cap, c->n + 1, sizeof *c->steps);
+    return !c->no_memory;
 }
 
 void um_curve_add(um_curve *c, const umbel_retouch_step *step)

@@ -8,6 +8,7 @@
  */
 #include "net/redis/redis.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/hex.h"
 #include "base/text.h"
@@ -138,12 +139,8 @@ static umbel_status reserve(um_redis *r, umbel_error *err)
         return UMBEL_OK;
     if (r->len > MAX_REPLY)
         return um_fail(err, UMBEL_E_IO, "%s: the reply is too long", r->host);
-    size_t cap = r->cap ? 2 * r->cap : 2 * (size_t)STEP;
-    uint8_t *more = realloc(r->reply, cap);
-    if (!more)
-        return um_no_memory(err, cap);
-    r->reply = more;
-    r->cap = cap;
+    if (!um_array_reserve(&r->reply, &r->cap, r->len + STEP, 1))
+        return um_no_memory(err, r->len + STEP);
     return UMBEL_OK;
 }
 

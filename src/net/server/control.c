@@ -3,6 +3,7 @@
  */
 #include "net/server/control.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "net/server/socket.h"
 
@@ -73,18 +74,11 @@ void um_control_reply(um_control_request *r, umbel_slice text)
 
 static bool reserve(um_control *c, um_control_request *r, size_t len)
 {
-    size_t cap = r->cap ? r->cap : 4096;
+    size_t had = r->cap;
 
-    while (cap < r->len + len)
-        cap *= 2;
-    if (cap == r->cap)
-        return true;
-    uint8_t *more = realloc(r->bytes, cap);
-    if (!more)
+    if (!um_array_reserve(&r->bytes, &r->cap, r->len + len, 1))
         return false;
-    c->held += cap - r->cap;
-    r->bytes = more;
-    r->cap = cap;
+    c->held += r->cap - had;
     return true;
 }
 

@@ -13,6 +13,7 @@
  * that are on their way. um_stream_end therefore ends the sending side, reads
  * and forgets, and closes when the client does, or soon.
  */
+#include "base/buffer.h"
 #include "net/server/stream_private.h"
 
 #include <stdlib.h>
@@ -264,14 +265,11 @@ static void retain(um_stream *s, const uint8_t *bytes, size_t len)
 /* Kept bytes and new ones as one piece. */
 static bool append_kept(um_stream *s, const uint8_t *bytes, size_t len)
 {
-    uint8_t *grown = realloc(s->kept, s->nkept + len);
-
-    if (!grown) {
+    if (!um_array_resize(&s->kept, s->nkept + len, 1)) {
         um_stream_close(s, UM_END_MEMORY);
         return false;
     }
-    memcpy(grown + s->nkept, bytes, len);
-    s->kept = grown;
+    memcpy(s->kept + s->nkept, bytes, len);
     s->nkept += len;
     return true;
 }

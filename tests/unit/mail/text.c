@@ -153,7 +153,7 @@ static void html_becomes_its_text(void **state)
 
     (void)state;
     for (size_t i = 0; i < UM_COUNT(rows); i++) {
-        um_bytes out = {0};
+        um_buffer out = {0};
 
         assert_true(um_html_to_text(&out, (const uint8_t *)rows[i][0],
                                     strlen(rows[i][0])));
@@ -161,7 +161,7 @@ static void html_becomes_its_text(void **state)
             memcmp(out.len ? (char *)out.data : "", rows[i][1], out.len) != 0)
             fail_msg("%s: \"%.*s\" is not \"%s\"", rows[i][0], (int)out.len,
                      (char *)out.data, rows[i][1]);
-        um_bytes_fini(&out);
+        um_buffer_fini(&out);
     }
 }
 

@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/protocols/pyzor/accounts.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <sodium.h>
@@ -68,10 +69,9 @@ static um_pyzor_account *account_get(um_pyzor_accounts *a, umbel_slice name)
 
     if (found)
         return found;
-    um_pyzor_account *more = realloc(a->account, (a->n + 1) * sizeof *more);
-    if (!more)
+    if (!um_array_resize(&a->account, a->n + 1, sizeof *a->account))
         return NULL;
-    a->account = more;
+    um_pyzor_account *more = a->account;
     um_pyzor_account fresh = {.name = copy_slice(name), .weight = 1};
     if (!fresh.name)
         return NULL;

@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/protocols/razor/shared.h"
 
+#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "clearinghouse/peering/peers.h"
@@ -98,14 +99,8 @@ static int compare_accounts(const void *a, const void *b)
 static bool add_account(um_razor_shared *s, size_t *cap,
                         const shared_account *a)
 {
-    if (s->n == *cap) {
-        size_t more = *cap ? 2 * *cap : 64;
-        shared_account *grown = realloc(s->item, more * sizeof *grown);
-        if (!grown)
-            return false;
-        s->item = grown;
-        *cap = more;
-    }
+    if (!um_array_reserve(&s->item, cap, s->n + 1, sizeof *s->item))
+        return false;
     s->item[s->n++] = *a;
     return true;
 }
