@@ -8,7 +8,7 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "fuzz.h"
 
-#include "build/import.h"
+#include "build/build.h"
 
 #include <stdlib.h>
 #include <string.h>

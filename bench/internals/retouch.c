@@ -50,7 +50,7 @@ static void want(umbel_status status, const umbel_error *err)
 typedef struct experiment {
     umbel_filter *filter;
     uint8_t *bits;
-    um_problem problem;
+    um_retouch_problem problem;
     double *zipf; /* weights of the keys */
 } experiment;
 
@@ -105,7 +105,7 @@ static void experiment_make(experiment *e, size_t n, size_t universe,
         if (hit[i])
             keys[found++] = keys[i];
     e->bits = e->filter->kind->bits->cells(e->filter->self);
-    e->problem = (um_problem){
+    e->problem = (um_retouch_problem){
         .cells = bits,
         .hashes = HASHES,
         .members = {place(e->filter, keys, n), NULL, n},
@@ -136,7 +136,7 @@ typedef struct result {
     double chi, lost, cleared, left_weight, left, seconds;
 } result;
 
-static result judge(const um_problem *p, const um_outcome *o, double seconds)
+static result judge(const um_retouch_problem *p, const um_outcome *o, double seconds)
 {
     result r = {.cleared = (double)o->cleared, .seconds = seconds};
     double gone = 0, weight = 0;
@@ -161,7 +161,7 @@ static result retouch(const experiment *e, double beta,
                       const umbel_retouch_params *given, bool weighted)
 {
     size_t len = (size_t)(e->problem.cells + 7) / 8;
-    um_problem p = e->problem;
+    um_retouch_problem p = e->problem;
     umbel_retouch_params params;
     umbel_alloc alloc = um_alloc_or_default(NULL);
     um_outcome o = {.lost = get(p.members.n, 1), .gone = get(p.keys.n, 1)};

@@ -26,17 +26,128 @@
  *   for an error that its shape keeps           1e-10, and 1e-12 for blocks
  *                                        in all below 1e-9
  */
-#include "analysis/admit.h"
 
-#include "analysis/certify.h"
-#include "analysis/occupancy_bounds.h"
+#include "analysis/internal.h"
+#include "base/batch.h"
 #include "base/error.h"
+#include "base/rng.h"
+#include "filter/envelope.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
+
+#include <umbel/diff.h>
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * A false positive rate that is certain, by asking random keys.
+ */
+
+#define DOUBT (1e-10 / STAGES)
+enum { EXPECTED = 400, MAX_ASKED = 1 << 24, STAGES = 5 };
+
+double um_max_error(double max_error)
+{
+    return fmin(2 * max_error, (1 + max_error) / 2);
+}
+
+static um_rng rng_of(const umbel_filter *f)
+{
+    uint8_t name[UMBEL_CONTENT_LEN];
+
+    umbel_content_name(f, name);
+    return (um_rng){um_load64(name)};
+}
+
+/* As keys have them that nobody chose; integers are their own digests. */
+static umbel_digest random_digest(const um_hash *hash, um_rng *rng)
+{
+    if (hash->identity)
+        return (umbel_digest){um_random_below(rng, UM_INTEGER_PRIME), 0};
+    uint64_t lo = um_random(rng);
+    return (umbel_digest){lo,
+                          hash->entropy > 64 ? um_random(rng) : um_remix(lo)};
+}
+
+/*
+ * Drops keys whose first cells are not all in use: most of them, and the
+ * positions of the other hashes take the most time. Addressings that are
+ * sampled go from cell to cell, so fewer hashes give the first of them.
+ */
+static size_t retain_likely(const umbel_filter *f, umbel_digest d[UM_BATCH],
+                            size_t n)
+{
+    enum { FIRST = 2 };
+    const um_row_bits *bits = f->kind->bits;
+    um_layout l = f->layout;
+    uint64_t pos[UM_BATCH * FIRST];
+    size_t kept = 0;
+
+    if (!um_has_bits(f->kind) || bits->groups(f->self) > 1 || l.hashes <= FIRST)
+        return n;
+    l.hashes = FIRST;
+    l.row->positions(&l, d, n, pos);
+    const uint8_t *cells = bits->cells(f->self);
+    for (size_t i = 0; i < n; i++)
+        if (um_bit(cells, pos[FIRST * i]) && um_bit(cells, pos[FIRST * i + 1]))
+            d[kept++] = d[i];
+    return kept;
+}
+
+static uint64_t count_hits(const umbel_filter *f, um_rng *rng, size_t n)
+{
+    umbel_digest d[UM_BATCH] = {{0, 0}};
+    bool hit[UM_BATCH];
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < n; i++)
+        d[i] = random_digest(f->hasher.row, rng);
+    n = retain_likely(f, d, n);
+    f->kind->query(f->self, d, n, hit);
+    for (size_t i = 0; i < n; i++)
+        hits += hit[i];
+    return hits;
+}
+
+/* P(X <= hits), where mean were expected, is too small (Chernoff). */
+static bool is_certain(double hits, double mean)
+{
+    double rest = hits > 0 ? hits * log(hits / mean) : 0;
+
+    return hits < mean && mean - hits + rest >= -log(DOUBT);
+}
+
+/* Asks until want keys have been asked. */
+static void ask_more(const umbel_filter *f, um_rng *rng, uint64_t want,
+                     um_sample *s)
+{
+    for (size_t some; s->asked < want; s->asked += some) {
+        some = um_next_batch((size_t)(want - s->asked));
+        s->hits += count_hits(f, rng, some);
+    }
+}
+
+/* A part of the sample often says enough, one way or the other. */
+static um_sample certify(const umbel_filter *f, double max_error)
+{
+    um_sample s = {.asked = 0};
+    um_rng rng = rng_of(f);
+    double most = um_max_error(max_error), room = most - max_error;
+    double enough = EXPECTED * max_error / (room * room);
+    uint64_t all = (uint64_t)fmin(enough, MAX_ASKED);
+
+    for (int i = STAGES - 1; i >= 0 && !s.certain; i--) {
+        ask_more(f, &rng, all >> i, &s);
+        s.certain = is_certain((double)s.hits, (double)s.asked * most);
+        if (!is_certain((double)s.hits, (double)all * most))
+            break;
+    }
+    return s;
+}
 
 #define CHANCE 1e-10
 /* A filter that matches every second key is useless. */
@@ -58,7 +169,8 @@ typedef struct judging {
     double most;   /* keys, by the claims that were held; INFINITY: none was */
 } judging;
 
-void um_add_reason(umbel_ruling *out, umbel_refusal code, const char *text)
+/* Something is. */
+static void add_reason(umbel_ruling *out, umbel_refusal code, const char *text)
 {
     umbel_reason *r = &out->reason[out->n];
 
@@ -74,7 +186,7 @@ void um_add_reason(umbel_ruling *out, umbel_refusal code, const char *text)
     do {                                                                       \
         umbel_error reason_;                                                   \
         um_set_error(&reason_, UMBEL_OK, __VA_ARGS__);                         \
-        um_add_reason(out, code, reason_.text);                                \
+        add_reason(out, code, reason_.text);                                   \
     } while (0)
 
 /* --- demands --- */
@@ -101,7 +213,9 @@ static umbel_status check_names(const umbel_admission *w, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_check_admission(const umbel_admission **wants, umbel_error *err)
+/* *wants, or none when it is NULL; E_RANGE, E_UNKNOWN: they make no sense. */
+static umbel_status check_admission(const umbel_admission **wants,
+                                    umbel_error *err)
 {
     static const umbel_admission none = UMBEL_ADMISSION_INIT;
 
@@ -119,7 +233,8 @@ umbel_status um_check_admission(const umbel_admission **wants, umbel_error *err)
     return check_names(*wants, err);
 }
 
-umbel_ruling um_ruling_begin(const umbel_admission *wants)
+/* Nothing is wrong so far. */
+static umbel_ruling ruling_begin(const umbel_admission *wants)
 {
     return (umbel_ruling){.admitted = true,
                           .fill = NAN,
@@ -129,8 +244,9 @@ umbel_ruling um_ruling_begin(const umbel_admission *wants)
                           .claimed = wants->claimed};
 }
 
-bool um_hold_bytes(const umbel_admission *wants, uint64_t bytes,
-                   umbel_ruling *out)
+/* False: it is refused for its size. */
+static bool hold_bytes(const umbel_admission *wants, uint64_t bytes,
+                       umbel_ruling *out)
 {
     out->bytes = bytes;
     if (!wants->max_bytes || bytes <= wants->max_bytes)
@@ -169,7 +285,7 @@ static void hold_shape(judging *j)
     const um_shape *s = um_shape_of(j->f);
     const umbel_admission *w = j->wants;
 
-    um_hold_bytes(w, umbel_encoded_len(j->f), j->out);
+    hold_bytes(w, umbel_encoded_len(j->f), j->out);
     hold_name(j->out, UMBEL_REFUSED_KIND, "kind", w->kind, s->kind->name);
     hold_name(j->out, UMBEL_REFUSED_ADDRESSING, "addressing", w->addressing,
               s->addressing->name);
@@ -429,7 +545,7 @@ static void hold_sample(judging *j)
 {
     if (!j->f->layout.row->dependent || j->out->max_error >= ANYTHING)
         return;
-    um_sample s = um_certify(j->f, j->out->max_error);
+    um_sample s = certify(j->f, j->out->max_error);
     if (!s.certain)
         refuse(j->out, UMBEL_REFUSED_ERROR,
                "%" PRIu64 " of %" PRIu64 " sampled keys match, and cells of "
@@ -467,8 +583,8 @@ static umbel_status hold_error(judging *j, umbel_error *err)
 umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
                          umbel_ruling *out, umbel_error *err)
 {
-    UM_TRY(um_check_admission(&wants, err));
-    umbel_ruling ruling = um_ruling_begin(wants);
+    UM_TRY(check_admission(&wants, err));
+    umbel_ruling ruling = ruling_begin(wants);
     judging j = {.f = f, .wants = wants, .out = &ruling, .most = INFINITY};
 
     ruling.may_deny = umbel_may_deny(f);
@@ -479,4 +595,121 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
     UM_TRY(hold_error(&j, err));
     *out = ruling;
     return UMBEL_OK;
+}
+
+/*
+ * Admission from the first byte on: size, encoding, content.
+ *
+ * Cheap refusals come first. What a head claims is refused before memory is
+ * taken for it, and a file that is too long before it is read.
+ */
+
+/* What is wrong with the bytes, and what with us. */
+static bool is_their_fault(umbel_status status)
+{
+    return status == UMBEL_E_FORMAT || status == UMBEL_E_VERSION ||
+           status == UMBEL_E_CHECKSUM || status == UMBEL_E_UNKNOWN ||
+           status == UMBEL_E_LIMIT || status == UMBEL_E_SECRET;
+}
+
+static umbel_refusal code_of(umbel_status status)
+{
+    return status == UMBEL_E_LIMIT    ? UMBEL_REFUSED_BYTES
+           : status == UMBEL_E_SECRET ? UMBEL_REFUSED_SECRET
+                                      : UMBEL_REFUSED_ENCODING;
+}
+
+/* Judge what was decoded, or refuse what was not. */
+static umbel_status conclude(umbel_status decoded, const umbel_error *refusal,
+                             umbel_filter *f, const umbel_admission *wants,
+                             umbel_filter **out, umbel_ruling *ruling,
+                             umbel_error *err)
+{
+    if (decoded != UMBEL_OK && !is_their_fault(decoded)) {
+        if (err)
+            *err = *refusal;
+        return decoded;
+    }
+    if (decoded != UMBEL_OK) {
+        add_reason(ruling, code_of(decoded), refusal->text);
+        return UMBEL_OK;
+    }
+    umbel_status status = umbel_admit(f, wants, ruling, err);
+    if (status == UMBEL_OK && ruling->admitted && out)
+        *out = f;
+    else
+        umbel_close(f);
+    return status;
+}
+
+static umbel_status prepare(const umbel_source *given, umbel_source *source,
+                            const umbel_admission **wants, umbel_error *err)
+{
+    UM_TRY(um_check_source(&given, err));
+    UM_TRY(check_admission(wants, err));
+    *source = *given;
+    source->verify = true;
+    return UMBEL_OK;
+}
+
+/* Returns len, or the bytes of a regular file from here on; 0: unknown. */
+static uint64_t bytes_ahead(int fd, uint64_t len)
+{
+    struct stat st;
+
+    if (len != UMBEL_TO_END)
+        return len;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    return at < 0 || at > st.st_size ? 0 : (uint64_t)(st.st_size - at);
+}
+
+/* Where the bytes come from: memory, or a file descriptor. */
+typedef struct origin {
+    const void *bytes;
+    uint64_t len; /* of a file, perhaps UMBEL_TO_END */
+    bool is_file;
+    int fd;
+} origin;
+
+static umbel_status admit_from(const origin *o, const umbel_source *given,
+                               const umbel_admission *wants, umbel_filter **out,
+                               umbel_ruling *ruling, umbel_error *err)
+{
+    umbel_source source;
+    umbel_filter *f = NULL;
+    umbel_error refusal = {0};
+
+    UM_TRY(prepare(given, &source, &wants, err));
+    uint64_t len = o->is_file ? bytes_ahead(o->fd, o->len) : o->len;
+    if (o->is_file && !len && !source.memory_limit)
+        source.memory_limit = wants->max_bytes; /* a pipe: nothing bounds it */
+    umbel_ruling r = ruling_begin(wants);
+    if (hold_bytes(wants, len, &r)) {
+        umbel_status decoded =
+            o->is_file
+                ? umbel_read(o->fd, o->len, &source, &f, &refusal)
+                : umbel_decode(o->bytes, (size_t)o->len, &source, &f, &refusal);
+        UM_TRY(conclude(decoded, &refusal, f, wants, out, &r, err));
+    }
+    *ruling = r;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_admit_bytes(const void *bytes, size_t len,
+                               const umbel_source *source,
+                               const umbel_admission *wants, umbel_filter **out,
+                               umbel_ruling *ruling, umbel_error *err)
+{
+    origin o = {.bytes = bytes, .len = len};
+    return admit_from(&o, source, wants, out, ruling, err);
+}
+
+umbel_status umbel_admit_read(int fd, uint64_t len, const umbel_source *source,
+                              const umbel_admission *wants, umbel_filter **out,
+                              umbel_ruling *ruling, umbel_error *err)
+{
+    origin o = {.is_file = true, .fd = fd, .len = len};
+    return admit_from(&o, source, wants, out, ruling, err);
 }

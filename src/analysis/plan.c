@@ -1,15 +1,22 @@
 /*
  * plan.c - any sufficient set of keys, error and size, made complete.
  */
+#include "base/alloc.h"
+#include "base/batch.h"
 #include "base/error.h"
+#include "base/rng.h"
+#include "coding/code.h"
+#include "filter/envelope.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
 
 #include <umbel/experimental/clearing.h>
+#include <umbel/experimental/generalized.h>
 #include <umbel/plan.h>
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static bool within(const um_shape *s, uint64_t cells, uint64_t bytes)
 {
@@ -192,5 +199,511 @@ umbel_status umbel_plan_clearing(const char *kind, const umbel_params *params,
         .members_lost = keys * touched,
         .chi = touched > 0 ? 1 : NAN, /* so their ratio is always 1 */
     };
+    return UMBEL_OK;
+}
+
+/*
+ * Filters for a number of keys that only the end of the input
+ * tells.
+ *
+ * Fill a large one, then fold it: the result is, bit for bit, what the right
+ * size would have given (not with groups, whose choices depend on the size).
+ * Folding goes by divisors, so the large size is one that has many: the number
+ * of parts is a product of small primes.
+ */
+
+/* A size in the making: a product and the number of its divisors. */
+typedef struct product {
+    uint64_t value;
+    uint32_t divisors;
+} product;
+
+/* Most divisors among the products of small primes in (most * 3/4, most]. */
+static void best_product(product so_far, size_t prime, uint64_t most,
+                         product *best)
+{
+    static const uint64_t primes[] = {2, 3, 5, 7, 11, 13};
+
+    if (so_far.value > most / 4 * 3 && so_far.divisors > best->divisors)
+        *best = so_far;
+    if (prime == UM_COUNT(primes))
+        return;
+    product p = so_far;
+    for (uint32_t power = 1; p.value <= most; power++) {
+        p.divisors = so_far.divisors * power;
+        best_product(p, prime + 1, most, best);
+        if (p.value > most / primes[prime])
+            break;
+        p.value *= primes[prime];
+    }
+}
+
+/* Parts of a filter of that shape with room for cells. */
+static uint64_t parts_of(const um_shape *s, uint64_t cells)
+{
+    um_layout l;
+    uint64_t granule = um_granule(s->addressing, s->hashes);
+
+    um_layout_init(&l, s->addressing, cells / granule * granule, s->hashes,
+                   s->seed);
+    return um_fold_parts(&l);
+}
+
+static uint64_t foldable_cells(const um_shape *s, uint64_t most)
+{
+    uint64_t parts = parts_of(s, most);
+    product best = {1, 1};
+
+    if (parts == 0)
+        return 0;
+    best_product((product){1, 1}, 0, parts, &best);
+    uint64_t cells_a_part = most / parts;
+    return best.value * cells_a_part;
+}
+
+umbel_status umbel_create_unsized(const char *kind, const umbel_params *params,
+                                  uint64_t bytes, umbel_filter **out,
+                                  umbel_error *err)
+{
+    static const umbel_params standard = UMBEL_PARAMS_INIT;
+    umbel_params p = params ? *params : standard;
+    umbel_plan plan;
+    um_shape s;
+
+    if (p.exact_size)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "an exact size needs to know how many keys there will "
+                       "be (capacity)");
+    if (p.capacity || p.cells)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "an unsized filter has no capacity and no size");
+    UM_TRY(um_shape_from_params(kind, &p, &s, err));
+    if (!s.kind->fold)
+        return um_fail(
+            err, UMBEL_E_UNSUPPORTED,
+            "kind %s cannot be folded to size: say how many different "
+            "keys there will be (capacity), or how many cells",
+            s.kind->name);
+    UM_TRY(umbel_make_plan(kind, &p, bytes, &plan, err));
+    s.hashes = p.hashes = plan.hashes;
+    p.cells = foldable_cells(&s, plan.cells);
+    return umbel_create(kind, &p, out, err);
+}
+
+/*
+ * Keys that seemed to be in already were not counted. Where the error is large
+ * that is many, and the fill gives a better estimate of their number.
+ */
+static uint64_t keys_given(const umbel_filter *f)
+{
+    uint64_t added = f->added;
+
+    bool few_missed = um_shape_error(um_shape_of(f), (double)added) < 0.01;
+    if (few_missed || !f->kind->bits)
+        return added;
+    double keys = um_keys_behind(f, f->kind->bits->used(f->self, NULL));
+    if (!(keys < (double)UM_MAX_CELLS))
+        return UM_MAX_CELLS;
+    return keys > (double)added ? (uint64_t)ceil(keys) : added;
+}
+
+umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
+                       umbel_error *err)
+{
+    if (!f->kind->fold)
+        return um_cannot_join(f, "fold", err);
+    uint64_t keys = keys_given(f);
+    uint64_t by = umbel_fold_best(f, keys, f->fpr);
+    if (by == 0)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "about %" PRIu64 " keys are too many for %zu bytes at "
+                       "error %g: allow more memory or more error, or say how "
+                       "many keys there will be",
+                       keys, f->payload_len, f->fpr);
+    UM_TRY(umbel_fold(f, by, out, err));
+    if (!f->capacity) /* a capacity that was asked for stays */
+        (*out)->capacity = keys < UM_MAX_CELLS ? keys : UM_MAX_CELLS;
+    return UMBEL_OK;
+}
+
+/*
+ * The filter that errs least for its bytes on the wire.
+ *
+ * Coded, a filter takes m H(fill) bits and not m. So a larger and sparser one,
+ * with fewer hashes, may err less at the same number of bytes (Mitzenmacher
+ * 2001; survey 2.6). Without a bound the answer is one hash and as much memory
+ * as there is: readers' memory is part of the question. Denser ones, with more
+ * hashes, would do as well as sparser ones, but every query would pay for it.
+ *
+ * Models and states add to the entropy, and keys that stay in one
+ * block take from it. What that comes to is measured: random keys, a sample of
+ * them where there are many, go into a filter that is coded. The search is by
+ * entropy and what was measured last.
+ */
+
+enum {
+    FIXED = 32,           /* bytes of a code that do not grow, about */
+    ROUNDS = 8,           /* of measuring */
+    SOME_KEYS = 1 << 17,  /* of a sample, at most */
+    FEW_KEYS = 1 << 10,   /* at least, where there are as many */
+    SOME_CELLS = 1 << 24, /* of a sample, at most */
+};
+
+/* Refuses kinds whose fill the model does not know. */
+static umbel_status want_bits(const um_shape *s, umbel_error *err)
+{
+    if (!um_has_bits(s->kind))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "bytes on the wire are planned for bloom filters, not "
+                       "for kind %s: build it with --coded and look",
+                       s->kind->name);
+    return UMBEL_OK;
+}
+
+static double fill_of(const um_shape *s)
+{
+    um_layout l;
+
+    um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
+    return um_model_fill(&l, (double)s->capacity);
+}
+
+/* Bytes that the cells come to, did they not know of each other. */
+static double entropy_of(const um_shape *s)
+{
+    const double ln2 = 0.69314718055994530942;
+    double p = fill_of(s);
+
+    if (!(p > 0 && p < 1))
+        return 0;
+    return -(double)s->cells * (p * log(p) + (1 - p) * log1p(-p)) / ln2 / 8;
+}
+
+/* Returns the bytes of a file with that many bytes of code. */
+static double file_with(const um_shape *s, double code)
+{
+    size_t payload = 0;
+    um_shape full = *s;
+
+    full.added = s->capacity;
+    um_payload_len(s, &payload);
+    code = fmax(1, ceil(fmin(code, (double)payload + 1)));
+    return (double)um_head_room(&full, &(uint64_t){(uint64_t)code}) + code;
+}
+
+/* The question: bytes on the wire, bytes in memory. */
+typedef struct bounds {
+    uint64_t wire, memory;
+    umbel_alloc alloc;
+    double extra; /* bytes above the entropy, as measured */
+} bounds;
+
+static double guess(const um_shape *s, const bounds *b)
+{
+    return file_with(s, entropy_of(s) + b->extra);
+}
+
+static bool fits(um_shape *s, uint64_t cells, const bounds *b)
+{
+    size_t raw;
+
+    s->cells = cells;
+    return um_file_len(s, &raw) && raw <= b->memory &&
+           guess(s, b) <= (double)b->wire;
+}
+
+/* Finds the most cells that fit with s->hashes; false when none do. */
+static bool grow(um_shape *s, const bounds *b)
+{
+    uint64_t granule = um_granule(s->addressing, s->hashes);
+
+    if (!granule)
+        return false;
+    uint64_t low = 0, high = um_limit(s->addressing, s->hashes) / granule;
+    while (low < high) {
+        uint64_t mid = low + (high - low + 1) / 2;
+        if (fits(s, mid * granule, b))
+            low = mid;
+        else
+            high = mid - 1;
+    }
+    s->cells = low * granule;
+    return low > 0 && um_check_shape(s, NULL) == UMBEL_OK;
+}
+
+/* The one that errs least, as far as guesses go; false: there is none. */
+static bool find_best(um_shape *s, const bounds *b)
+{
+    um_shape best = *s, t = *s;
+    double least = 2;
+    uint32_t first = s->hashes ? s->hashes : 1;
+    uint32_t last = s->hashes ? s->hashes : UM_MAX_HASHES;
+
+    for (t.hashes = first; t.hashes <= last; t.hashes++) {
+        if (!grow(&t, b) || fill_of(&t) > 0.5)
+            continue;
+        double error = um_shape_error(&t, (double)t.capacity);
+        if (error < least) {
+            least = error;
+            best = t;
+        }
+    }
+    *s = best;
+    return least <= 1;
+}
+
+static umbel_status add_random(umbel_filter *f, uint64_t keys, umbel_error *err)
+{
+    um_rng r = {1};
+    umbel_digest d[UM_BATCH];
+
+    for (uint64_t i = 0, n; i < keys; i += n) {
+        n = um_next_batch(keys - i);
+        for (uint64_t j = 0; j < n; j++)
+            d[j] = (umbel_digest){um_random(&r), um_random(&r)};
+        UM_TRY(umbel_add_digests(f, d, (size_t)n, NULL, err));
+    }
+    return UMBEL_OK;
+}
+
+/* As dense, but of a size that is soon coded; sparse ones get more keys. */
+static um_shape sample_of(const um_shape *s)
+{
+    double keys = (double)s->capacity, cells = (double)s->cells;
+    uint64_t granule = um_granule(s->addressing, s->hashes);
+    double parts = ceil(fmax(keys / SOME_KEYS, cells / SOME_CELLS));
+    um_shape t = *s;
+
+    t.cells = (uint64_t)(cells / parts / (double)granule) * granule;
+    t.cells = t.cells ? t.cells : granule;
+    keys = ceil(keys * ((double)t.cells / cells));
+    t.capacity = (uint64_t)fmax(keys, fmin((double)s->capacity, FEW_KEYS));
+    if (t.hash->keyed)
+        t.hash = um_hash_row(0); /* random is random */
+    return t;
+}
+
+/*
+ * Bytes by which coded files of one shape differ, three sigma, as was found for
+ * n keys with k cells each: sqrt(n k) / 4 where the cells are anybody's, and
+ * k sqrt(n) / 4 where a key has a block of its own, which makes all its cells
+ * cheap or dear together.
+ */
+static double spread_of(const um_shape *s)
+{
+    um_layout l;
+    double n = (double)s->capacity, k = s->hashes;
+
+    um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
+    double alone = 1 / (1 + n / (double)l.blocks);
+    return sqrt(n * k * (1 + (k - 1) * alone)) / 4;
+}
+
+/* Bytes of the coded file: at most, but for bad luck, in measuring as well. */
+static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
+                            double *out, umbel_error *err)
+{
+    um_shape t = sample_of(s);
+    double times = entropy_of(s) / entropy_of(&t);
+    double spread = spread_of(s) * sqrt(1 + times);
+    umbel_filter *f;
+
+    UM_TRY(um_filter_create(&t, alloc, &f, err));
+    umbel_status status = add_random(f, t.capacity, err);
+    um_packed bits = {.at = f->payload, .n = t.cells, .bits = 1};
+    double code = (double)um_code_len(&bits, UM_CODE_NOW);
+    double fixed = fmin(FIXED, code / 2);
+    umbel_close(f);
+    *out = file_with(s, fixed + (code - fixed) * times + spread);
+    return status;
+}
+
+/* Guess, measure, guess again; the best of those that keep the bounds. */
+static umbel_status find_measured(um_shape *s, bounds *b, double *bytes,
+                                  umbel_error *err)
+{
+    double least = 2, got;
+    um_shape t = *s, best = *s;
+
+    for (int i = 0; i < ROUNDS && find_best(&t, b); i++, t = *s) {
+        UM_TRY(measure(&t, &b->alloc, &got, err));
+        double error = um_shape_error(&t, (double)t.capacity);
+        double off = got - guess(&t, b);
+        bool keeps = got <= (double)b->wire;
+        if (keeps && error < least) {
+            least = error;
+            best = t;
+            *bytes = got;
+        }
+        if (keeps && fabs(off) < UM_SECTION_ALIGN)
+            break;
+        b->extra += off + (keeps ? 0 : i * (4 + (double)b->wire / (1 << 14)));
+    }
+    if (least > 1)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu64 " bytes on the wire and %" PRIu64
+                       " in memory hold no such filter: allow more bytes, or "
+                       "plan for fewer keys",
+                       b->wire, b->memory);
+    *s = best;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
+                             uint64_t wire, uint64_t memory,
+                             umbel_wire_plan *out, umbel_error *err)
+{
+    bounds b = {.wire = wire, .memory = memory ? memory : um_open_limit(wire)};
+    double bytes = 0;
+    umbel_params raw_params;
+    umbel_plan raw;
+    um_shape s = {.capacity = 0};
+
+    UM_TRY(um_params_consume(params, &raw_params, err));
+    UM_TRY(um_shape_from_params(kind, &raw_params, &s, err));
+    UM_TRY(want_bits(&s, err));
+    if (!s.capacity || s.cells)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "say how many keys, and no size beside that on the "
+                       "wire");
+    b.alloc = um_alloc_or_default(raw_params.alloc);
+    UM_TRY(find_measured(&s, &b, &bytes, err));
+    raw_params.cells = s.cells;
+    raw_params.hashes = s.hashes;
+    UM_TRY(umbel_make_plan(kind, &raw_params, 0, &out->plan, err));
+    out->wire_bytes = (uint64_t)bytes;
+    out->fill = fill_of(&s);
+    raw_params.cells = raw_params.hashes = 0;
+    out->raw_error =
+        umbel_make_plan(kind, &raw_params, wire, &raw, NULL) == UMBEL_OK
+            ? raw.error
+            : NAN;
+    return UMBEL_OK;
+}
+
+/*
+ * The least space of a generalized filter for two bounds.
+ *
+ * F_p depends on k0 and k1 alone, F_n on them and on the bits a key, about 2 k0
+ * k1 / (bits a key). So of all pairs whose F_p is small enough the one with the
+ * least k0 k1 takes the least space, nearly; the exact (24) decides, solved by
+ * bisection.
+ *
+ * Beside it the plain filter that a receiver judges by its fill: with at most a
+ * share t of ones, t^k of the keys that its author did not foresee match. At
+ * its best, half full, it takes k / ln 2 bits a key.
+ */
+
+enum { MOST = 32 };
+
+/* (k0, k1) and (k1, k0) need the same: rounding shall not choose. */
+#define TIE 1e-9
+
+/* Fewest bits a key that keep F_n; INFINITY when no number does. */
+static double bits_for(uint32_t reset, uint32_t set, double fn_bound)
+{
+    double low = 0, high = 1;
+
+    while (umbel_generalized_fn_bound(reset, set, high) > fn_bound) {
+        high *= 2;
+        if (high > 1e18)
+            return INFINITY;
+    }
+    for (int i = 0; i < 100; i++) {
+        double mid = (low + high) / 2;
+        if (umbel_generalized_fn_bound(reset, set, mid) > fn_bound)
+            low = mid;
+        else
+            high = mid;
+    }
+    return high;
+}
+
+static void consider(uint32_t reset, uint32_t set, double fp_bound,
+                     double fn_bound, umbel_bounds_plan *best)
+{
+    if (umbel_generalized_fp_bound(reset, set) > fp_bound)
+        return;
+    double bits = bits_for(reset, set, fn_bound);
+    if (bits < best->bits_per_key * (1 - TIE)) {
+        best->reset = reset;
+        best->set = set;
+        best->bits_per_key = bits;
+    }
+}
+
+static uint32_t plain_hashes(double fp_bound)
+{
+    uint32_t k = 1;
+
+    while (pow(UMBEL_PLAIN_FILL, k) > fp_bound)
+        k++;
+    return k;
+}
+
+static umbel_status want_share(const char *name, double bound, umbel_error *err)
+{
+    if (!(bound > 0 && bound < 1))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s must lie between 0 and 1, got %g", name, bound);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_plan_bounds(double fp_bound, double fn_bound,
+                               umbel_bounds_plan *out, umbel_error *err)
+{
+    umbel_bounds_plan best = {.bits_per_key = INFINITY};
+    double least = umbel_generalized_fp_bound(MOST, MOST);
+
+    UM_TRY(want_share("fp_bound", fp_bound, err));
+    UM_TRY(want_share("fn_bound", fn_bound, err));
+    for (uint32_t reset = 1; reset <= MOST; reset++)
+        for (uint32_t set = 1; set <= MOST; set++)
+            consider(reset, set, fp_bound, fn_bound, &best);
+    if (fp_bound < least)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "fp_bound %g takes more than %d + %d functions: ask for "
+                       "%.2g or more",
+                       fp_bound, MOST, MOST, least);
+    if (isinf(best.bits_per_key))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "no size keeps fn_bound %g: ask for more", fn_bound);
+    best.fp_bound = umbel_generalized_fp_bound(best.reset, best.set);
+    best.fn_bound =
+        umbel_generalized_fn_bound(best.reset, best.set, best.bits_per_key);
+    best.plain_hashes = plain_hashes(fp_bound);
+    best.plain_bits_per_key = best.plain_hashes / log(2);
+    *out = best;
+    return UMBEL_OK;
+}
+
+/*
+ * Bits from elsewhere in a generalized filter, and what
+ * holds whatever they are.
+ */
+
+umbel_status umbel_bounds_of(const umbel_filter *f, umbel_bounds *out,
+                             umbel_error *err)
+{
+    if (!f->kind->bounds)
+        return um_cannot(f, "bound its errors", err);
+    f->kind->bounds(f->self, out);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_start_from(umbel_filter *f, const void *bits, size_t len,
+                              umbel_error *err)
+{
+    size_t want = (size_t)((f->layout.cells + 7) / 8);
+
+    if (!f->kind->bounds)
+        return um_cannot(f, "start from given bits", err);
+    if (len != want)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "a filter of this size starts from %zu bytes, got %zu",
+                       want, len);
+    UM_TRY(umbel_clear(f, err));
+    memcpy(f->payload, bits, len);
+    um_clear_padding(f);
     return UMBEL_OK;
 }

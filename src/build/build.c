@@ -6,11 +6,12 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/pipeline.h"
-#include "build/clashes.h"
-#include "build/spilled.h"
-#include "keylist/digests.h"
+#include "build/internal.h"
+#include "build/negatives.h"
+#include "keylist/list.h"
+#include "keylist/source.h"
 #include "negatives/choose/choose.h"
-#include "query/distinct.h"
+#include "query/digest_set.h"
 
 #include <stdlib.h>
 

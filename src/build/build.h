@@ -6,10 +6,12 @@
  * keep the digests of all members in memory, unless that is limited
  * (build_spilled.h).
  */
-#ifndef UM_KEYS_BUILD_H
-#define UM_KEYS_BUILD_H
+#ifndef UM_BUILD_BUILD_H
+#define UM_BUILD_BUILD_H
 
 #include "keylist/source.h"
+
+#include <umbel/foreign.h>
 
 enum {
     UM_PIPE_MEMORY = 256000000, /* bytes for keys of a pipe without a limit */
@@ -54,5 +56,20 @@ umbel_status um_build(const um_build_job *job, um_build_result *out,
 /* The same for static kinds. */
 umbel_status um_build_static(const um_build_job *job, um_build_result *out,
                              umbel_error *err);
+
+/*
+ * Filters of other programs, plain or compressed with gzip.
+ */
+
+enum { UM_IMPORT_LIMIT = 256 << 20 }; /* bytes, unless told otherwise */
+
+/*
+ * Makes a filter of the bytes of a file, as umbel_import does; they may be
+ * compressed. At most limit bytes of memory are used; 0: UM_IMPORT_LIMIT for
+ * what is decompressed, and no limit for plain bytes. If a compressed file
+ * exceeds it, the detail of E_LIMIT is UMBEL_D_COMPRESSED.
+ */
+umbel_status um_import(const char *format, const void *bytes, size_t len,
+                       uint64_t limit, umbel_filter **out, umbel_error *err);
 
 #endif

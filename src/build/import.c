@@ -7,7 +7,7 @@
  * bounded as well.
  */
 #define ZLIB_CONST /* input is const */
-#include "build/import.h"
+#include "build/build.h"
 
 #include "base/error.h"
 #include "publish/content.h"

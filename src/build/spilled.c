@@ -7,7 +7,7 @@
  * are the rows of a ribbon. In a heap keys keep their order, and those of
  * different heaps do not meet: the bytes are those of the usual way.
  */
-#include "build/spilled.h"
+#include "build/internal.h"
 
 #include "base/alloc.h"
 #include "base/batch.h"
@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/pipeline.h"
 #include "filter/handle.h"
-#include "query/distinct.h"
+#include "query/digest_set.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

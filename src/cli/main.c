@@ -4,10 +4,9 @@
  * A name that is not built in runs the program umbel-NAME: see launch.h.
  */
 #include "base/error.h"
-#include "cli/framework/help.h"
-#include "cli/framework/launch.h"
+#include "cli/framework/command.h"
 #include "cli/framework/program.h"
-#include "cli/framework/suggest.h"
+#include "cli/help.h"
 
 #include <errno.h>
 #include <string.h>

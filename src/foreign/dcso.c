@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "filter/envelope.h"
 #include "filter/sizing.h"
-#include "foreign/foreign.h"
+#include "foreign/internal.h"
 
 #include <inttypes.h>
 #include <string.h>

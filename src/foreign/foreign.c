@@ -1,7 +1,7 @@
 /*
  * foreign.c - reading and writing formats of others: the verbs and the table.
  */
-#include "foreign/foreign.h"
+#include "foreign/internal.h"
 
 #include "base/error.h"
 #include "filter/envelope.h"

@@ -22,9 +22,9 @@
 #include <umbel/base.h>
 
 enum {
-    UM_BF_HEAD = 20,         /* bytes of a header before its links */
-    UM_BF_LINK = 53,         /* bytes of a link in it */
-    UM_BF_CHUNK = 16 << 20,  /* most bytes of bits in a chunk of a dump */
+    UM_BF_HEAD = 20,        /* bytes of a header before its links */
+    UM_BF_LINK = 53,        /* bytes of a link in it */
+    UM_BF_CHUNK = 16 << 20, /* most bytes of bits in a chunk of a dump */
     UM_BF_MAX_LINKS = 4096, /* a query walks them all; by growing, it gets as
                                 many as an error can be halved: 1,074 */
     UM_BF_MAX_HASHES = 1100 /* the least double that is an error takes 1,075 */

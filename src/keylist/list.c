@@ -3,9 +3,11 @@
  */
 #include "keylist/list.h"
 
+#include "base/alloc.h"
 #include "base/batch.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/hash.h"
 
 enum { FIRST_KEYS = 16 * UM_BATCH, FIRST_TEXT = 1 << 16 };
 
@@ -136,4 +138,174 @@ umbel_slice um_key_list_line(const um_key_list *k, size_t i)
     size_t from = i ? k->line_end[i - 1] : 0;
 
     return (umbel_slice){k->text + from, k->line_end[i] - from};
+}
+
+/*
+ * The digests of a key source.
+ */
+
+/* --- read again --- */
+
+typedef struct taking {
+    um_take_some *take;
+    void *ctx;
+} taking;
+
+static umbel_status parse_batch(void *ctx, const um_key_batch *batch,
+                                const umbel_digest *digests, umbel_error *err)
+{
+    const taking *t = ctx;
+
+    return t->take(t->ctx, digests, batch->n, err);
+}
+
+static umbel_status each_of_keys(const void *ctx, size_t from, size_t to,
+                                 um_take_some *take, void *take_ctx,
+                                 umbel_error *err)
+{
+    const um_key_digests *d = ctx;
+    taking t = {take, take_ctx};
+
+    (void)from;
+    (void)to;
+    return um_keys_each_digest(&d->keys, d->filter, parse_batch, &t, err);
+}
+
+/* --- kept --- */
+
+static umbel_status each_kept(const void *ctx, size_t from, size_t to,
+                              um_take_some *take, void *take_ctx,
+                              umbel_error *err)
+{
+    const um_key_digests *d = ctx;
+    umbel_digest made[UM_BATCH];
+
+    for (size_t some; from < to; from += some) {
+        some = um_next_batch(to - from);
+        for (size_t i = 0; !d->all && i < some; i++)
+            made[i] =
+                (umbel_digest){d->lo[from + i], um_remix(d->lo[from + i])};
+        UM_TRY(take(take_ctx, d->all ? d->all + from : made, some, err));
+    }
+    return UMBEL_OK;
+}
+
+/* Resizes the array in use. Huge pages below it: fewer faults while it fills.
+ * The advice goes to the end of the last page: a mapping whose parts have
+ * different advice cannot grow in place, and would be copied. */
+static bool resize(um_key_digests *d, size_t cap)
+{
+    enum { PAGE = 4096, HUGE_FROM = 4 << 20 };
+
+    if (d->all ? !um_array_resize(&d->all, cap, sizeof *d->all)
+               : !um_array_resize(&d->lo, cap, sizeof *d->lo))
+        return false;
+    uint8_t *at = d->all ? (uint8_t *)d->all : (uint8_t *)d->lo;
+    size_t len = cap * (d->all ? sizeof *d->all : sizeof *d->lo);
+    size_t before = (uintptr_t)at % PAGE;
+    if (len >= HUGE_FROM)
+        um_use_huge_pages(at - before, before + len, true);
+    d->cap = cap;
+    return true;
+}
+
+static bool reserve_digests(um_key_digests *d, size_t more)
+{
+    size_t cap = d->cap ? d->cap : (size_t)16 * UM_BATCH;
+
+    while (cap - d->n < more)
+        cap *= 2;
+    return cap == d->cap || resize(d, cap);
+}
+
+/* From now on whole digests are kept. */
+static bool widen(um_key_digests *d)
+{
+    umbel_digest *all = malloc((d->cap ? d->cap : 1) * sizeof *all);
+
+    if (!all)
+        return false;
+    for (size_t i = 0; i < d->n; i++)
+        all[i] = (umbel_digest){d->lo[i], um_remix(d->lo[i])};
+    free(d->lo);
+    d->lo = NULL;
+    d->all = all;
+    return true;
+}
+
+static bool follow(const umbel_digest *digests, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (digests[i].hi != um_remix(digests[i].lo))
+            return false;
+    return true;
+}
+
+static umbel_status retain_batch(void *ctx, const um_key_batch *batch,
+                                 const umbel_digest *digests, umbel_error *err)
+{
+    um_key_digests *d = ctx;
+
+    if (batch->n > d->most - d->n)
+        return um_fail_detail(err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
+                              "more than %zu keys", d->most);
+    if ((!d->all && !follow(digests, batch->n) && !widen(d)) ||
+        !reserve_digests(d, batch->n))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for more than %zu keys",
+                       d->n);
+    if (d->all)
+        memcpy(d->all + d->n, digests, batch->n * sizeof *digests);
+    for (size_t i = 0; d->lo && i < batch->n; i++)
+        d->lo[d->n + i] = digests[i].lo;
+    d->n += batch->n;
+    return UMBEL_OK;
+}
+
+/* Of files only if they are few: *kept is false then, and it is no failure. */
+static umbel_status retain_digests(um_key_digests *d, bool *kept,
+                                   umbel_error *err)
+{
+    umbel_error reason = {0};
+    umbel_status status =
+        um_keys_each_digest(&d->keys, d->filter, retain_batch, d, &reason);
+
+    *kept = status == UMBEL_OK;
+    if (reason.detail == UMBEL_D_MEMORY_LIMIT) {
+        um_key_digests_fini(d);
+        return UMBEL_OK;
+    }
+    if (status && err)
+        *err = reason;
+    return status;
+}
+
+umbel_status um_key_digests_init(um_key_digests *d, const um_key_source *keys,
+                                 const umbel_filter *filter, size_t kept,
+                                 um_digest_source *out, umbel_error *err)
+{
+    uint64_t n = 0;
+    bool all = false;
+
+    *d = (um_key_digests){.keys = *keys, .filter = filter, .most = SIZE_MAX};
+    if (um_keys_rereadable(keys))
+        d->most = kept;
+    if (d->most > 0)
+        UM_TRY(retain_digests(d, &all, err));
+    if (all) {
+        *out = (um_digest_source){d, d->n, true, each_kept};
+        return UMBEL_OK;
+    }
+    d->keys.pass = "choosing cells of members";
+    UM_TRY(um_keys_count(keys, &n, err));
+    *out = (um_digest_source){d, (size_t)n, false, each_of_keys};
+    return UMBEL_OK;
+}
+
+void um_key_digests_fini(um_key_digests *d)
+{
+    free(d->lo);
+    free(d->all);
+    d->lo = NULL;
+    d->all = NULL;
+    d->n = d->cap = 0;
 }

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/hex.h"
-#include "keylist/split.h"
+#include "keylist/internal.h"
 
 #include <fcntl.h>
 #include <string.h>

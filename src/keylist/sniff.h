@@ -4,7 +4,7 @@
 #ifndef UM_KEYS_SNIFF_H
 #define UM_KEYS_SNIFF_H
 
-#include "keylist/piece.h"
+#include "keylist/internal.h"
 
 #include <umbel/base.h>
 

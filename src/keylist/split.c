@@ -5,7 +5,7 @@
  * are skipped. A line loses a carriage return at its end, and a file a byte
  * order mark at its beginning; records that end with NUL lose nothing.
  */
-#include "keylist/split.h"
+#include "keylist/internal.h"
 
 #include "base/batch.h"
 #include "base/bits.h"

@@ -6,24 +6,24 @@
  */
 #include "publish/take_back.h"
 
-#include "analysis/cell_map.h"
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/key_list.h"
 #include "filter/handle.h"
+#include "negatives/cell_index.h"
 #include "negatives/choose/choose.h"
 #include "negatives/retouch/retouch.h"
-#include "query/digest_index.h"
+#include "query/digest_set.h"
 
 #include <stdlib.h>
 
 typedef struct reports {
     umbel_filter *f;
     const umbel_key_list *reported;
-    um_digest_index index; /* of the reported keys */
+    um_digest_set index; /* of the reported keys */
     um_pool pool;
-    um_cell_map hot; /* cells of reported keys that match */
-    bool *member;    /* of reported keys: the first of its digest */
+    um_cell_index hot; /* cells of reported keys that match */
+    bool *member;      /* of reported keys: the first of its digest */
 
     umbel_digest *near; /* members on these cells */
     size_t nnear, cap;
@@ -42,7 +42,7 @@ static umbel_status no_memory(const reports *r, umbel_error *err)
 
 static void reports_fini(reports *r)
 {
-    um_digest_index_fini(&r->index);
+    um_digest_set_fini(&r->index);
     um_pool_fini(&r->pool);
     free(r->near);
 }
@@ -86,13 +86,13 @@ static umbel_status begin(reports *r, umbel_error *err)
     const um_layout *l = &r->f->layout;
 
     um_pool_init(&r->pool, &r->f->alloc);
-    UM_TRY(um_digest_index_init(&r->index, &r->f->alloc, r->reported->digests,
-                                r->reported->n, err));
+    UM_TRY(um_digest_set_init(&r->index, &r->f->alloc, r->reported->digests,
+                              r->reported->n, err));
     r->others.needed = um_pool_get(&r->pool, (size_t)(l->cells / 8 + 1), 1);
     r->left = um_pool_get(&r->pool, r->reported->n, sizeof *r->left);
     r->weights = um_pool_get(&r->pool, r->reported->n, sizeof *r->weights);
-    if (!um_cell_map_init(&r->hot, &r->pool, find_hot(r, false) * l->hashes,
-                          l->cells) ||
+    if (!um_cell_index_init(&r->hot, &r->pool, find_hot(r, false) * l->hashes,
+                            l->cells) ||
         r->pool.failed)
         return no_memory(r, err);
     find_hot(r, true);
@@ -112,7 +112,7 @@ static bool retain_near(reports *r, const umbel_digest *d)
 /* Returns false without memory. */
 static bool parse_member(reports *r, const umbel_digest *d)
 {
-    uint32_t listed = um_digest_index_find(&r->index, d);
+    uint32_t listed = um_digest_set_find(&r->index, d);
     uint32_t hashes = r->f->layout.hashes;
     uint64_t pos[UM_MAX_HASHES];
 
@@ -149,7 +149,7 @@ static uint64_t drop_members(reports *r)
 
     for (size_t i = 0; i < all->n; i++) {
         dropped += r->member[i];
-        if (r->member[um_digest_index_find(&r->index, &all->digests[i]) - 1])
+        if (r->member[um_digest_set_find(&r->index, &all->digests[i]) - 1])
             continue;
         r->left[r->nleft] = all->digests[i];
         r->weights[r->nleft++] = um_list_weight(all, i);
@@ -188,18 +188,18 @@ static umbel_status count_matching(const umbel_filter *f,
                                    const bool *member, uint64_t *n,
                                    umbel_error *err)
 {
-    um_digest_index index;
+    um_digest_set index;
     bool hit;
 
-    UM_TRY(um_digest_index_init(&index, &f->alloc, reported->digests,
-                                reported->n, err));
+    UM_TRY(um_digest_set_init(&index, &f->alloc, reported->digests, reported->n,
+                              err));
     *n = 0;
     for (size_t i = 0; i < reported->n; i++)
-        if (um_digest_index_is_first(&index, i) && !member[i]) {
+        if (um_digest_set_is_first(&index, i) && !member[i]) {
             f->kind->query(f->self, &reported->digests[i], 1, &hit);
             *n += hit;
         }
-    um_digest_index_fini(&index);
+    um_digest_set_fini(&index);
     return UMBEL_OK;
 }
 

@@ -4,7 +4,7 @@
 #ifndef UM_EXCHANGE_TAKE_BACK_H
 #define UM_EXCHANGE_TAKE_BACK_H
 
-#include "query/digest_source.h"
+#include "query/digest_set.h"
 
 #include <umbel/exchange.h>
 

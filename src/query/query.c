@@ -3,12 +3,219 @@
  */
 #include "query/query.h"
 
+#include "base/batch.h"
 #include "base/error.h"
-#include "query/edits.h"
+#include "filter/handle.h"
 
+#include <umbel/experimental/unless.h>
 #include <umbel/umbel.h>
 
 #include <inttypes.h>
+#include <string.h>
+
+/*
+ * The neighbours of a key, made a batch at a time.
+ */
+enum {
+    FIRST_LETTER = ' ',
+    LAST_LETTER = '~',
+    LETTERS = LAST_LETTER - FIRST_LETTER + 1,
+    NEIGHBOURS = 128,
+    MAX_NEIGHBOUR = UM_EDITS_LONGEST + 1
+};
+
+/* Neighbours that are to be asked. */
+typedef struct batch {
+    const umbel_filter *f;
+    uint8_t text[NEIGHBOURS][MAX_NEIGHBOUR];
+    umbel_slice key[NEIGHBOURS];
+    size_t n;
+    bool hit;
+} batch;
+
+uint64_t um_edits_lookups(size_t len)
+{
+    uint64_t n = len;
+    return n + (LETTERS - 1) * n + LETTERS * (n + 1);
+}
+
+static umbel_status ask_neighbours(batch *b, umbel_error *err)
+{
+    bool hit[NEIGHBOURS];
+    size_t n = b->n;
+
+    b->n = 0;
+    if (!n)
+        return UMBEL_OK;
+    UM_TRY(umbel_query_many(b->f, b->key, n, hit, err));
+    for (size_t i = 0; i < n; i++)
+        b->hit |= hit[i];
+    return UMBEL_OK;
+}
+
+/* Adds the key with `gone` bytes at `at` replaced by the letter, or by nothing
+ * if it is 0. */
+static umbel_status add_neighbour(batch *b, const umbel_slice *key, size_t at,
+                                  size_t gone, uint8_t letter, umbel_error *err)
+{
+    const uint8_t *from = key->data;
+    uint8_t *to = b->text[b->n];
+    size_t rest = key->len - at - gone, more = letter ? 1 : 0;
+
+    memcpy(to, from, at);
+    if (more)
+        to[at] = letter;
+    memcpy(to + at + more, from + at + gone, rest);
+    b->key[b->n++] = (umbel_slice){to, at + more + rest};
+    return b->n == NEIGHBOURS ? ask_neighbours(b, err) : UMBEL_OK;
+}
+
+static umbel_status add_at(batch *b, const umbel_slice *key, size_t at,
+                           umbel_error *err)
+{
+    const uint8_t *bytes = key->data;
+
+    if (at < key->len)
+        UM_TRY(add_neighbour(b, key, at, 1, 0, err));
+    for (int letter = FIRST_LETTER; !b->hit && letter <= LAST_LETTER;
+         letter++) {
+        UM_TRY(add_neighbour(b, key, at, 0, (uint8_t)letter, err));
+        if (at < key->len && bytes[at] != letter)
+            UM_TRY(add_neighbour(b, key, at, 1, (uint8_t)letter, err));
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_query_edits(const umbel_filter *f, const umbel_slice *key,
+                            bool *hit, umbel_error *err)
+{
+    batch b = {.f = f, .n = 0};
+
+    if (key->len > UM_EDITS_LONGEST)
+        return um_fail(err, UMBEL_E_KEY,
+                       "a key of %zu bytes: edits are tried for keys of up to "
+                       "%d",
+                       key->len, UM_EDITS_LONGEST);
+    for (size_t at = 0; !b.hit && at <= key->len; at++)
+        UM_TRY(add_at(&b, key, at, err));
+    if (!b.hit)
+        UM_TRY(ask_neighbours(&b, err));
+    *hit = b.hit;
+    return UMBEL_OK;
+}
+
+/*
+ * A key matches when one filter matches and another does not.
+ */
+/* Keys that are still open, with what they are asked by. */
+typedef struct open_keys {
+    size_t n;
+    size_t at[UM_BATCH]; /* numbers in the batch */
+    umbel_slice key[UM_BATCH];
+    umbel_digest digest[UM_BATCH]; /* of the first filter */
+} open_keys;
+
+static bool hash_alike(const um_shape *a, const um_shape *b)
+{
+    return a->hash == b->hash && a->seed == b->seed &&
+           a->secret_id == b->secret_id;
+}
+
+/* Both filters accept all keys before the first answer is given. */
+static umbel_status check_keys(const umbel_filter *f, const umbel_slice *keys,
+                               size_t n, umbel_error *err)
+{
+    UM_TRY(um_check_ready(f, err));
+    if (!f->kind->query)
+        return um_cannot(f, "tell members", err);
+    return f->hasher.row->accept ? f->hasher.row->accept(keys, n, err)
+                                 : UMBEL_OK;
+}
+
+/* Asks the second filter only for keys that the first answered with want. */
+static umbel_status query_both(const umbel_filter *first,
+                               const umbel_filter *second, bool want,
+                               const umbel_slice *keys, size_t n, bool *hit,
+                               bool *again, open_keys *open, umbel_error *err)
+{
+    umbel_digest d[UM_BATCH];
+
+    UM_TRY(umbel_digest_many(first, keys, n, d, err));
+    UM_TRY(umbel_query_digests(first, d, n, hit, err));
+    open->n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (hit[i] == want) {
+            open->at[open->n] = i;
+            open->key[open->n] = keys[i];
+            open->digest[open->n++] = d[i];
+        }
+    if (!hash_alike(um_shape_of(first), um_shape_of(second)))
+        UM_TRY(
+            umbel_digest_many(second, open->key, open->n, open->digest, err));
+    return umbel_query_digests(second, open->digest, open->n, again, err);
+}
+
+static umbel_status query_pair(const umbel_filter *f,
+                               const umbel_filter *revoked,
+                               umbel_unless_order order,
+                               const umbel_slice *keys, size_t n, bool *hit,
+                               umbel_unless_cost *cost, umbel_error *err)
+{
+    bool filter_first = order == UMBEL_FILTER_FIRST;
+    const umbel_filter *first = filter_first ? f : revoked;
+    const umbel_filter *second = filter_first ? revoked : f;
+    bool again[UM_BATCH], answer[UM_BATCH];
+    open_keys open;
+
+    UM_TRY(query_both(first, second, filter_first, keys, n, answer, again,
+                      &open, err));
+    memset(hit, 0, n * sizeof *hit);
+    for (size_t i = 0; i < open.n; i++)
+        hit[open.at[i]] = again[i] != filter_first;
+    cost->keys += n;
+    cost->asked_filter += filter_first ? n : open.n;
+    cost->asked_revoked += filter_first ? open.n : n;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_query_unless(const umbel_filter *f,
+                                const umbel_filter *revoked,
+                                umbel_unless_order first,
+                                const umbel_slice *keys, size_t n, bool *hit,
+                                umbel_unless_cost *cost, umbel_error *err)
+{
+    umbel_unless_cost none = {0};
+
+    UM_TRY(check_keys(f, keys, n, err));
+    UM_TRY(check_keys(revoked, keys, n, err));
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        UM_TRY(query_pair(f, revoked, first, keys + done, some, hit + done,
+                          cost ? cost : &none, err));
+    }
+    return UMBEL_OK;
+}
+
+/*
+ * One question for many digests, one answer at a time.
+ */
+umbel_status um_query_each(const umbel_filter *f, const umbel_filter *unless,
+                           const umbel_digest *digests, size_t n,
+                           um_take_hit *take, void *ctx, umbel_error *err)
+{
+    bool hit[UM_BATCH], excepted[UM_BATCH] = {false};
+
+    for (size_t done = 0, some; done < n; done += some) {
+        const umbel_digest *d = digests + done;
+        some = um_next_batch(n - done);
+        UM_TRY(umbel_query_digests(f, d, some, hit, err));
+        if (unless)
+            UM_TRY(umbel_query_digests(unless, d, some, excepted, err));
+        for (size_t i = 0; i < some; i++)
+            take(ctx, done + i, hit[i] && !excepted[i]);
+    }
+    return UMBEL_OK;
+}
 
 static umbel_status refuse_counts(const um_query *q, umbel_error *err)
 {

@@ -2,10 +2,11 @@
  * query.h - keys against a filter by its kind: membership, counts with a
  * threshold, or the values of a map; with exceptions or without.
  */
-#ifndef UM_OPS_QUERY_H
-#define UM_OPS_QUERY_H
+#ifndef UM_QUERY_QUERY_H
+#define UM_QUERY_QUERY_H
 
 #include <umbel/experimental/unless.h>
+#include <umbel/filter.h>
 
 /* The caller fills the first part, then um_query_init the second. */
 typedef struct um_query {
@@ -48,5 +49,39 @@ umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,
 /* Returns true if this many false negatives are allowed: any number for kinds
  * that forget, otherwise at most the number recorded in the file. */
 bool um_allows_denied(const umbel_filter *f, uint64_t denied);
+
+/*
+ * Keys that are one edit away from a member.
+ *
+ * Every key that one deleted, replaced or inserted character makes is queried:
+ * Manber and Wu's question about passwords (survey 3.1), asked of a filter of
+ * any kind. Characters are the printable ones of ASCII; a character of several
+ * bytes can be deleted byte by byte only. A key of n bytes takes n + 94 n + 95
+ * (n + 1) look-ups at most, and each of them may be a false positive.
+ */
+enum { UM_EDITS_LONGEST = 256 }; /* bytes of a key */
+
+/* Returns how many keys are asked for one of that many bytes. */
+uint64_t um_edits_lookups(size_t len);
+
+/*
+ * Sets *hit to true if f matches a key that one edit makes of key; the key
+ * itself is not asked. E_KEY if it is too long, or f refuses the keys.
+ */
+umbel_status um_query_edits(const umbel_filter *f, const umbel_slice *key,
+                            bool *hit, umbel_error *err);
+
+/*
+ * One question for many digests, one answer at a time.
+ */
+typedef void um_take_hit(void *ctx, size_t i, bool hit);
+
+/*
+ * Queries f for n digests, a batch at a time, and hands each answer to take.
+ * Digests that match unless, a filter of exceptions or NULL, do not match.
+ */
+umbel_status um_query_each(const umbel_filter *f, const umbel_filter *unless,
+                           const umbel_digest *digests, size_t n,
+                           um_take_hit *take, void *ctx, umbel_error *err);
 
 #endif

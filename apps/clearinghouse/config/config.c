@@ -12,7 +12,7 @@
 #include "clearinghouse/config/config_rows.h"
 #include "clearinghouse/config/config_text.h"
 #include "clearinghouse/runtime/file_text.h"
-#include "cli/framework/suggest.h"
+#include "cli/framework/command.h"
 
 #include <confuse.h>
 #include <stdio.h>

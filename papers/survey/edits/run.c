@@ -3,7 +3,7 @@
  * after Manber and Wu): umbel check --edits 1.
  */
 #include "papers/survey/filters.h"
-#include "query/edits.h"
+#include "query/query.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  */
 #include "base/error.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 #include "filter/save.h"
 #include "sync/dir.h"
 

@@ -5,8 +5,8 @@
 #include "base/hex.h"
 #include "base/text.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 #include "keylist/sniff.h"
 
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #include "build/build.h"
 #include "base/error.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 #include "filter/kind.h"
 #include "filter/sizing.h"
 

@@ -3,13 +3,12 @@
  */
 #include "base/error.h"
 #include "base/hex.h"
-#include "cli/commands/check_answers.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 #include "keylist/sniff.h"
-#include "query/edits.h"
+#include "query/query.h"
 #include "sync/dir.h"
 
 #include <inttypes.h>

@@ -4,15 +4,85 @@
  * Workers format what they can, so that printing in the order of the input is a
  * single write. What they left out is formatted when it is printed.
  */
-#include "cli/commands/check_answers.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * The keys of a stream with the largest counts.
+ */
+
+void um_top_fini(um_top *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        free(t->key[i].text);
+    t->n = 0;
+}
+
+/* Orders by count, the largest first, then by arrival. */
+static int compare_keys(const void *a, const void *b)
+{
+    const um_top_key *x = a, *y = b;
+
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static bool has_digest(const um_top *t, const umbel_digest *d)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->key[i].digest.lo == d->lo && t->key[i].digest.hi == d->hi)
+            return true;
+    return false;
+}
+
+static void find_weakest(um_top *t)
+{
+    t->weakest = 0;
+    for (size_t i = 1; i < t->n; i++)
+        if (compare_keys(&t->key[i], &t->key[t->weakest]) > 0)
+            t->weakest = i;
+}
+
+/* Takes one more key of the stream; text is how it is printed. Of equal counts
+ * the first key stays. */
+static umbel_status top_parse(um_top *t, const umbel_filter *f,
+                              const umbel_slice *key, const umbel_slice *text,
+                              uint64_t count, umbel_error *err)
+{
+    um_top_key new = {.count = count, .order = t->seen++, .len = text->len};
+
+    if (t->n == t->room && count <= t->key[t->weakest].count)
+        return UMBEL_OK;
+    UM_TRY(umbel_digest_many(f, key, 1, &new.digest, err));
+    if (has_digest(t, &new.digest))
+        return UMBEL_OK;
+    um_top_key *slot = &t->key[t->n < t->room ? t->n : t->weakest];
+    char *copy = t->n < t->room ? NULL : slot->text;
+    if (!um_array_resize(&copy, text->len + 1, 1))
+        return um_no_memory(err, text->len);
+    memcpy(copy, text->data, text->len);
+    *slot = new;
+    slot->text = copy;
+    t->n += t->n < t->room;
+    if (t->n == t->room)
+        find_weakest(t);
+    return UMBEL_OK;
+}
+
+/* Puts the largest count first, and equal ones in the order of the stream. */
+static void top_sort(um_top *t)
+{
+    qsort(t->key, t->n, sizeof *t->key, compare_keys);
+}
 
 /* The answers to a batch. */
 typedef struct answers {
@@ -268,8 +338,8 @@ static umbel_status parse_top(const um_check_ctx *c, const um_key_batch *b,
 
     for (size_t i = 0; i < a->n; i++)
         if (a->result.hit[i])
-            UM_TRY(um_top_parse(c->top, c->query.filter, &b->keys[i], &texts[i],
-                                a->result.values[i], err));
+            UM_TRY(top_parse(c->top, c->query.filter, &b->keys[i], &texts[i],
+                             a->result.values[i], err));
     return UMBEL_OK;
 }
 
@@ -292,7 +362,7 @@ void um_check_print_top(um_check_ctx *c)
     bool hit = true;
 
     um_progress_end();
-    um_top_sort(c->top);
+    top_sort(c->top);
     for (size_t i = 0; !c->quiet && i < c->top->n; i++) {
         um_top_key *k = &c->top->key[i];
         um_query_result result = {.hit = &hit, .values = &k->count};

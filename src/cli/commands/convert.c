@@ -3,10 +3,10 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "build/import.h"
+#include "build/build.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 #include "filter/handle.h"
 #include "publish/content.h"
 

@@ -4,7 +4,7 @@
 #ifndef UM_CLI_FILES_H
 #define UM_CLI_FILES_H
 
-#include "cli/framework/groups.h"
+#include "cli/framework/option_groups.h"
 
 /* Opens a filter read-only, mapped where possible; or loads it into memory of
  * its own, to be changed. "-" is standard input. */

@@ -3,8 +3,8 @@
  */
 #include "base/error.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 #include "publish/manifest.h"
 #include "sync/dir.h"
 

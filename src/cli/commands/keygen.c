@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 #include "publish/manifest.h"
 #include "trust/key_file.h"
 

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 
 #include <inttypes.h>
 #include <string.h>

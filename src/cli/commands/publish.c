@@ -2,21 +2,273 @@
  * cmd_publish.c - umbel publish: put filters where any web server can serve
  * them.
  */
-#include "cli/commands/publish.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
-#include "cli/commands/redis.h"
-#include "cli/framework/table.h"
+#include "build/negatives.h"
+#include "cli/commands/internal.h"
+#include "cli/framework/option_groups.h"
+#include "cli/framework/report.h"
+#include "keylist/list.h"
 #include "keylist/sniff.h"
 #include "publish/content.h"
 #include "publish/manifest.h"
+#include "publish/shelf.h"
+#include "publish/take_back.h"
 #include "trust/key_file.h"
 
+#include <umbel/exchange.h>
+
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+typedef struct publish_args {
+    const char *dir;
+    um_list filters;
+    const char *sign;
+    um_whole valid, keep;
+    um_list never, members;
+    um_key_args keys;
+    um_secret_args secret;
+    um_memory_args memory;
+} publish_args;
+
+/*
+ * Umbel publish --never: remove reported false positives.
+ */
+
+/* Returns the newest edition on the shelf; NULL if it has no such filter. */
+static umbel_filter *open_newest(const publish_args *a,
+                                 const umbel_store *shelf, const char *name)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_filter *newest = NULL;
+    um_manifest last;
+
+    source.memory_limit = a->memory.max_memory.n;
+    if (um_shelf_manifest(shelf, name, &last, NULL) || !last.serial ||
+        um_shelf_load(shelf, &last.filter, &source, &newest, NULL))
+        return NULL;
+    return newest;
+}
+
+/* Readers may report members by mistake: these stay, and are named. */
+static void note_members(const um_key_list *never, const bool *member,
+                         um_report *r)
+{
+    umbel_error note;
+
+    um_fail_marked(never, member, "they still match", &note);
+    um_report_note(r, "%s.", note.text);
+}
+
+/* The sources of both lists. */
+static umbel_status find_lists(const um_args *args, const umbel_filter *f,
+                               um_key_source *members, um_key_source *never,
+                               umbel_error *err)
+{
+    const publish_args *a = args->values;
+
+    UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->members, members,
+                                   err));
+    UM_TRY(um_obey_key_form(f, &members->format, err));
+    UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->never, never, err));
+    UM_TRY(um_obey_key_form(f, &never->format, err));
+    never->format.weights = UM_WEIGHTS_TSV;
+    return UMBEL_OK;
+}
+
+static umbel_status parse_back(umbel_filter *f, const um_digest_source *members,
+                               const um_key_list *never,
+                               const umbel_filter *newest,
+                               umbel_taken_back *out, um_report *r,
+                               umbel_error *err)
+{
+    umbel_key_list reported = um_key_list_view(never);
+    bool *member = calloc(never->n + 1, sizeof *member);
+    umbel_status status;
+
+    if (!member)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
+    status = um_parse_back(f, members, &reported, newest, member, out, err);
+    if (!status && out->members)
+        note_members(never, member, r);
+    free(member);
+    return status;
+}
+
+/*
+ * Changes f, which is to be published by that name, so that the keys of --never
+ * no longer match. A filter with groups keeps the choices of the newest edition
+ * on the shelf. Reported keys that are members are left out, and noted in the
+ * report.
+ */
+static umbel_status publish_never(const um_args *args, const umbel_store *shelf,
+                                  const char *name, umbel_filter *f,
+                                  umbel_taken_back *out, um_report *r,
+                                  umbel_error *err)
+{
+    um_key_list_params keep = {.filter = f, .keep_lines = true};
+    um_key_source members, reported;
+    um_key_digests digests = {0};
+    um_key_list never = {0};
+    um_digest_source source;
+    umbel_filter *newest = NULL;
+    umbel_status status;
+
+    UM_TRY(find_lists(args, f, &members, &reported, err));
+    status = um_key_digests_init(&digests, &members, f, 0, &source, err);
+    if (status)
+        goto done;
+    status = um_key_list_read(&never, &reported, &keep, err);
+    if (status)
+        goto done;
+    newest = open_newest(args->values, shelf, name);
+    status = parse_back(f, &source, &never, newest, out, r, err);
+    if (status == UMBEL_E_UNSUPPORTED) {
+        umbel_error said = *err;
+        um_set_error(err, status,
+                     "%.170s; build the filter with --never, where its kind "
+                     "can",
+                     said.text);
+    }
+done:
+    umbel_close(newest);
+    um_key_digests_fini(&digests);
+    um_key_list_fini(&never);
+    return status;
+}
+
+static bool has_groups(const umbel_filter *f)
+{
+    umbel_field groups = {.value.count = 1};
+
+    return f && !umbel_info_get(f, "groups", &groups, NULL) &&
+           groups.value.count > 1;
+}
+
+/*
+ * Refuses f, given without --never, if keys that were removed from the last
+ * edition would match again. A filter with groups may exclude them itself:
+ * where the last one had groups, too, a warning is printed.
+ */
+static umbel_status check_reports(const um_args *args, const umbel_store *shelf,
+                                  const char *name, const umbel_filter *f,
+                                  umbel_error *err)
+{
+    um_manifest last;
+
+    if (um_shelf_manifest(shelf, name, &last, NULL) || !last.serial ||
+        !last.reports || umbel_denied(f))
+        return UMBEL_OK;
+    um_text n = um_counted(last.reports, "false positive was removed",
+                           "false positives were removed");
+    if (!has_groups(f))
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "%s from the last edition of %s with --never, and would "
+                       "match again: give --never and --members again, or "
+                       "build the filter with --never (to let them match: "
+                       "--never /dev/null)",
+                       n.text, name);
+    umbel_filter *newest = open_newest(args->values, shelf, name);
+    if (has_groups(newest))
+        um_warn(args,
+                "%s from the last edition of %s with --never: they match again "
+                "unless this filter was built with --never",
+                n.text, name);
+    umbel_close(newest);
+    return UMBEL_OK;
+}
+
+/* --- the command that loses no member ---------------------------------------
+ */
+
+/* What differs from the defaults of 'umbel build'. */
+static void write_shape(FILE *out, const umbel_filter *f)
+{
+    umbel_info info;
+
+    umbel_describe(f, &info);
+    for (size_t i = 0; i < info.n; i++) {
+        const umbel_field *at = &info.field[i];
+        if ((strcmp(at->name, "addressing") == 0 &&
+             strcmp(at->value.text, "blocked512") != 0) ||
+            (strcmp(at->name, "hash") == 0 &&
+             strcmp(at->value.text, UM_DEFAULT_HASH) != 0))
+            fprintf(out, " --%s %s", at->name, at->value.text);
+        if (strcmp(at->name, "seed") == 0 && at->value.count)
+            fprintf(out, " --seed %" PRIu64, at->value.count);
+        if (strcmp(at->name, "capacity") == 0 && at->value.count)
+            fprintf(out, " -n %" PRIu64, at->value.count);
+        if (strcmp(at->name, "fpr") == 0 && at->value.real > 0)
+            fprintf(out, " --fpr %g", at->value.real);
+    }
+}
+
+static void write_files(FILE *out, const char *before, const um_list *files)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        fputs(before, out);
+        um_print_quoted(out, files->item[i]);
+    }
+}
+
+static void write_build(FILE *out, const um_args *args, const umbel_filter *f,
+                        const umbel_taken_back *t)
+{
+    const publish_args *a = args->values;
+
+    fputs("umbel build", out);
+    write_files(out, " ", &a->members);
+    write_files(out, " --never ", &a->never);
+    if (t->members)
+        fputs(" --allow-members", out);
+    um_print_given(out, args, um_key_options, NULL);
+    um_print_given(out, args, um_secret_options, NULL);
+    write_shape(out, f);
+    write_files(out, " -o ", &a->filters);
+}
+
+static void note_build(const um_args *args, const umbel_filter *f,
+                       const umbel_taken_back *t, um_report *r)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return;
+    write_build(out, args, f, t);
+    if (fclose(out) == 0)
+        um_report_note(r,
+                       "To lose no member, publish the filter that this "
+                       "builds: %s",
+                       text);
+    free(text);
+}
+
+/* Reports what it did. */
+static void report_taken_back(const um_args *args, const umbel_filter *f,
+                              const umbel_taken_back *t, um_report *r)
+{
+    um_report_count(r, "never_matched", "reported, matching", "keys",
+                    t->matched);
+    um_report_count(r, "never_left", "still matching", "keys", t->left);
+    um_report_count(r, "never_members", "reported members", "keys", t->members);
+    um_report_count(r, "members_lost", "members lost", NULL, t->lost);
+    um_report_count(r, "members_moved", "members moved", NULL, t->moved);
+    if (t->left && !t->rebuilt)
+        um_report_note(r,
+                       "%s still match: removing them would lose more than 1 "
+                       "%% of the members.",
+                       um_counted(t->left, "key", "keys").text);
+    if ((t->left || t->lost) && !t->rebuilt)
+        note_build(args, f, t, r);
+}
 
 enum { DAY = 86400 };
 
@@ -156,7 +408,7 @@ static void print_edition(const publishing *p, edition *e)
     um_report_flag(r, "signed", NULL, d->is_signed);
     um_report_time(r, "expires", NULL, d->expires);
     if (p->a->never.n)
-        um_report_taken_back(p->args, e->filter, &e->taken_back, r);
+        report_taken_back(p->args, e->filter, &e->taken_back, r);
     if (d->unchanged)
         um_report_note(r, "The filter is the one published before.");
     if (*d->no_step.text)
@@ -173,9 +425,9 @@ static umbel_status publish(publishing *p, edition *e, umbel_error *err)
     umbel_publication what = p->what;
 
     UM_TRY(p->a->never.n
-               ? um_publish_never(p->args, &p->shelf, e->name, e->filter,
-                                  &e->taken_back, &e->report, err)
-               : um_check_reports(p->args, &p->shelf, e->name, e->filter, err));
+               ? publish_never(p->args, &p->shelf, e->name, e->filter,
+                               &e->taken_back, &e->report, err)
+               : check_reports(p->args, &p->shelf, e->name, e->filter, err));
     what.name = e->name;
     what.reports = e->taken_back.matched - e->taken_back.left;
     what.filter = e->filter;

@@ -3,12 +3,10 @@
  */
 #include "base/error.h"
 #include "cli/commands/files.h"
-#include "cli/commands/redis.h"
-#include "cli/commands/watch.h"
-#include "cli/framework/groups.h"
+#include "cli/commands/internal.h"
+#include "cli/framework/option_groups.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 
 #include <umbel/fetch.h>
 

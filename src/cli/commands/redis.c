@@ -4,7 +4,7 @@
  * A server may be anyone's: what it sends is bounded before memory is taken for
  * it, and decoded as a file from anyone.
  */
-#include "cli/commands/redis.h"
+#include "cli/commands/internal.h"
 
 #include "base/error.h"
 #include "foreign/redisbloom.h"

@@ -4,9 +4,9 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "cli/commands/files.h"
+#include "cli/commands/internal.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
-#include "cli/framework/table.h"
 #include "query/query.h"
 
 #include <math.h>

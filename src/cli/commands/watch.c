@@ -2,7 +2,7 @@
  * watch.c - work that is done again and again: the pauses, and a command that
  * runs after each change.
  */
-#include "cli/commands/watch.h"
+#include "cli/commands/internal.h"
 
 #include "base/error.h"
 

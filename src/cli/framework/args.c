@@ -6,30 +6,70 @@
  * steps: words into options and operands, values into the command's struct, and
  * the rules that rows state (rules.c).
  */
-#include "cli/framework/command.h"
-
 #include "base/error.h"
+#include "base/text.h"
+#include "cli/framework/command.h"
 #include "cli/framework/numbers.h"
 #include "cli/framework/progress.h"
-#include "cli/framework/rules.h"
-#include "cli/framework/suggest.h"
+#include "filter/head.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-const um_option um_common_options[] = {
-    {"json", 0, NULL, "print one JSON object per line",
-     UM_TARGET(um_common, json)},
-    {"quiet", 'q', NULL, "print no report", UM_TARGET(um_common, quiet)},
-    {"no-progress", 0, NULL, "show no progress on the terminal",
-     UM_TARGET(um_common, no_progress)},
-    {"help", 'h', NULL, "explain this command", UM_TARGET(um_common, help)},
-    {0}};
+/* An option of a command, with what its group says of it. */
+typedef struct option_match {
+    const um_option *option; /* NULL: there is none */
+    size_t base;
+    unsigned modes;
+} option_match;
 
-/* --- rows -------------------------------------------------------------------
+/*
+ * How many letters must change to make one name of another.
+ *
+ * A letter put in, left out or exchanged is an edit, and so are two neighbours
+ * that changed places: the typing mistakes of people (Damerau 1964).
  */
+
+enum { MOST = 24 }; /* letters: longer names are not compared */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t edits(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t at[MOST + 1][MOST + 1];
+
+    for (size_t i = 0; i <= na; i++)
+        for (size_t j = 0; j <= nb; j++) {
+            at[i][j] = i ? i : j;
+            if (!i || !j)
+                continue;
+            at[i][j] = least(least(at[i - 1][j], at[i][j - 1]) + 1,
+                             at[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                at[i][j] = least(at[i][j], at[i - 2][j - 2] + 1);
+        }
+    return at[na][nb];
+}
+
+void um_suggest(um_suggestion *best, const char *typed, size_t len,
+                const char *name)
+{
+    size_t allowed = len > 4 ? 2 : 1, n = strlen(name);
+
+    if (len < 2 || len > MOST || n > MOST)
+        return;
+    size_t now = edits(typed, len, name, n);
+    if (now <= allowed && (!best->name || now < best->edits))
+        *best = (um_suggestion){name, now};
+}
 
 bool um_has_word(const char *words, const char *word, size_t len)
 {
@@ -70,9 +110,10 @@ const um_option *um_option_at(const um_command *c, size_t i, size_t *base,
     return NULL;
 }
 
-um_found um_find_option(const um_command *c, const char *name, size_t len)
+static option_match find_option(const um_command *c, const char *name,
+                                size_t len)
 {
-    um_found f = {0};
+    option_match f = {0};
 
     for (size_t i = 0; (f.option = um_option_at(c, i, &f.base, &f.modes)); i++)
         if (strlen(f.option->name) == len &&
@@ -81,9 +122,340 @@ um_found um_find_option(const um_command *c, const char *name, size_t len)
     return f;
 }
 
-static um_found find_letter(const um_command *c, char letter)
+/* Fills *err and returns false. */
+static bool refuse(umbel_error *err, const char *format, ...)
 {
-    um_found f = {0};
+    char text[256];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    um_set_error(err, UMBEL_E_RANGE, "%s", text);
+    return false;
+}
+
+/* Returns true if the option of that name was typed. For rows alone: commands
+ * look at their struct. */
+static bool is_given(const um_args *args, const char *name, size_t len)
+{
+    for (size_t i = 0; i < args->ngiven; i++)
+        if (strlen(args->given[i].option->name) == len &&
+            strncmp(args->given[i].option->name, name, len) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * What rows state about a whole command line: modes, needs, excludes,
+ * and files: standard input is read once, and no output replaces an input.
+ */
+
+/* --- rules ------------------------------------------------------------------
+ */
+
+/* "with --never or for --kind ribbon": the modes in a mask. */
+static const char *when_heard(const um_command *c, unsigned modes, char *out,
+                              size_t cap)
+{
+    size_t len = 0;
+
+    *out = '\0';
+    for (size_t i = 0; i < UM_MAX_MODES && c->modes[i].when; i++)
+        if (modes & UM_MODE(i) && len < cap)
+            len += (size_t)snprintf(out + len, cap - len, "%s%s",
+                                    len ? ", or " : "", c->modes[i].when);
+    return out;
+}
+
+/* The first word of a list that is given; NULL: none is. */
+static const char *first_given(const um_args *a, const char *words)
+{
+    for (; words && *words; words += strspn(words, " ")) {
+        size_t len = strcspn(words, " ");
+        if (is_given(a, words, len))
+            return words;
+        words += len;
+    }
+    return NULL;
+}
+
+/* Names those of the options it needs that the command has. */
+static bool refuse_alone(const um_args *a, const um_option *o, umbel_error *err)
+{
+    char text[160];
+    size_t len = 0;
+
+    for (const char *w = o->needs; *w && len < sizeof text;
+         w += strspn(w, " ")) {
+        size_t n = strcspn(w, " ");
+        if (find_option(a->command, w, n).option)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s--%.*s",
+                                    len ? " or " : "", (int)n, w);
+        w += n;
+    }
+    return refuse(err, "--%s has no effect without %s", o->name, text);
+}
+
+static unsigned current_mode(const um_args *a)
+{
+    return a->command->mode ? a->command->mode(a->values) : ~0u;
+}
+
+static bool check_option(const um_args *a, const um_option *o, unsigned mode,
+                         umbel_error *err)
+{
+    char when[200];
+    unsigned modes = find_option(a->command, o->name, strlen(o->name)).modes;
+    const char *other = first_given(a, o->excludes);
+
+    if (modes && !(modes & mode))
+        return refuse(err, "--%s has no effect here: it is used %s", o->name,
+                      when_heard(a->command, modes, when, sizeof when));
+    if (other)
+        return refuse(err, "--%s and --%.*s exclude each other", o->name,
+                      (int)strcspn(other, " "), other);
+    if (o->needs && !first_given(a, o->needs))
+        return refuse_alone(a, o, err);
+    return true;
+}
+
+static bool check_operands(const um_args *a, unsigned mode, umbel_error *err)
+{
+    const char *values = a->values;
+    char when[200];
+
+    for (const um_operand *o = a->command->operands;
+         o < a->command->operands + UM_MAX_OPERANDS && o->name; o++) {
+        const void *target = values + o->target;
+        bool given = o->type == UM_LIST ? ((const um_list *)target)->n > 0
+                                        : *(const char *const *)target != NULL;
+        if (given && o->modes && !(o->modes & mode))
+            return refuse(err, "%s has no effect here: it is used %s", o->name,
+                          when_heard(a->command, o->modes, when, sizeof when));
+    }
+    return true;
+}
+
+static bool check_required(const um_args *a, unsigned mode, umbel_error *err)
+{
+    const um_option *o;
+    size_t base;
+    unsigned modes;
+
+    for (size_t i = 0; (o = um_option_at(a->command, i, &base, &modes)); i++)
+        if (o->required && (!modes || modes & mode) &&
+            !is_given(a, o->name, strlen(o->name)))
+            return o->letter ? refuse(err, "-%c %s is missing: %s", o->letter,
+                                      o->arg, o->help)
+                             : refuse(err, "--%s %s is missing: %s", o->name,
+                                      o->arg, o->help);
+    return true;
+}
+
+static bool check_options(const um_args *a, umbel_error *err)
+{
+    unsigned mode = current_mode(a);
+
+    for (size_t i = 0; i < a->ngiven; i++)
+        if (!check_option(a, a->given[i].option, mode, err))
+            return false;
+    return check_operands(a, mode, err) && check_required(a, mode, err);
+}
+
+/* --- files ------------------------------------------------------------------
+ */
+
+/* Calls visit for every file that options and operands name. */
+typedef bool visit_file(void *ctx, const char *path, um_role role,
+                        umbel_error *err);
+
+static bool visit_operands(const um_args *a, visit_file *visit, void *ctx,
+                           umbel_error *err)
+{
+    const char *values = a->values;
+
+    for (const um_operand *o = a->command->operands;
+         o < a->command->operands + UM_MAX_OPERANDS && o->name; o++) {
+        const void *target = values + o->target;
+        const um_list one = {target, *(const char *const *)target != NULL};
+        const um_list *list = o->type == UM_LIST ? target : &one;
+        for (size_t i = 0; i < list->n; i++)
+            if (!visit(ctx, list->item[i], o->role, err))
+                return false;
+    }
+    return true;
+}
+
+static bool visit_files(const um_args *a, visit_file *visit, void *ctx,
+                        umbel_error *err)
+{
+    for (size_t i = 0; i < a->ngiven; i++)
+        if (a->given[i].option->role != UM_PLAIN_TEXT &&
+            !visit(ctx, a->given[i].value, a->given[i].option->role, err))
+            return false;
+    return visit_operands(a, visit, ctx, err);
+}
+
+static bool is_output(um_role role)
+{
+    return role == UM_OUTPUT || role == UM_UMBEL_OUTPUT ||
+           role == UM_NEW_OUTPUT;
+}
+
+static bool count_standard(void *ctx, const char *path, um_role role,
+                           umbel_error *err)
+{
+    um_args *a = ctx;
+    bool standard = strcmp(path, "-") == 0 && role != UM_PLAIN_TEXT;
+
+    if (standard && is_output(role) && a->stdout_taken)
+        return refuse(err, "standard output can take only one of them");
+    if (standard && is_output(role))
+        a->stdout_taken = true;
+    else if (standard && a->stdin_uses++)
+        return refuse(err, "standard input can be read only once");
+    return true;
+}
+
+/* An output against all files. */
+typedef struct written {
+    const um_args *args;
+    const char *path;
+    size_t same; /* outputs of that name, itself included */
+} written;
+
+/* Returns true if both names lead to one regular file. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool spare_input(void *ctx, const char *path, um_role role,
+                        umbel_error *err)
+{
+    written *w = ctx;
+
+    if (role == UM_INPUT)
+        return um_refuse_overwrite(w->path, path, err) == UMBEL_OK;
+    if (is_output(role) &&
+        (strcmp(path, w->path) == 0 || is_same_file(path, w->path)) &&
+        ++w->same > 1)
+        return refuse(err, "two outputs go to the same file, %s", path);
+    return true;
+}
+
+static bool check_output(void *ctx, const char *path, um_role role,
+                         umbel_error *err)
+{
+    written w = {.args = ctx, .path = path};
+
+    return !is_output(role) ||
+           (visit_files(ctx, spare_input, &w, err) &&
+            (role == UM_OUTPUT || !um_check_replaceable(path, role, err)));
+}
+
+umbel_status um_refuse_overwrite(const char *path, const char *input,
+                                 umbel_error *err)
+{
+    if (strcmp(path, "-") == 0 || !is_same_file(path, input))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_IO,
+                   "%s%s is an input of this command: write to another file",
+                   um_path_dots(path), um_path_tail(path));
+}
+
+/* Reads how a regular file begins. Returns the length, 0 of any other: of a
+ * pipe nothing is read, and nothing is replaced. */
+static size_t read_start(const char *path, uint8_t start[UM_HEAD_START])
+{
+    bool piped = strcmp(path, "-") == 0;
+    int fd = piped ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t len = 0;
+    struct stat st;
+
+    if (fd < 0) /* a new file, or saving will fail and say why */
+        return 0;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        len = pread(fd, start, UM_HEAD_START, 0);
+    close(fd);
+    return len > 0 ? (size_t)len : 0;
+}
+
+umbel_status um_check_replaceable(const char *path, um_role role,
+                                  umbel_error *err)
+{
+    uint8_t start[UM_HEAD_START];
+    size_t len = read_start(path, start);
+    bool ours = role == UM_UMBEL_OUTPUT;
+
+    if (!len || (ours && um_is_umbel_file(start, len)))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_IO,
+                   "%s%s exists%s: remove it first, or write to another file",
+                   um_path_dots(path), um_path_tail(path),
+                   ours ? ", and is not a file of umbel" : "");
+}
+
+static bool is_made_by_umbel(const char *path)
+{
+    uint8_t start[UM_HEAD_START];
+
+    return um_is_umbel_file(start, read_start(path, start));
+}
+
+static bool find_filter(void *ctx, const char *path, um_role role,
+                        umbel_error *err)
+{
+    const char **found = ctx;
+
+    (void)err;
+    if (is_output(role) || !is_made_by_umbel(path))
+        return true;
+    *found = path;
+    return false;
+}
+
+/* Returns a filter among the files of the command line, if its operand FILE,
+ * the first one, is another file; NULL: there is none. */
+static const char *suggest_filter(const um_args *args)
+{
+    const um_operand *first = args->command->operands;
+    const char *found = NULL;
+
+    if (!args->noperands || first->type != UM_TEXT ||
+        strcmp(first->name, "FILE") != 0 || is_made_by_umbel(args->texts[0]))
+        return NULL;
+    visit_files(args, find_filter, &found, NULL);
+    return found;
+}
+
+/* Checks a command line whose values are set. */
+static bool check_rules(um_args *args, umbel_error *err)
+{
+    return check_options(args, err) &&
+           visit_files(args, count_standard, args, err) &&
+           visit_files(args, check_output, args, err);
+}
+
+const um_option um_common_options[] = {
+    {"json", 0, NULL, "print one JSON object per line",
+     UM_TARGET(um_common, json)},
+    {"quiet", 'q', NULL, "print no report", UM_TARGET(um_common, quiet)},
+    {"no-progress", 0, NULL, "show no progress on the terminal",
+     UM_TARGET(um_common, no_progress)},
+    {"help", 'h', NULL, "explain this command", UM_TARGET(um_common, help)},
+    {0}};
+
+/* --- rows -------------------------------------------------------------------
+ */
+
+static option_match find_letter(const um_command *c, char letter)
+{
+    option_match f = {0};
 
     for (size_t i = 0; (f.option = um_option_at(c, i, &f.base, &f.modes)); i++)
         if (f.option->letter == letter)
@@ -99,18 +471,6 @@ static bool is_common(const um_option *o)
 /* --- words ------------------------------------------------------------------
  */
 
-bool um_refuse(umbel_error *err, const char *format, ...)
-{
-    char text[256];
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    um_set_error(err, UMBEL_E_RANGE, "%s", text);
-    return false;
-}
-
 const um_command *(*um_other_command)(size_t i);
 
 /* Lists the commands that have an option: "check, plan". */
@@ -121,7 +481,7 @@ static void list_owners(const char *name, size_t len, char *out, size_t cap)
     *out = '\0';
     for (size_t i = 0; um_other_command && um_other_command(i); i++) {
         const um_command *c = um_other_command(i);
-        if (at < cap && um_find_option(c, name, len).option)
+        if (at < cap && find_option(c, name, len).option)
             at += (size_t)snprintf(out + at, cap - at, "%s%s", at ? ", " : "",
                                    c->name);
     }
@@ -143,11 +503,11 @@ static bool refuse_unknown(const um_command *c, const char *name, size_t len,
             near = (um_suggestion){o->name, 0};
     }
     if (near.name)
-        return um_refuse(err, "there is no option --%.*s: did you mean --%s?",
-                         (int)len, name, near.name);
+        return refuse(err, "there is no option --%.*s: did you mean --%s?",
+                      (int)len, name, near.name);
     list_owners(name, len, owners, sizeof owners);
-    return um_refuse(err, "there is no option --%.*s%s%s", (int)len, name,
-                     *owners ? "; commands that have it: " : "", owners);
+    return refuse(err, "there is no option --%.*s%s%s", (int)len, name,
+                  *owners ? "; commands that have it: " : "", owners);
 }
 
 static bool is_option(const um_command *c, const char *word)
@@ -155,7 +515,7 @@ static bool is_option(const um_command *c, const char *word)
     if (word[0] != '-' || !word[1])
         return false;
     if (word[1] == '-')
-        return um_find_option(c, word + 2, strcspn(word + 2, "=")).option;
+        return find_option(c, word + 2, strcspn(word + 2, "=")).option;
     return !word[2] && find_letter(c, word[1]).option;
 }
 
@@ -165,14 +525,14 @@ static bool check_value(const um_command *c, const char *name,
                         const um_option *o, const char *word, umbel_error *err)
 {
     if (!word)
-        return um_refuse(err, "%s needs a value: %s", name, o->arg);
+        return refuse(err, "%s needs a value: %s", name, o->arg);
     if (is_option(c, word))
-        return um_refuse(err, "%s needs a value: %s; it is followed by %s",
-                         name, o->arg, word);
+        return refuse(err, "%s needs a value: %s; it is followed by %s", name,
+                      o->arg, word);
     return true;
 }
 
-static void give(um_args *a, const um_found *f, const char *value)
+static void give(um_args *a, const option_match *f, const char *value)
 {
     char *struct_of = is_common(f->option) ? (char *)&a->common : a->values;
 
@@ -184,12 +544,12 @@ static bool parse_long(um_args *a, char ***argv, umbel_error *err)
 {
     const char *name = **argv + 2, *equals = strchr(name, '=');
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
-    um_found f = um_find_option(a->command, name, len);
+    option_match f = find_option(a->command, name, len);
 
     if (!f.option)
         return refuse_unknown(a->command, name, len, err);
     if (!f.option->arg && equals)
-        return um_refuse(err, "--%s takes no value", f.option->name);
+        return refuse(err, "--%s takes no value", f.option->name);
     if (f.option->arg && !equals &&
         !check_value(a->command, **argv, f.option, (*argv)[1], err))
         return false;
@@ -200,9 +560,9 @@ static bool parse_long(um_args *a, char ***argv, umbel_error *err)
 static bool parse_letters(um_args *a, char ***argv, umbel_error *err)
 {
     for (const char *p = **argv + 1; *p; p++) {
-        um_found f = find_letter(a->command, *p);
+        option_match f = find_letter(a->command, *p);
         if (!f.option)
-            return um_refuse(err, "there is no option -%c", *p);
+            return refuse(err, "there is no option -%c", *p);
         if (!f.option->arg) {
             give(a, &f, NULL);
             continue;
@@ -243,16 +603,16 @@ static bool set_whole(const um_given *g, umbel_error *err)
     um_whole *to = g->target;
 
     if (!um_parse_whole(g->value, &to->n))
-        return um_refuse(err,
-                         "--%s needs a whole number such as 5000, 1e6, 850M or "
-                         "64MiB, got \"%s\"%s%s",
-                         o->name, g->value, o->advice ? "; " : "",
-                         o->advice ? o->advice : "");
+        return refuse(err,
+                      "--%s needs a whole number such as 5000, 1e6, 850M or "
+                      "64MiB, got \"%s\"%s%s",
+                      o->name, g->value, o->advice ? "; " : "",
+                      o->advice ? o->advice : "");
     if ((double)to->n < o->low && o->high == 0)
-        return um_refuse(err, "--%s must be at least %.0f", o->name, o->low);
+        return refuse(err, "--%s must be at least %.0f", o->name, o->low);
     if ((double)to->n < o->low || (o->high > 0 && (double)to->n > o->high))
-        return um_refuse(err, "--%s must be %.0f to %.0f, got %s", o->name,
-                         o->low, o->high, g->value);
+        return refuse(err, "--%s must be %.0f to %.0f, got %s", o->name, o->low,
+                      o->high, g->value);
     to->given = true;
     return true;
 }
@@ -262,10 +622,10 @@ static bool set_share(const um_given *g, umbel_error *err)
     um_share *to = g->target;
 
     to->given = um_parse_real(g->value, &to->x) && to->x > 0 && to->x < 1;
-    return to->given || um_refuse(err,
-                                  "--%s needs a share between 0 and 1, such as "
-                                  "0.001 or 0.1%%, got \"%s\"",
-                                  g->option->name, g->value);
+    return to->given || refuse(err,
+                               "--%s needs a share between 0 and 1, such as "
+                               "0.001 or 0.1%%, got \"%s\"",
+                               g->option->name, g->value);
 }
 
 static bool set_real(const um_given *g, umbel_error *err)
@@ -276,8 +636,8 @@ static bool set_real(const um_given *g, umbel_error *err)
     to->given =
         um_parse_real(g->value, &to->x) && to->x >= o->low && to->x <= o->high;
     return to->given ||
-           um_refuse(err, "--%s needs a number from %g to %g, got \"%s\"",
-                     o->name, o->low, o->high, g->value);
+           refuse(err, "--%s needs a number from %g to %g, got \"%s\"", o->name,
+                  o->low, o->high, g->value);
 }
 
 static bool set_choice(const um_given *g, umbel_error *err)
@@ -298,8 +658,8 @@ static bool set_choice(const um_given *g, umbel_error *err)
                                              : " or ",
                  name);
     }
-    return um_refuse(err, "--%s is %s, got \"%s\"", g->option->name, names,
-                     g->value);
+    return refuse(err, "--%s is %s, got \"%s\"", g->option->name, names,
+                  g->value);
 }
 
 /* Appends an item to a list, whose items lie side by side in a->texts. */
@@ -332,7 +692,7 @@ static bool set_value(um_args *a, size_t i, size_t *used, umbel_error *err)
     um_option_type type = g->option->type;
 
     if (type != UM_FLAG && type != UM_LIST && is_repeated(a, i))
-        return um_refuse(err, "--%s is given twice", g->option->name);
+        return refuse(err, "--%s is given twice", g->option->name);
     switch (type) {
     case UM_FLAG:
         *(bool *)g->target = true;
@@ -364,7 +724,7 @@ static bool set_operands(um_args *a, umbel_error *err)
          o < a->command->operands + UM_MAX_OPERANDS && o->name; o++) {
         size_t left = a->noperands - at;
         if (left < o->min)
-            return um_refuse(err, "%s is missing", o->name);
+            return refuse(err, "%s is missing", o->name);
         if (o->type == UM_LIST) {
             *(um_list *)(void *)(values + o->target) =
                 (um_list){a->texts + at, left};
@@ -375,12 +735,12 @@ static bool set_operands(um_args *a, umbel_error *err)
     }
     const char *meant = a->command->excess;
     return at == a->noperands ||
-           (meant ? um_refuse(err,
-                              "\"%s\" is one operand too many: did you mean "
-                              "%s %s?",
-                              a->texts[at], meant, a->texts[at])
-                  : um_refuse(err, "\"%s\" is one operand too many",
-                              a->texts[at]));
+           (meant
+                ? refuse(err,
+                         "\"%s\" is one operand too many: did you mean "
+                         "%s %s?",
+                         a->texts[at], meant, a->texts[at])
+                : refuse(err, "\"%s\" is one operand too many", a->texts[at]));
 }
 
 static bool set_values(um_args *a, umbel_error *err)
@@ -429,7 +789,7 @@ bool um_args_init(um_args *out, const um_command *command, char **argv,
     if (!fine)
         um_set_error(err, UMBEL_E_NOMEM, "no memory for the arguments");
     fine = fine && parse_words(a, argv, err) && set_values(a, err) &&
-           (a->common.help || um_check_rules(a, err));
+           (a->common.help || check_rules(a, err));
     if (!fine)
         um_args_fini(a);
     return fine;
@@ -441,15 +801,6 @@ void um_args_fini(um_args *args)
     free(args->texts);
     free(args->values);
     *args = (um_args){.command = args->command};
-}
-
-bool um_is_given(const um_args *args, const char *name, size_t len)
-{
-    for (size_t i = 0; i < args->ngiven; i++)
-        if (strlen(args->given[i].option->name) == len &&
-            strncmp(args->given[i].option->name, name, len) == 0)
-            return true;
-    return false;
 }
 
 umbel_status um_claim_stdin(const um_args *args, umbel_error *err)
@@ -486,11 +837,10 @@ static const char *advice(const um_args *args, const umbel_error *err)
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)
         if (err->detail == rows[i].detail &&
-            um_find_option(args->command, rows[i].option,
-                           strlen(rows[i].option))
+            find_option(args->command, rows[i].option, strlen(rows[i].option))
                 .option &&
             (rows[i].always ||
-             !um_is_given(args, rows[i].option, strlen(rows[i].option))))
+             !is_given(args, rows[i].option, strlen(rows[i].option))))
             return rows[i].text;
     return "";
 }
@@ -498,7 +848,7 @@ static const char *advice(const um_args *args, const umbel_error *err)
 int um_trouble(const um_args *args, const umbel_error *err)
 {
     const char *filter =
-        err->status == UMBEL_E_FORMAT ? um_suggest_filter(args) : NULL;
+        err->status == UMBEL_E_FORMAT ? suggest_filter(args) : NULL;
 
     um_progress_pause();
     fprintf(stderr, "umbel %s: %s%s", args->command->name, err->text,

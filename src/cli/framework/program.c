@@ -4,8 +4,8 @@
 #include "cli/framework/program.h"
 
 #include "base/cpu.h"
+#include "cli/framework/command.h"
 #include "cli/framework/progress.h"
-#include "cli/framework/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,12 +5,15 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/framework/progress.h"
+#include "filter/handle.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* --- making -----------------------------------------------------------------
  */
@@ -333,4 +336,431 @@ void um_print_json_key(FILE *out, const umbel_slice *key)
     for (size_t i = 0; i < key->len; i++)
         fprintf(out, "%02x", bytes[i]);
     putc('"', out);
+}
+
+/*
+ * Reports as people read them: a line per value, or a table.
+ */
+
+enum { LABEL_WIDTH = 18 };
+
+/* A cell of text; more than fits is cut. */
+typedef struct shown {
+    char text[512];
+} shown;
+
+static shown shown_label(const um_value *v)
+{
+    shown s;
+
+    snprintf(s.text, sizeof s.text, "%s", v->label ? v->label : v->name);
+    for (char *p = s.text; *p && !v->label; p++)
+        if (*p == '_')
+            *p = ' ';
+    return s;
+}
+
+/* Four digits, or all of a large number. */
+static um_text shown_real(double x)
+{
+    um_text t = {{0}};
+
+    if (x >= 1e3 && x < 1e18)
+        return um_grouped((uint64_t)(x + 0.5));
+    snprintf(t.text, sizeof t.text, "%.4g", x);
+    return t;
+}
+
+static void show_time(char *to, size_t cap, uint64_t seconds)
+{
+    time_t at = (time_t)seconds;
+    struct tm tm;
+
+    if (seconds == 0 || !gmtime_r(&at, &tm) ||
+        strftime(to, cap, "%Y-%m-%d %H:%M UTC", &tm) == 0)
+        snprintf(to, cap, "%s", seconds ? "far away" : "never");
+}
+
+/* Units are plurals: one byte, two bytes. */
+static int unit_len(const char *unit, uint64_t n)
+{
+    size_t len = strlen(unit);
+
+    return (int)(n == 1 && len > 0 ? len - 1 : len);
+}
+
+static shown shown_value(const um_value *v)
+{
+    shown s = {{0}};
+    char *to = s.text;
+    const size_t cap = sizeof s.text;
+    const char *gap = v->unit ? " " : "", *unit = v->unit ? v->unit : "";
+
+    switch (v->type) {
+    case UM_VALUE_TEXT:
+        snprintf(to, cap, "%s",
+                 v->is_file && strcmp(v->text, "-") == 0 ? "standard output"
+                                                         : v->text);
+        um_disarm(to);
+        break;
+    case UM_VALUE_COUNT:
+        snprintf(to, cap, "%s%s%.*s", um_grouped(v->count).text, gap,
+                 unit_len(unit, v->count), unit);
+        break;
+    case UM_VALUE_REAL:
+        snprintf(to, cap, "%s%s%s", shown_real(v->real).text, gap, unit);
+        break;
+    case UM_VALUE_RATE:
+        snprintf(to, cap, "%s", um_rate(v->real).text);
+        break;
+    case UM_VALUE_HEX:
+        snprintf(to, cap, "%016" PRIx64, v->count);
+        break;
+    case UM_VALUE_FLAG:
+        snprintf(to, cap, "%s", v->count ? "yes" : "no");
+        break;
+    case UM_VALUE_TIME:
+        show_time(to, cap, v->count);
+        break;
+    case UM_VALUE_TEXTS:
+    case UM_VALUE_NONE:
+        snprintf(to, cap, "%s", v->type == UM_VALUE_NONE ? "not known" : "");
+        break;
+    }
+    return s;
+}
+
+static void print_texts(FILE *out, const um_value *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        shown s;
+        snprintf(s.text, sizeof s.text, "%s", v->texts[i]);
+        um_disarm(s.text);
+        fprintf(out, "%-*s %s\n", LABEL_WIDTH, shown_label(v).text, s.text);
+    }
+}
+
+/* A text of any length, such as a command to type. */
+static void print_long(FILE *out, const char *text)
+{
+    char *copy = strdup(text);
+
+    if (copy)
+        um_disarm(copy);
+    fprintf(out, "%s\n", copy ? copy : "(no memory)");
+    free(copy);
+}
+
+static bool is_long(const um_value *v)
+{
+    return v->type == UM_VALUE_TEXT && strlen(v->text) >= sizeof(shown);
+}
+
+/* A value of an interval. Rates have the notation of its upper end. */
+static shown shown_end(const um_value *v, size_t i)
+{
+    shown s = shown_value(&v[i]);
+
+    if (v[i].type == UM_VALUE_RATE && v[2].type == UM_VALUE_RATE)
+        snprintf(s.text, sizeof s.text, "%s",
+                 um_rate_like(v[i].real, v[2].real).text);
+    return s;
+}
+
+static void print_line(FILE *out, const um_value *v)
+{
+    if (v->type == UM_VALUE_TEXTS) {
+        print_texts(out, v);
+        return;
+    }
+    if (is_long(v)) {
+        fprintf(out, "%-*s ", LABEL_WIDTH, shown_label(v).text);
+        print_long(out, v->text);
+        return;
+    }
+    fprintf(out, "%-*s ", LABEL_WIDTH, shown_label(v).text);
+    if (v->interval &&
+        (v[1].type != UM_VALUE_NONE || v[2].type != UM_VALUE_NONE))
+        fprintf(out, "%s (99 %% interval %s to %s)\n", shown_end(v, 0).text,
+                shown_end(v, 1).text, shown_end(v, 2).text);
+    else
+        fprintf(out, "%s\n", shown_value(v).text);
+}
+
+static void print_notes(FILE *out, const um_report *r)
+{
+    for (size_t i = 0; i < r->nnotes; i++)
+        fprintf(out, "%s\n", r->notes[i]);
+}
+
+void um_report_to_text(FILE *out, const um_report *r)
+{
+    for (size_t i = 0; i < r->n; i += r->value[i].interval ? 3 : 1)
+        print_line(out, &r->value[i]);
+    print_notes(out, r);
+}
+
+FILE *um_report_stream(const um_args *args)
+{
+    return args->stdout_taken ? stderr : stdout;
+}
+
+void um_report_print(const um_args *args, const um_report *r)
+{
+    FILE *out = um_report_stream(args);
+
+    um_progress_pause();
+    if (args->common.json)
+        um_report_to_json(out, r);
+    else if (!args->common.quiet)
+        um_report_to_text(out, r);
+    um_progress_resume();
+}
+
+/* --- tables -----------------------------------------------------------------
+ */
+
+static bool is_number(const um_value *v)
+{
+    return v->type != UM_VALUE_TEXT && v->type != UM_VALUE_FLAG;
+}
+
+static size_t column_width(const um_report *rows, size_t n, size_t column)
+{
+    size_t width = strlen(shown_label(&rows[0].value[column]).text);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(shown_value(&rows[i].value[column]).text);
+        width = len > width ? len : width;
+    }
+    return width;
+}
+
+static bool is_empty(const um_report *rows, size_t n, size_t column)
+{
+    for (size_t i = 0; i < n; i++)
+        if (*shown_value(&rows[i].value[column]).text)
+            return false;
+    return true;
+}
+
+/* Returns true if a column has texts too long for a table, or none at all. */
+static bool is_wide(const um_report *rows, size_t n, size_t column)
+{
+    return column > 0 && (is_empty(rows, n, column) ||
+                          (rows[0].value[column].type == UM_VALUE_TEXT &&
+                           column_width(rows, n, column) > UM_TABLE_TEXT));
+}
+
+static size_t last_column(const um_report *rows, size_t n)
+{
+    size_t last = rows[0].n - 1;
+
+    while (is_wide(rows, n, last))
+        last--;
+    return last;
+}
+
+static void print_cell(FILE *out, const um_value *v, const char *text,
+                       int width, bool last)
+{
+    if (is_number(v))
+        fprintf(out, "%*s%s", width, text, last ? "\n" : "  ");
+    else if (last)
+        fprintf(out, "%s\n", text);
+    else
+        fprintf(out, "%-*s  ", width, text);
+}
+
+/* The line of a row, or the one of labels. */
+static void print_row(FILE *out, const um_report *rows, size_t n,
+                      const um_report *row)
+{
+    size_t last = last_column(rows, n);
+
+    for (size_t c = 0; c <= last; c++) {
+        const um_value *v = row ? &row->value[c] : &rows[0].value[c];
+        if (!is_wide(rows, n, c))
+            print_cell(out, v, row ? shown_value(v).text : shown_label(v).text,
+                       (int)column_width(rows, n, c), c == last);
+    }
+}
+
+/* Prints "command of ribbon: umbel build ...", below the table. */
+static void print_below(FILE *out, const um_report *row, const um_value *v)
+{
+    const char *const one[] = {v->text};
+    const char *const *texts = v->type == UM_VALUE_TEXTS ? v->texts : one;
+    size_t n = v->type == UM_VALUE_TEXTS              ? (size_t)v->count
+               : v->type == UM_VALUE_TEXT && *v->text ? 1
+                                                      : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "%s of %s: ", shown_label(v).text,
+                shown_value(&row->value[0]).text);
+        print_long(out, texts[i]);
+    }
+}
+
+void um_report_print_table(const um_args *args, const um_report *rows, size_t n)
+{
+    FILE *out = um_report_stream(args);
+
+    um_progress_pause();
+    for (size_t i = 0; args->common.json && i < n; i++)
+        um_report_to_json(out, &rows[i]);
+    if (!args->common.json && !args->common.quiet && n > 0)
+        um_report_to_table(out, rows, n);
+    um_progress_resume();
+}
+
+void um_report_to_table(FILE *out, const um_report *rows, size_t n)
+{
+    print_row(out, rows, n, NULL);
+    for (size_t i = 0; i < n; i++)
+        print_row(out, rows, n, &rows[i]);
+    for (size_t c = 0; c < rows[0].n; c++)
+        for (size_t i = 0; is_wide(rows, n, c) && i < n; i++)
+            print_below(out, &rows[i], &rows[i].value[c]);
+    for (size_t i = 0; i < n; i++)
+        print_notes(out, &rows[i]);
+}
+
+/* --- notes on filters -------------------------------------------------------
+ */
+
+void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys,
+                      bool like)
+{
+    double asked = umbel_target_fpr(f);
+
+    umbel_field capacity;
+
+    if (!(umbel_predict(f) > 1.2 * asked))
+        return;
+    if (umbel_info_get(f, "capacity", &capacity, NULL) == UMBEL_OK &&
+        capacity.value.count && keys > capacity.value.count)
+        um_report_note(r,
+                       "The error is above the %s asked for: the filter was "
+                       "sized for %s. Build it %swith --capacity %" PRIu64
+                       " or more.",
+                       um_rate(asked).text,
+                       um_counted(capacity.value.count, "key", "keys").text,
+                       like ? "without --like, " : "", keys);
+    else
+        um_report_note(r,
+                       "The error is above the %s asked for: blocks of a small "
+                       "filter fill unevenly. Build it with a smaller --fpr, "
+                       "or with another --seed.",
+                       um_rate(asked).text);
+}
+
+static void note_saturated(um_report *r, const umbel_filter *f, uint64_t stuck)
+{
+    if (stuck <= umbel_cells(f) / 10000)
+        return;
+    um_report_note(r,
+                   "%s of %s cells are at their limit, %s: counts that reach "
+                   "it may have been larger. Build with more --cell-bits.",
+                   um_grouped(stuck).text, um_grouped(umbel_cells(f)).text,
+                   um_grouped(umbel_count_limit(f)).text);
+}
+
+static void note_uncounted(um_report *r, const umbel_filter *f, uint64_t missed)
+{
+    if (missed)
+        um_report_note(r,
+                       "The table of frequent keys is full, so %s of them are "
+                       "not counted beyond %s: build the filter with a larger "
+                       "--param heavy=N.",
+                       um_grouped(missed).text,
+                       um_grouped(umbel_count_limit(f)).text);
+}
+
+/* What counts miss. */
+typedef struct limits {
+    uint64_t stuck, missed;
+} limits;
+
+/* A filter is described once: that reads all its cells. */
+static void sum_limits(void *ctx, const umbel_filter *f, double share)
+{
+    limits *sum = ctx;
+    umbel_info info = {.n = 0};
+
+    (void)share;
+    umbel_describe(f, &info);
+    for (size_t i = 0; i < info.n; i++) {
+        const umbel_field *field = &info.field[i];
+        if (strcmp(field->name, "cells_at_limit") == 0)
+            sum->stuck += field->value.count;
+        if (strcmp(field->name, "not_counted") == 0)
+            sum->missed += field->value.count;
+    }
+}
+
+void um_note_counts(um_report *r, const umbel_filter *f)
+{
+    limits sum = {0, 0};
+
+    if (!umbel_count_limit(f) || um_each_slice(f, sum_limits, &sum, NULL))
+        return;
+    note_saturated(r, f, sum.stuck);
+    note_uncounted(r, f, sum.missed);
+}
+
+void um_note_retouched(um_report *r, const umbel_filter *f, const char *what)
+{
+    uint64_t denied = umbel_denied(f);
+
+    if (denied)
+        um_report_note(r,
+                       "This filter is retouched: up to %s of its members do "
+                       "not match; %s.",
+                       um_grouped(denied).text, what);
+}
+
+void um_note_rounding(um_report *r, uint64_t asked, uint64_t got)
+{
+    if (asked && asked != got)
+        um_report_note(r,
+                       "The size of %s cells was rounded to %s, whole blocks.",
+                       um_grouped(asked).text, um_grouped(got).text);
+}
+
+/* --- words ------------------------------------------------------------------
+ */
+
+void um_print_quoted(FILE *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:=,-";
+
+    if (*word && strspn(word, plain) == strlen(word)) {
+        fputs(word, out);
+        return;
+    }
+    putc('\'', out);
+    for (const char *p = word; *p; p++)
+        if (*p == '\'')
+            fputs("'\\''", out);
+        else
+            putc((unsigned char)*p < ' ' || *p == 127 ? '?' : *p, out);
+    putc('\'', out);
+}
+
+void um_print_given(FILE *out, const um_args *args, const um_option *rows,
+                    const char *except)
+{
+    for (size_t i = 0; i < args->ngiven; i++)
+        for (const um_option *o = rows; o->name; o++) {
+            if (args->given[i].option != o ||
+                um_has_word(except, o->name, strlen(o->name)))
+                continue;
+            fprintf(out, " --%s", o->name);
+            if (!o->arg)
+                continue;
+            putc(' ', out);
+            um_print_quoted(out, args->given[i].value);
+        }
 }

@@ -94,10 +94,7 @@ void um_report_note(um_report *r, const char *format, ...)
 void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys,
                       bool like);
 void um_note_counts(um_report *r, const umbel_filter *f);
-/* Other sets of the same keys and error, if one saves more than that share of
- * bytes (smaller.c). */
-void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
-                     double least);
+
 void um_note_retouched(um_report *r, const umbel_filter *f, const char *what);
 void um_note_rounding(um_report *r, uint64_t asked, uint64_t got);
 
@@ -121,7 +118,5 @@ void um_report_to_table(FILE *out, const um_report *rows, size_t n);
 void um_print_json_key(FILE *out, const umbel_slice *key);
 /* Prints a JSON string. */
 void um_print_json_string(FILE *out, const void *text, size_t len);
-/* "PATH: "; a name cannot steer the terminal. */
-void um_print_path(FILE *out, const char *path);
 
 #endif

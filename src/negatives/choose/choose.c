@@ -13,11 +13,363 @@
 
 #include "base/batch.h"
 #include "base/key_list.h"
+#include "base/pipeline.h"
 #include "filter/handle.h"
-#include "negatives/choose/state.h"
-#include "query/query_each.h"
+#include "negatives/choose/internal.h"
+#include "query/digest_set.h"
+#include "query/query.h"
 
 #include <inttypes.h>
+
+/*
+ * Going through the members, and two things at once.
+ */
+
+/* --- going through the members --- */
+
+static umbel_status fail_changed(const choosing *c, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_MISMATCH,
+                   "the list of %zu members changed while it was read",
+                   c->members->n);
+}
+
+typedef struct pass {
+    choosing *c;
+    choose_step *step;
+    size_t at;    /* the next member */
+    uint64_t sum; /* of digests */
+} pass;
+
+static umbel_status consume_some(void *ctx, const umbel_digest *d, size_t n,
+                                 umbel_error *err)
+{
+    pass *p = ctx;
+
+    if (n > p->c->members->n - p->at)
+        return fail_changed(p->c, err);
+    UM_TRY(p->step(p->c, p->at, d, n, err));
+    for (size_t i = 0; !p->c->members->kept && i < n; i++)
+        p->sum += um_remix(d[i].lo) + d[i].hi;
+    p->at += n;
+    return UMBEL_OK;
+}
+
+static umbel_status go_on(pass *p, size_t to, umbel_error *err)
+{
+    const um_digest_source *members = p->c->members;
+
+    UM_TRY(members->each(members->ctx, p->at, to, consume_some, p, err));
+    return p->at == to ? UMBEL_OK : fail_changed(p->c, err);
+}
+
+/* Goes through members from .. to - 1, which are kept. */
+static umbel_status go_through_some(choosing *c, size_t from, size_t to,
+                                       choose_step *step, umbel_error *err)
+{
+    pass p = {c, step, from, 0};
+
+    return go_on(&p, to, err);
+}
+
+/* Members that are read again are the same in every pass, or it fails. */
+static umbel_status go_through(choosing *c, choose_step *step,
+                                  umbel_error *err)
+{
+    pass p = {c, step, 0, 0};
+
+    UM_TRY(go_on(&p, c->members->n, err));
+    if (c->members->kept)
+        return UMBEL_OK;
+    if (!c->first_sum)
+        c->first_sum = p.sum;
+    return p.sum == c->first_sum ? UMBEL_OK : fail_changed(c, err);
+}
+
+/* --- two things at once --- */
+
+typedef struct side {
+    choose_side *run;
+    umbel_status status;
+    umbel_error err;
+} side;
+
+typedef struct sides {
+    choosing *c;
+    side both[2];
+    size_t begun;
+} sides;
+
+static bool next_side(void *ctx, void *piece)
+{
+    sides *s = ctx;
+
+    if (s->begun == UM_COUNT(s->both))
+        return false;
+    *(side **)piece = &s->both[s->begun++];
+    return true;
+}
+
+static void run_side(void *ctx, void *piece)
+{
+    side *one = *(side **)piece;
+
+    one->status = one->run(((sides *)ctx)->c, &one->err);
+}
+
+static bool retain_on(void *ctx, void *piece)
+{
+    (void)ctx;
+    (void)piece;
+    return true;
+}
+
+/* Members that are read again are read by one at a time. */
+static umbel_status run_both(choosing *c, choose_side *first,
+                                choose_side *second, umbel_error *err)
+{
+    sides s = {.c = c, .both = {{.run = first}, {.run = second}}};
+    side *slot[2] = {NULL};
+    void *pieces[] = {&slot[0], &slot[1]};
+    um_pipeline crew = {.threads = c->members->kept ? c->threads : 1,
+                        .pieces = pieces,
+                        .npieces = UM_COUNT(pieces),
+                        .ctx = &s,
+                        .fill = next_side,
+                        .work = run_side,
+                        .drain = retain_on};
+
+    um_pipeline_run(&crew);
+    const side *failed = s.both[0].status ? &s.both[0] : &s.both[1];
+    if (failed->status && err)
+        *err = failed->err;
+    return failed->status;
+}
+
+/*
+ * The first choice of every member, and what is known about
+ * the unwanted keys before they matter.
+ */
+
+/* --- the first choice --- */
+
+/* Sets the cells of a member in a group, when there is an older filter. */
+static void place(choosing *c, size_t i, const uint64_t *pos, uint32_t group)
+{
+    const um_layout *l = c->choices.layout;
+
+    for (uint32_t j = 0; j < l->hashes; j++)
+        um_set_bit(c->choices.bits, pos[(size_t)group * l->hashes + j]);
+    um_set_choice(&c->choices, i, group);
+}
+
+/* How many of a member's cells are not set. */
+static uint32_t count_clear(const um_layout *l, const uint8_t *bits,
+                            const uint64_t *pos)
+{
+    uint32_t n = 0;
+
+    for (uint32_t j = 0; j < l->hashes; j++)
+        n += !um_bit(bits, pos[j]);
+    return n;
+}
+
+/*
+ * Returns how many groups of a member match the older filter. *group is the one
+ * with most cells that nobody else has set so far: probably the one by which it
+ * was added, the other matching by chance.
+ */
+static uint32_t find_like(const choosing *c, const uint64_t *pos,
+                          uint32_t *group)
+{
+    const um_layout *l = c->choices.layout;
+    uint32_t n = 0, most = 0;
+
+    for (uint32_t g = 0; g < c->choices.groups; g++) {
+        const uint64_t *cells = pos + (size_t)g * l->hashes;
+        if (count_clear(l, c->like, cells))
+            continue;
+        uint32_t clear = count_clear(l, c->choices.bits, cells);
+        if (n++ == 0 || clear > most)
+            *group = g, most = clear;
+    }
+    return n;
+}
+
+static void place_member(choosing *c, size_t i, const umbel_digest *d,
+                         bool again)
+{
+    um_choices *x = &c->choices;
+    uint64_t pos[UM_GROUPED_CELLS], cost;
+    uint32_t group = 0, matching = 0;
+
+    um_group_cells(x->layout, x->groups, *d, pos);
+    matching = find_like(c, pos, &group);
+    if (matching != 1 && !again) {
+        x->group[i] = UM_NO_CHOICE;
+        return;
+    }
+    if (matching == 0)
+        group = um_cheapest_group(x->layout, x->groups, x->bits, pos, &cost);
+    place(c, i, pos, group);
+    c->bill.kept += matching > 0;
+}
+
+/* A member is new if one group would have made it so, and f lacks it: that does
+ * not depend on choices. */
+static umbel_status count_new(choosing *c, const umbel_digest *d, size_t n,
+                              umbel_error *err)
+{
+    bool fresh[UM_BATCH], known[UM_BATCH];
+    uint64_t before = umbel_added(c->plain);
+
+    if (!c->f->added) {
+        UM_TRY(umbel_add_digests(c->plain, d, n, NULL, err));
+        c->fresh += umbel_added(c->plain) - before;
+        return UMBEL_OK;
+    }
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        UM_TRY(umbel_query_digests(c->f, d + done, some, known, err));
+        UM_TRY(umbel_add_digests(c->plain, d + done, some, fresh, err));
+        for (size_t i = 0; i < some; i++)
+            c->fresh += fresh[i] && !known[i];
+    }
+    return UMBEL_OK;
+}
+
+static void find_listed(choosing *c, const umbel_digest *d, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t listed = um_prefilter_holds(&c->listed, d[i].lo)
+                              ? um_digest_set_find(&c->unwanted, &d[i])
+                              : 0;
+        if (listed)
+            c->out[listed - 1] = true;
+    }
+}
+
+static umbel_status survey_some(choosing *c, size_t at, const umbel_digest *d,
+                                size_t n, umbel_error *err)
+{
+    (void)at;
+    find_listed(c, d, n);
+    return count_new(c, d, n, err);
+}
+
+static umbel_status place_first(choosing *c, size_t at, const umbel_digest *d,
+                                size_t n, umbel_error *err)
+{
+    (void)err;
+    if (!c->like)
+        um_place_members(&c->placing, d, n, c->choices.group + at, false, NULL);
+    for (size_t i = 0; c->like && i < n; i++)
+        place_member(c, at + i, &d[i], false);
+    return UMBEL_OK;
+}
+
+/* Those whose choice in the older filter is not certain, and new ones. */
+static umbel_status place_others(choosing *c, size_t at, const umbel_digest *d,
+                                 size_t n, umbel_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < n; i++)
+        if (c->choices.group[at + i] == UM_NO_CHOICE)
+            place_member(c, at + i, &d[i], true);
+    return UMBEL_OK;
+}
+
+/* Each is taken out and chosen again, now that all others stand: it uses fewer
+ * cells. */
+static umbel_status place_again(choosing *c, size_t at, const umbel_digest *d,
+                                size_t n, umbel_error *err)
+{
+    (void)err;
+    um_place_members(&c->placing, d, n, c->choices.group + at, true,
+                     c->passes == c->improving ? c->choices.bits : NULL);
+    return UMBEL_OK;
+}
+
+/* --- the keys that must not match --- */
+
+static umbel_status refuse_members(const choosing *c, bool *member,
+                                   umbel_error *err)
+{
+    for (size_t i = 0; member && i < c->never->n; i++)
+        member[i] = c->out[i];
+    if (!c->bill.never_members || c->params->allow_members)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_KEY,
+                   "%" PRIu64 " of the unwanted keys are members: a member "
+                   "always matches; take them out of one of the lists",
+                   c->bill.never_members);
+}
+
+/* Returns the number of the first key that is equal to key i. */
+static size_t first_equal(const choosing *c, size_t i)
+{
+    if (c->unwanted.n == c->never->n)
+        return i;
+    return um_digest_set_find(&c->unwanted, &c->never->digests[i]) - 1;
+}
+
+/* When the members among them are known. */
+static void weigh(choosing *c)
+{
+    umbel_choose_result *bill = &c->bill;
+
+    for (size_t i = 0; i < c->never->n; i++) {
+        size_t first = first_equal(c, i);
+        double weight = c->out[first] ? 0 : um_list_weight(c->never, i);
+        c->weight[first] += weight;
+        bill->weight += weight;
+        bill->never_members += c->out[i] && first == i;
+    }
+    bill->members = c->members->n;
+    bill->never = c->unwanted.n - bill->never_members;
+}
+
+/* Leaves the first of equal keys. */
+static void drop_equal(choosing *c)
+{
+    for (size_t i = 0; i < c->never->n; i++)
+        c->out[i] |= first_equal(c, i) != i;
+}
+
+static void consume_before(void *ctx, size_t i, bool hit)
+{
+    choosing *c = ctx;
+
+    c->bill.matched_before += hit && !c->out[i];
+    c->bill.weight_before += hit ? c->weight[i] : 0;
+}
+
+static umbel_status measure_before(choosing *c, umbel_error *err)
+{
+    UM_TRY(um_query_each(c->plain, NULL, c->never->digests, c->never->n,
+                         consume_before, c, err));
+    c->bill.error_before = umbel_predict(c->plain);
+    return UMBEL_OK;
+}
+
+umbel_status um_place_all(choosing *c, umbel_error *err)
+{
+    UM_TRY(go_through(c, place_first, err));
+    if (c->like)
+        UM_TRY(go_through(c, place_others, err));
+    while (c->passes++ < c->improving)
+        UM_TRY(go_through(c, place_again, err));
+    return UMBEL_OK;
+}
+
+umbel_status um_survey(choosing *c, umbel_error *err)
+{
+    UM_TRY(go_through(c, survey_some, err));
+    weigh(c);
+    UM_TRY(refuse_members(c, c->member, err));
+    drop_equal(c);
+    return measure_before(c, err);
+}
 
 enum { MAX_ROUNDS = 1000 };
 
@@ -71,7 +423,7 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
     um_pool_init(&c->pool, &c->f->alloc);
     x->group = um_pool_get(&c->pool, c->members->n, sizeof *x->group);
     x->bits = um_pool_get(&c->pool, x->len / 8 + 1, 8); /* whole words */
-    um_sieve_init(&c->listed, &c->pool, c->never->n);
+    um_prefilter_init(&c->listed, &c->pool, c->never->n);
     c->weight = um_pool_get(&c->pool, c->never->n, sizeof *c->weight);
     c->out = um_pool_get(&c->pool, c->never->n, sizeof *c->out);
     if (c->pool.failed)
@@ -82,23 +434,23 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
                                      x->groups, c->improving > 0, x->bits))
         return no_memory(c, err);
     for (size_t i = 0; i < c->never->n; i++)
-        um_sieve_append(&c->listed, c->never->digests[i].lo);
-    return um_digest_index_init(&c->unwanted, &c->f->alloc, c->never->digests,
-                                c->never->n, err);
+        um_prefilter_append(&c->listed, c->never->digests[i].lo);
+    return um_digest_set_init(&c->unwanted, &c->f->alloc, c->never->digests,
+                              c->never->n, err);
 }
 
 static void fini(choosing *c)
 {
     umbel_close(c->plain);
     um_pool_fini(&c->pool);
-    um_digest_index_fini(&c->unwanted);
+    um_digest_set_fini(&c->unwanted);
 }
 
 static umbel_status choose_first(choosing *c, umbel_error *err)
 {
     UM_TRY(get_memory(c, err));
     UM_TRY(open_plain(c, err));
-    return um_run_both(c, um_survey, um_place_all, err);
+    return run_both(c, um_survey, um_place_all, err);
 }
 
 static umbel_status collect(choosing *c, size_t at, const umbel_digest *d,
@@ -118,10 +470,10 @@ static umbel_status find_others(choosing *c, size_t at, const umbel_digest *d,
 /* Takes the members in question out. */
 static umbel_status part(choosing *c, umbel_error *err)
 {
-    UM_TRY(um_go_through(c, collect, err));
+    UM_TRY(go_through(c, collect, err));
     UM_TRY(um_round_part(&c->choices, err));
     if (!c->choices.by_block)
-        UM_TRY(um_go_through(c, find_others, err));
+        UM_TRY(go_through(c, find_others, err));
     um_round_consume_out(&c->choices);
     return UMBEL_OK;
 }
@@ -206,7 +558,7 @@ static void consume_after(void *ctx, size_t i, bool hit)
 
 static umbel_status check_first_half(choosing *c, umbel_error *err)
 {
-    return um_go_through_some(c, 0, c->members->n / 2, count_lost, err);
+    return go_through_some(c, 0, c->members->n / 2, count_lost, err);
 }
 
 static umbel_status measure_after(choosing *c, umbel_error *err)
@@ -222,7 +574,7 @@ static umbel_status measure_after(choosing *c, umbel_error *err)
 
 static umbel_status check_the_rest(choosing *c, umbel_error *err)
 {
-    UM_TRY(um_go_through_some(c, c->members->n / 2, c->members->n, count_lost,
+    UM_TRY(go_through_some(c, c->members->n / 2, c->members->n, count_lost,
                               err));
     return measure_after(c, err);
 }
@@ -232,8 +584,8 @@ static umbel_status check_all(choosing *c, umbel_error *err)
     memcpy(c->f->kind->bits->cells(c->plain->self), c->choices.bits,
            c->choices.len);
     if (c->members->kept)
-        return um_run_both(c, check_first_half, check_the_rest, err);
-    UM_TRY(um_go_through(c, count_lost, err));
+        return run_both(c, check_first_half, check_the_rest, err);
+    UM_TRY(go_through(c, count_lost, err));
     return measure_after(c, err);
 }
 

@@ -4,7 +4,7 @@
 #ifndef UM_OPS_CHOOSE_H
 #define UM_OPS_CHOOSE_H
 
-#include "query/digest_source.h"
+#include "query/digest_set.h"
 
 #include <umbel/experimental/choose.h>
 

@@ -2,11 +2,11 @@
  * choose_place.c - counts of four bits for each cell, and members placed on
  * them, whatever the addressing.
  */
-#include "negatives/choose/place.h"
+#include "negatives/choose/internal.h"
 
 #include "base/bits.h"
 #include "base/cpu.h"
-#include "negatives/choose/blocks.h"
+#include "negatives/choose/place_blocks.h"
 
 enum { WORD = 64, STAYS = (1 << UM_COUNT_BITS) - 1 };
 

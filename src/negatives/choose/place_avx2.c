@@ -4,7 +4,7 @@
  * Bits are counted by halves of bytes, in a table of sixteen.
  */
 #include "base/cpu.h"
-#include "negatives/choose/blocks.h"
+#include "negatives/choose/place_blocks.h"
 
 #include <immintrin.h>
 

@@ -4,15 +4,304 @@
  * Each member in question is taken out and goes where the weight of unwanted
  * keys that match from then on, and a little for every new cell, is least.
  */
-#include "negatives/choose/round.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "query/digest_index.h"
+#include "negatives/choose/internal.h"
+#include "query/digest_set.h"
 
+#include <inttypes.h>
 #include <math.h>
 
-enum { SWEEPS = 3 };
+/*
+ * Which unwanted keys match while members are moved from
+ * group to group.
+ *
+ * Every group of an unwanted key is a pattern, a set of different cells. A
+ * pattern is covered when all of them are in use, and a key matches when one of
+ * its patterns is. Only cells that the given members may use are counted, and
+ * only keys that can come to match by them are known: the index of a large
+ * filter with few such members is small.
+ */
+
+/* What the index is made of. */
+typedef struct negatives {
+    const um_layout *layout;
+    uint32_t groups;
+    uint8_t *bits; /* the cells in use, as a filter has them; kept up to date */
+    const umbel_digest *members; /* that will be added and removed */
+    size_t n;
+    const umbel_digest *never;
+    const double *weight; /* 0: the key does not count */
+    size_t nnever;
+} negatives;
+
+typedef struct negative_index {
+    um_pool pool;
+    negatives of;
+    um_cell_index cells; /* of members, without those in use by others */
+    uint32_t *count;     /* members on each */
+    double near[UM_MAX_HASHES + 2]; /* by cells that are missing */
+
+    um_prefilter blocks; /* that have such cells; for blocked addressings */
+    size_t nkeys;        /* that may match */
+    size_t *number;      /* of each in the list */
+    double *weight;      /* of each */
+    uint8_t *missing;    /* of each pattern: cells not in use */
+    uint8_t *covered;    /* of each key: patterns covered */
+
+    uint32_t *entry; /* patterns, by cell */
+    size_t *bucket;  /* where those of each cell begin; one more than cells */
+} negative_index;
+
+/* Cells missing to a pattern that the members cannot cover. */
+enum { OUT_OF_REACH = UINT8_MAX };
+
+/*
+ * A key that lacks one cell to match counts for this much of its weight. It
+ * keeps members from coming so near that later ones cannot help it: less than a
+ * thousandth leaves more keys matching, more than a fiftieth uses more cells.
+ */
+#define NEAR 0.005
+
+/* Fills near[i], the weight of a key by a pattern that lacks i cells. */
+static void set_near(negative_index *c)
+{
+    c->near[0] = 1;
+    for (size_t i = 1; i < UM_COUNT(c->near); i++)
+        c->near[i] = c->near[i - 1] * NEAR;
+}
+
+/* Returns the block of a blocked addressing: all cells of a group are in it. */
+static uint64_t block_of(const negatives *of, umbel_digest d, uint32_t g)
+{
+    return um_scale(um_group_digest(d, g).lo, of->layout->blocks);
+}
+
+/* Returns true if no cell of the key is one of the members'. */
+static bool is_far(const negative_index *c, size_t i)
+{
+    for (uint32_t g = 0; g < c->of.groups; g++)
+        if (c->of.layout->blocks == 1 ||
+            um_prefilter_holds(&c->blocks, block_of(&c->of, c->of.never[i], g)))
+            return false;
+    return true;
+}
+
+static bool write_cells(negative_index *c)
+{
+    const negatives *of = &c->of;
+    size_t each = (size_t)of->groups * of->layout->hashes, most = of->n * each;
+    uint64_t pos[UM_GROUPED_CELLS];
+
+    if (most > of->layout->cells)
+        most = (size_t)of->layout->cells;
+    if (!um_cell_index_init(&c->cells, &c->pool, most, of->layout->cells) ||
+        !um_prefilter_init(&c->blocks, &c->pool, of->n * of->groups))
+        return false;
+    for (size_t i = 0; i < of->n; i++) {
+        um_group_cells(of->layout, of->groups, of->members[i], pos);
+        for (size_t j = 0; j < each; j++)
+            if (!um_bit(of->bits, pos[j]))
+                um_cell_append(&c->cells, pos[j]);
+        for (uint32_t g = 0; g < of->groups && of->layout->blocks > 1; g++)
+            um_prefilter_append(&c->blocks, block_of(of, of->members[i], g));
+    }
+    c->count = um_pool_get(&c->pool, c->cells.nslots, sizeof *c->count);
+    c->bucket = um_pool_get(&c->pool, c->cells.nslots + 1, sizeof *c->bucket);
+    return !c->pool.failed;
+}
+
+/*
+ * Turns the cells of a pattern into the slots of those that are missing, each
+ * once; returns their number, or OUT_OF_REACH.
+ */
+static uint8_t find_missing(const negative_index *c, uint64_t *pos)
+{
+    uint8_t n = 0;
+
+    for (uint32_t i = 0; i < c->of.layout->hashes; i++) {
+        if (um_bit(c->of.bits, pos[i]))
+            continue;
+        uint64_t slot = um_cell_place(&c->cells, pos[i]);
+        bool known = false;
+        if (!c->cells.slot[slot])
+            return OUT_OF_REACH;
+        for (uint8_t j = 0; j < n && !known; j++)
+            known = pos[j] == slot;
+        if (!known)
+            pos[n++] = slot;
+    }
+    return n;
+}
+
+/* Counts the entries of a pattern into their buckets, or puts them there. */
+static void enter_pattern(negative_index *c, const uint64_t *slot, uint8_t n,
+                          uint32_t pattern, bool put)
+{
+    for (uint8_t j = 0; j < n; j++) {
+        size_t *at = &c->bucket[slot[j]];
+        if (put)
+            c->entry[--*at] = pattern;
+        else
+            ++*at;
+    }
+}
+
+/* Returns true if the key can match. Only then the next one has another
+ * number. */
+static bool enter_key(negative_index *c, size_t i, size_t key, bool put)
+{
+    uint64_t pos[UM_GROUPED_CELLS];
+    bool within_reach = false;
+
+    um_group_cells(c->of.layout, c->of.groups, c->of.never[i], pos);
+    for (uint32_t g = 0; g < c->of.groups; g++) {
+        uint64_t *cells = pos + (size_t)g * c->of.layout->hashes;
+        uint8_t missing = find_missing(c, cells);
+        uint32_t pattern = (uint32_t)(key * c->of.groups + g);
+        if (put) {
+            c->missing[pattern] = missing;
+            c->covered[key] = (uint8_t)(c->covered[key] + (missing == 0));
+        }
+        if (missing == OUT_OF_REACH)
+            continue;
+        within_reach = true;
+        enter_pattern(c, cells, missing, pattern, put);
+    }
+    return within_reach;
+}
+
+static void enter_all(negative_index *c, bool put)
+{
+    size_t key = 0;
+
+    for (size_t i = 0; i < c->of.nnever; i++)
+        if (c->of.weight[i] > 0 && !is_far(c, i) && enter_key(c, i, key, put)) {
+            if (put) {
+                c->weight[key] = c->of.weight[i];
+                c->number[key] = i;
+            }
+            key++;
+        }
+    c->nkeys = key;
+}
+
+/* Counts become ends; putting entries moves them down to the beginnings. */
+static size_t sum_buckets(negative_index *c)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i <= c->cells.nslots; i++)
+        sum += c->bucket[i], c->bucket[i] = sum;
+    return sum;
+}
+
+static bool index_keys(negative_index *c)
+{
+    um_pool *p = &c->pool;
+
+    enter_all(c, false);
+    c->entry = um_pool_get(p, sum_buckets(c), sizeof *c->entry);
+    c->weight = um_pool_get(p, c->nkeys, sizeof *c->weight);
+    c->number = um_pool_get(p, c->nkeys, sizeof *c->number);
+    /* One more, for keys behind the last that can match. */
+    c->missing = um_pool_get(p, (c->nkeys + 1) * c->of.groups, 1);
+    c->covered = um_pool_get(p, c->nkeys + 1, sizeof *c->covered);
+    if (p->failed)
+        return false;
+    enter_all(c, true);
+    return true;
+}
+
+/* No member is added yet. Release with negative_index_fini, also after a
+ * failure. */
+static umbel_status negative_index_init(negative_index *c,
+                                           const negatives *of,
+                                           const umbel_alloc *alloc,
+                                           umbel_error *err)
+{
+    *c = (negative_index){.of = *of};
+    if (of->nnever > UINT32_MAX / of->groups)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "%zu unwanted keys are too many: 2^32 with %" PRIu32
+                       " groups",
+                       of->nnever, of->groups);
+    um_pool_init(&c->pool, alloc);
+    set_near(c);
+    if (!write_cells(c) || !index_keys(c))
+        return um_fail(err, UMBEL_E_NOMEM,
+                       "no memory to weigh %zu unwanted keys", of->nnever);
+    return UMBEL_OK;
+}
+
+static void negative_index_fini(negative_index *c)
+{
+    um_pool_fini(&c->pool);
+}
+
+/* Puts a cell into use; returns what negative_index_add returns. */
+static double use(negative_index *c, uint64_t cell, size_t slot)
+{
+    double weight = 0;
+
+    um_set_bit(c->of.bits, cell);
+    for (size_t i = c->bucket[slot]; i < c->bucket[slot + 1]; i++) {
+        uint32_t pattern = c->entry[i], key = pattern / c->of.groups;
+        uint8_t left = --c->missing[pattern];
+        if (c->covered[key] == 0)
+            weight += c->weight[key] * (c->near[left] - c->near[left + 1]);
+        if (left == 0)
+            c->covered[key]++;
+    }
+    return weight;
+}
+
+static void disuse(negative_index *c, uint64_t cell, size_t slot)
+{
+    c->of.bits[cell >> 3] &= (uint8_t) ~(1u << (cell & 7));
+    for (size_t i = c->bucket[slot]; i < c->bucket[slot + 1]; i++) {
+        uint32_t pattern = c->entry[i];
+        if (c->missing[pattern]++ == 0)
+            c->covered[pattern / c->of.groups]--;
+    }
+}
+
+/*
+ * Adds a member by these cells; returns the weight that matches from now on,
+ * and a little of the weight that came nearer to it.
+ */
+static double negative_index_add(negative_index *c, const uint64_t *pos)
+{
+    double weight = 0;
+
+    for (uint32_t j = 0; j < c->of.layout->hashes; j++) {
+        size_t slot = um_cell_place(&c->cells, pos[j]);
+        if (c->cells.slot[slot] && c->count[slot]++ == 0)
+            weight += use(c, pos[j], slot);
+    }
+    return weight;
+}
+
+/* Takes it out again. */
+static void negative_index_remove(negative_index *c, const uint64_t *pos)
+{
+    for (uint32_t j = 0; j < c->of.layout->hashes; j++) {
+        size_t slot = um_cell_place(&c->cells, pos[j]);
+        if (c->cells.slot[slot] && --c->count[slot] == 0)
+            disuse(c, pos[j], slot);
+    }
+}
+
+/*
+ * Who is in question in a round: members on the cells of
+ * unwanted keys that match.
+ *
+ * Almost no member stands near such a key. A prefilter of blocks, or of cells,
+ * tells that of a member without a look at the filter.
+ */
+
+enum { FIRST_ROOM = 256 };
 
 static umbel_status no_memory(const um_choices *x, umbel_error *err)
 {
@@ -21,13 +310,270 @@ static umbel_status no_memory(const um_choices *x, umbel_error *err)
                    x->n);
 }
 
+/* --- cells in question --- */
+
+static bool init_near(um_near_cells *c, um_choices *x, size_t n)
+{
+    return um_cell_index_init(&c->cells, &x->pool, n, x->layout->cells) &&
+           um_prefilter_init(&c->prefilter, &x->pool, n);
+}
+
+/* Blocks have neighbouring cells; without blocks every cell is filtered. */
+static void write_near(um_near_cells *c, const um_layout *l, uint64_t cell)
+{
+    um_cell_append(&c->cells, cell);
+    um_prefilter_append(&c->prefilter,
+                        l->row->block > 1 ? cell / l->row->block : cell);
+}
+
+/*
+ * Returns true if the cells of a member, which it computes, may be among these.
+ * Of a blocked addressing the block alone tells most apart, and is quick.
+ */
+static bool may_be_near(const um_near_cells *c, const um_choices *x,
+                        umbel_digest d, uint64_t *pos)
+{
+    const um_layout *l = x->layout;
+
+    if (x->by_block &&
+        !um_prefilter_holds(&c->prefilter, um_scale(d.lo, l->blocks)))
+        return false;
+    l->row->positions(l, &d, 1, pos);
+    for (uint32_t j = 0; j < l->hashes; j++)
+        if (x->by_block || um_prefilter_holds(&c->prefilter, pos[j]))
+            return true;
+    return false;
+}
+
+/* --- who is in question --- */
+
+enum { AHEAD = 16 }; /* keys whose cells are on their way */
+
+/* Fetches the first cell of each group: it decides for most. */
+static void look_ahead(const um_choices *x, size_t from, size_t n,
+                       uint64_t pos[][UM_GROUPED_CELLS])
+{
+    for (size_t i = 0; i < n; i++) {
+        um_group_cells(x->layout, x->groups, x->never[from + i], pos[i]);
+        for (uint32_t g = 0; g < x->groups; g++)
+            __builtin_prefetch(
+                &x->bits[pos[i][(size_t)g * x->layout->hashes] >> 3]);
+    }
+}
+
+/* Counts the patterns of unwanted keys that are covered, and marks the keys. */
+static size_t find_hot(um_choices *x)
+{
+    uint64_t pos[AHEAD][UM_GROUPED_CELLS];
+    size_t n = 0;
+
+    for (size_t from = 0, some; from < x->nnever; from += some) {
+        some = x->nnever - from < AHEAD ? x->nnever - from : AHEAD;
+        look_ahead(x, from, some, pos);
+        for (size_t i = 0; i < some; i++)
+            for (uint32_t g = 0; g < x->groups; g++)
+                if (um_is_covered(x, pos[i] + (size_t)g * x->layout->hashes) &&
+                    x->weight[from + i] > 0) {
+                    x->matches[from + i] = true;
+                    n++;
+                }
+    }
+    return n;
+}
+
+/* Puts the cells of these patterns into the map. */
+static void write_hot(um_choices *x)
+{
+    uint64_t pos[UM_GROUPED_CELLS];
+    uint32_t hashes = x->layout->hashes;
+
+    for (size_t i = 0; i < x->nnever; i++) {
+        if (!x->matches[i])
+            continue;
+        um_group_cells(x->layout, x->groups, x->never[i], pos);
+        for (uint32_t j = 0; j < x->groups * hashes; j++)
+            if (um_is_covered(x, pos + (size_t)(j / hashes) * hashes))
+                write_near(&x->hot, x->layout, pos[j]);
+    }
+}
+
+umbel_status um_round_begin(um_choices *x, size_t most, size_t *matching,
+                            umbel_error *err)
+{
+    um_pool_init(&x->pool, x->alloc);
+    x->n = x->cap = 0;
+    x->member = NULL;
+    x->number = NULL;
+    x->near = NULL;
+    x->nnear = x->near_cap = 0;
+    *matching = 0;
+    if (x->groups == 1)
+        return UMBEL_OK;
+    x->matches = um_pool_get(&x->pool, x->nnever, sizeof *x->matches);
+    if (!x->matches)
+        return no_memory(x, err);
+    size_t n = find_hot(x);
+    *matching = n <= most ? n : 0;
+    if (!*matching)
+        return UMBEL_OK;
+    if (!init_near(&x->hot, x, n * x->layout->hashes))
+        return no_memory(x, err);
+    write_hot(x);
+    return UMBEL_OK;
+}
+
+static bool grow(um_choices *x)
+{
+    size_t cap = x->cap ? 2 * x->cap : FIRST_ROOM;
+    umbel_digest *member = um_get(x->alloc, cap * sizeof *member);
+    size_t *number = um_get(x->alloc, cap * sizeof *number);
+
+    if (!member || !number) {
+        um_put(x->alloc, member, cap * sizeof *member);
+        um_put(x->alloc, number, cap * sizeof *number);
+        return false;
+    }
+    if (x->n) {
+        memcpy(member, x->member, x->n * sizeof *member);
+        memcpy(number, x->number, x->n * sizeof *number);
+    }
+    um_put(x->alloc, x->member, x->cap * sizeof *member);
+    um_put(x->alloc, x->number, x->cap * sizeof *number);
+    x->member = member;
+    x->number = number;
+    x->cap = cap;
+    return true;
+}
+
+static bool is_hot(const um_choices *x, const uint64_t *pos)
+{
+    for (uint32_t j = 0; j < x->layout->hashes; j++)
+        if (um_cell_known(&x->hot.cells, pos[j]))
+            return true;
+    return false;
+}
+
+/* Members in question have all their cells in blocks of keys that match; others
+ * there are kept aside, so that nobody has to look for them again. */
+static bool retain_near(um_choices *x, const umbel_digest *chosen)
+{
+    if (x->nnear == x->near_cap) {
+        size_t cap = x->near_cap ? 2 * x->near_cap : FIRST_ROOM;
+        umbel_digest *near = um_get(x->alloc, cap * sizeof *near);
+        if (!near)
+            return false;
+        if (x->nnear)
+            memcpy(near, x->near, x->nnear * sizeof *near);
+        um_put(x->alloc, x->near, x->near_cap * sizeof *near);
+        x->near = near;
+        x->near_cap = cap;
+    }
+    x->near[x->nnear++] = *chosen;
+    return true;
+}
+
+umbel_status um_round_collect(um_choices *x, size_t at, const umbel_digest *d,
+                              size_t n, umbel_error *err)
+{
+    uint64_t pos[UM_MAX_HASHES];
+
+    for (size_t i = 0; i < n; i++) {
+        umbel_digest chosen = um_group_digest(d[i], x->group[at + i] & 0xf);
+        if (!may_be_near(&x->hot, x, chosen, pos))
+            continue;
+        if (!is_hot(x, pos)) {
+            if (x->by_block && !retain_near(x, &chosen))
+                return no_memory(x, err);
+            continue;
+        }
+        if (x->n == x->cap && !grow(x))
+            return no_memory(x, err);
+        x->member[x->n] = d[i];
+        x->number[x->n++] = at + i;
+    }
+    return UMBEL_OK;
+}
+
+/* --- what the others use --- */
+
+static umbel_digest chosen_of(const um_choices *x, size_t i)
+{
+    return um_group_digest(x->member[i], x->group[x->number[i]] & 0xf);
+}
+
+static void retain_cells(um_choices *x, const uint64_t *pos)
+{
+    for (uint32_t j = 0; j < x->layout->hashes; j++) {
+        size_t slot = um_cell_place(&x->own.cells, pos[j]);
+        if (x->own.cells.slot[slot])
+            x->kept[slot] = true;
+    }
+}
+
+umbel_status um_round_part(um_choices *x, umbel_error *err)
+{
+    const um_layout *l = x->layout;
+    uint64_t pos[UM_MAX_HASHES];
+
+    x->passed = 0;
+    if (!init_near(&x->own, x, x->n * l->hashes))
+        return no_memory(x, err);
+    for (size_t i = 0; i < x->n; i++) {
+        umbel_digest d = chosen_of(x, i);
+        l->row->positions(l, &d, 1, pos);
+        for (uint32_t j = 0; j < l->hashes; j++)
+            write_near(&x->own, l, pos[j]);
+    }
+    x->kept = um_pool_get(&x->pool, x->own.cells.nslots, sizeof *x->kept);
+    if (!x->kept)
+        return no_memory(x, err);
+    for (size_t i = 0; i < x->nnear; i++) {
+        l->row->positions(l, &x->near[i], 1, pos);
+        retain_cells(x, pos);
+    }
+    return UMBEL_OK;
+}
+
+void um_round_others(um_choices *x, size_t at, const umbel_digest *d, size_t n)
+{
+    uint64_t pos[UM_MAX_HASHES];
+
+    for (size_t i = 0; i < n; i++) {
+        umbel_digest chosen = um_group_digest(d[i], x->group[at + i] & 0xf);
+        if (x->passed < x->n && x->number[x->passed] == at + i)
+            x->passed++;
+        else if (may_be_near(&x->own, x, chosen, pos))
+            retain_cells(x, pos);
+    }
+}
+
+/* From here on the bits are those of members that are not in question. */
+void um_round_consume_out(um_choices *x)
+{
+    for (size_t i = 0; i < x->own.cells.nslots; i++) {
+        uint64_t cell = x->own.cells.slot[i] - 1;
+        if (x->own.cells.slot[i] && !x->kept[i] && !um_bit(x->base, cell))
+            x->bits[cell >> 3] &= (uint8_t) ~(1u << (cell & 7));
+    }
+}
+
+void um_round_fini(um_choices *x)
+{
+    um_pool_fini(&x->pool);
+    um_put(x->alloc, x->member, x->cap * sizeof *x->member);
+    um_put(x->alloc, x->number, x->cap * sizeof *x->number);
+    um_put(x->alloc, x->near, x->near_cap * sizeof *x->near);
+}
+
+enum { SWEEPS = 3 };
+
 enum { MAX_MOVES = 16 }; /* for one cell */
 
 /* Members in question, and what their moves do. */
 typedef struct moving {
     um_choices *x;
-    um_digest_index equal; /* members that stand twice go together */
-    um_negative_index index;
+    um_digest_set equal; /* members that stand twice go together */
+    negative_index index;
     um_pool pool;
     uint32_t *owner; /* by cell: members * groups + the group that has it */
     size_t *first;   /* where those of each cell begin */
@@ -46,7 +592,7 @@ static void write_owners(moving *r, bool put)
     uint64_t pos[UM_GROUPED_CELLS];
 
     for (size_t i = 0; i < x->n; i++) {
-        if (!um_digest_index_is_first(&r->equal, i))
+        if (!um_digest_set_is_first(&r->equal, i))
             continue;
         um_group_cells(x->layout, x->groups, x->member[i], pos);
         for (uint32_t j = 0; j < x->groups * hashes; j++) {
@@ -97,8 +643,8 @@ static double cost_of_group(moving *r, const uint64_t *pos, double least)
 
     if (cost >= least)
         return INFINITY;
-    cost += um_negative_index_add(&r->index, pos);
-    um_negative_index_remove(&r->index, pos);
+    cost += negative_index_add(&r->index, pos);
+    negative_index_remove(&r->index, pos);
     return cost;
 }
 
@@ -120,8 +666,8 @@ static void shift(moving *r, size_t i, uint32_t from, uint32_t to)
     uint64_t pos[UM_GROUPED_CELLS];
 
     um_group_cells(x->layout, x->groups, x->member[i], pos);
-    um_negative_index_remove(&r->index, pos + (size_t)from * x->layout->hashes);
-    um_negative_index_add(&r->index, pos + (size_t)to * x->layout->hashes);
+    negative_index_remove(&r->index, pos + (size_t)from * x->layout->hashes);
+    negative_index_add(&r->index, pos + (size_t)to * x->layout->hashes);
     set_group(r, i, to);
 }
 
@@ -142,7 +688,7 @@ static double move_off(moving *r, uint64_t cell, move *m)
     double least = INFINITY;
 
     um_group_cells(x->layout, x->groups, x->member[m->member], pos);
-    um_negative_index_remove(&r->index, pos + (size_t)m->from * hashes);
+    negative_index_remove(&r->index, pos + (size_t)m->from * hashes);
     m->to = m->from;
     for (uint32_t g = 0; g < x->groups; g++) {
         const uint64_t *cells = pos + (size_t)g * hashes;
@@ -152,7 +698,7 @@ static double move_off(moving *r, uint64_t cell, move *m)
         if (cost < least)
             least = cost, m->to = g;
     }
-    um_negative_index_add(&r->index, pos + (size_t)m->to * hashes);
+    negative_index_add(&r->index, pos + (size_t)m->to * hashes);
     set_group(r, m->member, m->to);
     return least;
 }
@@ -251,9 +797,9 @@ static void choose_member(moving *r, size_t i)
     uint64_t pos[UM_GROUPED_CELLS];
 
     um_group_cells(x->layout, x->groups, x->member[i], pos);
-    um_negative_index_remove(&r->index, pos + (size_t)now * hashes);
+    negative_index_remove(&r->index, pos + (size_t)now * hashes);
     uint32_t group = best_group(r, pos, now);
-    um_negative_index_add(&r->index, pos + (size_t)group * hashes);
+    negative_index_add(&r->index, pos + (size_t)group * hashes);
     set_group(r, i, group);
 }
 
@@ -264,10 +810,10 @@ static void add_all(moving *r)
 
     for (size_t i = 0; i < x->n; i++) {
         umbel_digest chosen = um_group_digest(x->member[i], group_of(r, i));
-        if (!um_digest_index_is_first(&r->equal, i))
+        if (!um_digest_set_is_first(&r->equal, i))
             continue;
         x->layout->row->positions(x->layout, &chosen, 1, pos);
-        um_negative_index_add(&r->index, pos);
+        negative_index_add(&r->index, pos);
     }
 }
 
@@ -278,12 +824,12 @@ static void retain_together(moving *r)
     for (size_t i = 0; i < x->n; i++)
         set_group(
             r, i,
-            group_of(r, um_digest_index_find(&r->equal, &x->member[i]) - 1));
+            group_of(r, um_digest_set_find(&r->equal, &x->member[i]) - 1));
 }
 
 umbel_status um_round_choose(um_choices *x, bool freely, umbel_error *err)
 {
-    const um_negatives of = {.layout = x->layout,
+    const negatives of = {.layout = x->layout,
                              .groups = x->groups,
                              .bits = x->bits,
                              .members = x->member,
@@ -294,10 +840,10 @@ umbel_status um_round_choose(um_choices *x, bool freely, umbel_error *err)
     moving r = {.x = x};
     umbel_status status;
 
-    status = um_digest_index_init(&r.equal, x->alloc, x->member, x->n, err);
+    status = um_digest_set_init(&r.equal, x->alloc, x->member, x->n, err);
     if (status)
         goto done;
-    status = um_negative_index_init(&r.index, &of, x->alloc, err);
+    status = negative_index_init(&r.index, &of, x->alloc, err);
     if (status)
         goto done;
     status = find_owners(&r, err);
@@ -306,14 +852,14 @@ umbel_status um_round_choose(um_choices *x, bool freely, umbel_error *err)
     add_all(&r);
     for (int sweep = 0; sweep < (freely ? SWEEPS : 1); sweep++) {
         for (size_t i = 0; freely && i < x->n; i++)
-            if (um_digest_index_is_first(&r.equal, i))
+            if (um_digest_set_is_first(&r.equal, i))
                 choose_member(&r, i);
         uncover_keys(&r);
     }
     retain_together(&r);
 done:
-    um_digest_index_fini(&r.equal);
-    um_negative_index_fini(&r.index);
+    um_digest_set_fini(&r.equal);
+    negative_index_fini(&r.index);
     um_pool_fini(&r.pool);
     return status;
 }

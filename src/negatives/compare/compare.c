@@ -1,21 +1,23 @@
 /*
- * compare.c - every way to keep listed keys from matching, built and asked.
+ * compare.c - build and measure every strategy against listed negatives.
  *
- * Nothing here is believed from a bill: whatever a way made is asked for all
- * keys of both lists, by the same loop. The error on keys of neither is
- * predicted from the cells as they are; what exceptions take from it is
- * measured on keys that are made up.
+ * Results are measured, not taken from the strategies' own reports: the same
+ * loop queries each filter for all keys of both lists. The error on other keys
+ * is predicted from the cells; the part of it that exceptions remove is
+ * measured on generated keys.
  */
-#include "negatives/compare/compare.h"
+#include "negatives/compare/internal.h"
 
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/bits.h"
+#include "base/error.h"
 #include "base/key_list.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
-#include "negatives/exact/size.h"
-#include "query/query_each.h"
+#include "negatives/exact/exact.h"
+#include "query/digest_set.h"
+#include "query/query.h"
 
 #include <umbel/diff.h>
 #include <umbel/file.h>
@@ -26,11 +28,11 @@
 
 enum { GENERATED = 1 << 17 };
 
-/* What an estimate may be wrong by. */
+/* Factor by which an estimate may be wrong. */
 #define NEAR 1.5
 
 typedef struct answers {
-    const um_scene *s;
+    const um_strategy_input *s;
     uint64_t lost;
     double left;
 } answers;
@@ -38,7 +40,7 @@ typedef struct answers {
 static void consume_member(void *ctx, size_t i, bool hit)
 {
     answers *a = ctx;
-    a->lost += !hit && um_digest_index_is_first(&a->s->held, i);
+    a->lost += !hit && um_digest_set_is_first(&a->s->held, i);
 }
 
 static void consume_listed(void *ctx, size_t i, bool hit)
@@ -48,12 +50,12 @@ static void consume_listed(void *ctx, size_t i, bool hit)
 }
 
 /*
- * The share of keys that match the first filter and not the second. Both stand
- * on the same digests, so their errors are no strangers to each other, and the
- * product of two predictions is wrong: keys are made up and asked. Hashes that
- * refuse such keys have to do with the product.
+ * Returns the share of the keys matching the first filter that do not match the
+ * second. Both use the same digests, so their errors are not independent and
+ * the product of two predictions would be wrong; generated keys are queried
+ * instead. Where the hash refuses such keys, the product is used.
  */
-static double spared(const um_made *m)
+static double spared(const um_strategy_result *m)
 {
     uint64_t key[UM_BATCH][2], first = 0, both = 0;
     umbel_digest d[UM_BATCH];
@@ -80,8 +82,8 @@ static double spared(const um_made *m)
                  : 1 - umbel_predict(m->second);
 }
 
-static umbel_status measure(const um_scene *s, const um_strategy_row *row,
-                            const um_made *m, umbel_strategy *out,
+static umbel_status measure(const um_strategy_input *s, const um_strategy *row,
+                            const um_strategy_result *m, umbel_strategy *out,
                             umbel_error *err)
 {
     umbel_strategy w = {.name = row->name,
@@ -115,10 +117,10 @@ static umbel_status measure(const um_scene *s, const um_strategy_row *row,
 
 /* --- the next edition --- */
 
-/* What a reader of old fetches to have now: the difference, or all of it. */
-static umbel_status add_moved(const um_scene *s, const umbel_filter *old,
-                              const umbel_filter *now, uint64_t *sum,
-                              umbel_error *err)
+/* Adds the bytes that a reader of old fetches: a difference or the file. */
+static umbel_status add_moved(const um_strategy_input *s,
+                              const umbel_filter *old, const umbel_filter *now,
+                              uint64_t *sum, umbel_error *err)
 {
     uint64_t least = umbel_encoded_len(now);
     size_t room = umbel_diff_room(now);
@@ -136,17 +138,18 @@ static umbel_status add_moved(const um_scene *s, const umbel_filter *old,
 }
 
 /*
- * One member in 500 leaves: as many cells change as when one in 1,000 is
- * replaced, and no key has to be made up.
+ * Removes one member in 500: as many cells change as when one in 1,000 is
+ * replaced, and no key has to be generated.
  */
-static umbel_status measure_next(const um_scene *s, const um_strategy_row *row,
-                                 const um_made *m, uint64_t *out,
+static umbel_status measure_next(const um_strategy_input *s,
+                                 const um_strategy *row,
+                                 const um_strategy_result *m, uint64_t *out,
                                  umbel_error *err)
 {
     size_t gone = 2 * ((s->members->n + 999) / 1000);
     umbel_key_list fewer = *s->members;
-    um_scene next = *s;
-    um_made made = {0};
+    um_strategy_input next = *s;
+    um_strategy_result built = {0};
 
     if (m->filter->kind->built || fewer.n <= gone) {
         *out = umbel_encoded_len(m->filter);
@@ -156,17 +159,17 @@ static umbel_status measure_next(const um_scene *s, const um_strategy_row *row,
     next.members = &fewer;
     next.like = m->filter;
     *out = 0;
-    umbel_status status = row->make(&next, &made, err);
+    umbel_status status = row->build(&next, &built, err);
     if (status == UMBEL_OK)
-        status = add_moved(s, m->filter, made.filter, out, err);
-    if (status == UMBEL_OK && made.second)
-        status = add_moved(s, m->second, made.second, out, err);
-    umbel_close(made.filter);
-    umbel_close(made.second);
+        status = add_moved(s, m->filter, built.filter, out, err);
+    if (status == UMBEL_OK && built.second)
+        status = add_moved(s, m->second, built.second, out, err);
+    umbel_close(built.filter);
+    umbel_close(built.second);
     return status;
 }
 
-static umbel_strategy not_possible(const um_strategy_row *row,
+static umbel_strategy not_possible(const um_strategy *row,
                                    const umbel_error *reason)
 {
     return (umbel_strategy){.name = row->name,
@@ -177,18 +180,20 @@ static umbel_strategy not_possible(const um_strategy_row *row,
                             .readers_change = row->readers_change};
 }
 
-/* A way that cannot be had says so; only memory is everybody's trouble. */
-umbel_status um_strategy_try(const um_scene *scene, const um_strategy_row *row,
-                             bool next, umbel_strategy *out, umbel_error *err)
+/* Builds and measures one strategy, with or without its next edition. A
+ * failure becomes part of *out, except E_NOMEM. */
+static umbel_status try_strategy(const um_strategy_input *input,
+                                 const um_strategy *row, bool next,
+                                 umbel_strategy *out, umbel_error *err)
 {
-    um_scene own = *scene;
-    const um_scene *s = &own;
-    um_made m = {0};
+    um_strategy_input own = *input;
+    const um_strategy_input *s = &own;
+    um_strategy_result m = {0};
     umbel_error reason = {0};
 
     if (row->addressing)
         own.params.addressing = row->addressing;
-    umbel_status status = row->make(s, &m, &reason);
+    umbel_status status = row->build(s, &m, &reason);
 
     if (status == UMBEL_OK)
         status = measure(s, row, &m, out, &reason);
@@ -203,10 +208,151 @@ umbel_status um_strategy_try(const um_scene *scene, const um_strategy_row *row,
     return UMBEL_OK;
 }
 
-static umbel_status try_first(const um_scene *s, const um_strategy_row *row,
-                              umbel_strategy *out, umbel_error *err)
+/* --- slow strategies, estimated from a sample --- */
+
+enum {
+    SAMPLED = 1 << 16, /* negatives of a sample */
+    MAX_SAMPLED = 3 * SAMPLED,
+    LEAST_MEMBERS = 300
+};
+
+/*
+ * Every n-th member and negative, in the n-th part of the cells. The cells are
+ * as full as those of the whole filter and each has as many negatives near it,
+ * so n times the weight left is that of the whole. Negatives are taken by
+ * weight.
+ */
+typedef struct sample {
+    um_strategy_input input;
+    umbel_key_list members, never;
+    double every; /* n */
+    umbel_digest *digests;
+    double *weights;
+} sample;
+
+static bool sample_get(sample *x, const um_strategy_input *s)
 {
-    uint64_t every = um_strategy_sample(s, row);
+    size_t members = (size_t)((double)s->members->n / x->every);
+    size_t never = (size_t)((double)s->never->n / x->every);
+
+    x->members = (umbel_key_list)UMBEL_KEY_LIST(NULL, members);
+    x->never = (umbel_key_list)UMBEL_KEY_LIST(NULL, never);
+    x->digests = um_get(&s->alloc, (members + never) * sizeof *x->digests);
+    x->weights = um_get(&s->alloc, never * sizeof *x->weights);
+    if (!x->digests || !x->weights)
+        return false;
+    for (size_t i = 0; i < members; i++)
+        x->digests[i] = s->members->digests[(size_t)((double)i * x->every)];
+    for (size_t i = 0; i < never; i++) {
+        size_t at = (size_t)(((double)i + 0.5) * x->every);
+        at = s->by_weight ? s->by_weight[at] : at;
+        x->digests[members + i] = s->never->digests[at];
+        x->weights[i] = um_list_weight(s->never, at);
+    }
+    x->members.digests = x->digests;
+    x->never.digests = x->digests + members;
+    x->never.weights = x->weights;
+    return true;
+}
+
+static void sample_put(sample *x, const umbel_alloc *alloc)
+{
+    um_put(alloc, x->digests, (x->members.n + x->never.n) * sizeof *x->digests);
+    um_put(alloc, x->weights, x->never.n * sizeof *x->weights);
+    um_digest_set_fini(&x->input.held);
+    um_digest_set_fini(&x->input.listed);
+}
+
+static umbel_status sample_index(sample *x, umbel_error *err)
+{
+    um_strategy_input *s = &x->input;
+
+    s->members = &x->members;
+    s->never = &x->never;
+    s->capacity = x->members.n;
+    s->by_weight = NULL;
+    UM_TRY(um_digest_set_init(&s->held, &s->alloc, x->members.digests,
+                              x->members.n, err));
+    return um_digest_set_init(&s->listed, &s->alloc, x->never.digests,
+                              x->never.n, err);
+}
+
+static umbel_status plan_whole(const um_strategy_input *s,
+                               const um_strategy *row, umbel_plan *out,
+                               umbel_error *err)
+{
+    umbel_setting groups = {"groups", row->groups};
+    umbel_params p = s->params;
+
+    if (row->addressing)
+        p.addressing = row->addressing;
+    p.fpr = 0;
+    p.capacity = s->capacity;
+    p.settings = &groups;
+    p.nsettings = 1;
+    return umbel_make_plan("bloom", &p, s->bytes, out, err);
+}
+
+/* Replaces shape and size by those of the whole filter and scales the weight.
+ * Groups lose no member. */
+static void scale_up(const um_strategy *row, const umbel_plan *whole,
+                     double every, umbel_strategy *w)
+{
+    w->bytes = whole->bytes;
+    w->cells = whole->cells;
+    w->hashes = whole->hashes;
+    w->probes = whole->hashes * row->groups;
+    w->weight_left *= every;
+    w->sample = (uint32_t)(every + 0.5);
+}
+
+/* Estimates a strategy from a sample in whole cache lines, which are then as
+ * full as those of the whole filter. */
+static umbel_status estimate_strategy(const um_strategy_input *s,
+                                      const um_strategy *row, uint64_t every,
+                                      umbel_strategy *out, umbel_error *err)
+{
+    sample x = {.input = *s};
+    umbel_plan whole;
+    umbel_status status;
+
+    if (plan_whole(s, row, &whole, NULL) != UMBEL_OK || whole.bytes > s->bytes)
+        return try_strategy(s, row, true, out, err); /* reports why */
+    x.input.held = x.input.listed = (um_digest_set){0};
+    uint64_t line = 8 * (uint64_t)UM_SECTION_ALIGN;
+    uint64_t lines = (whole.cells + line * every - 1) / (line * every);
+    x.every = (double)whole.cells / (double)(line * lines);
+    x.input.bytes = whole.bytes - whole.cells / 8 + lines * UM_SECTION_ALIGN;
+    if (!sample_get(&x, s))
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory for a sample");
+    else
+        status = sample_index(&x, err);
+    if (status == UMBEL_OK)
+        status = try_strategy(&x.input, row, false, out, err);
+    if (status == UMBEL_OK && out->status == UMBEL_OK)
+        scale_up(row, &whole, x.every, out);
+    sample_put(&x, &s->alloc);
+    return status;
+}
+
+/* Returns n if every n-th key is to be sampled; 1 if the strategy needs no
+ * sample; 0 if it takes minutes and has too few members for a sample. */
+static uint64_t sample_rate(const um_strategy_input *s, const um_strategy *row)
+{
+    size_t every = s->never->n / SAMPLED, most = s->members->n / LEAST_MEMBERS;
+
+    if (!row->slow || s->never->n <= 2 * (size_t)SAMPLED)
+        return 1;
+    every = every < most ? every : most;
+    every = every > 1 ? every : 1;
+    return s->never->n / every <= MAX_SAMPLED ? every : 0;
+}
+
+static umbel_status try_first(const um_strategy_input *s,
+                              const um_strategy *row, umbel_strategy *out,
+                              umbel_error *err)
+{
+    uint64_t every = sample_rate(s, row);
     umbel_error reason = {0};
 
     if (every == 0) {
@@ -217,17 +363,17 @@ static umbel_status try_first(const um_scene *s, const um_strategy_row *row,
         *out = not_possible(row, &reason);
         return UMBEL_OK;
     }
-    return every > 1 ? um_strategy_estimate(s, row, every, out, err)
-                     : um_strategy_try(s, row, true, out, err);
+    return every > 1 ? estimate_strategy(s, row, every, out, err)
+                     : try_strategy(s, row, true, out, err);
 }
 
-/* What doing nothing leaves, for comparison. */
-static umbel_status try_plain(const um_scene *s, umbel_comparison *out,
+/* Measures a plain filter, for comparison. */
+static umbel_status try_plain(const um_strategy_input *s, umbel_comparison *out,
                               umbel_error *err)
 {
     umbel_strategy w;
 
-    UM_TRY(um_strategy_try(s, &um_no_strategy, true, &w, err));
+    UM_TRY(try_strategy(s, &um_plain_strategy, true, &w, err));
     out->plain_left = w.status == UMBEL_OK ? w.weight_left : NAN;
     out->plain_unseen = w.status == UMBEL_OK ? w.unseen : NAN;
     out->plain_next_bytes = w.next_bytes;
@@ -239,8 +385,8 @@ static int order(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* Below 0: a is better. */
-static int judge(const umbel_strategy *a, const umbel_strategy *b)
+/* Returns a number below 0 if a is better than b. */
+static int compare_results(const umbel_strategy *a, const umbel_strategy *b)
 {
     int by[] = {order(a->lost > 0, b->lost > 0),
                 order(a->weight_left, b->weight_left),
@@ -261,12 +407,12 @@ static size_t best_of(const umbel_comparison *c)
 
     for (size_t i = 0; i < c->n; i++)
         if (c->way[i].status == UMBEL_OK &&
-            (best == c->n || judge(&c->way[i], &c->way[best]) < 0))
+            (best == c->n || compare_results(&c->way[i], &c->way[best]) < 0))
             best = i;
     return best;
 }
 
-static umbel_status check_never(const um_scene *s, double *weight,
+static umbel_status check_never(const um_strategy_input *s, double *weight,
                                 umbel_error *err)
 {
     const umbel_key_list *k = s->never;
@@ -276,8 +422,8 @@ static umbel_status check_never(const um_scene *s, double *weight,
     *weight = 0;
     for (size_t i = 0; i < k->n; i++) {
         *weight += um_list_weight(k, i);
-        both += um_digest_index_is_first(&s->listed, i) &&
-                um_digest_index_find(&s->held, &k->digests[i]);
+        both += um_digest_set_is_first(&s->listed, i) &&
+                um_digest_set_find(&s->held, &k->digests[i]);
     }
     if (both)
         return um_fail(err, UMBEL_E_KEY,
@@ -292,10 +438,9 @@ static umbel_status check_params(const umbel_params *p, uint64_t bytes,
     UM_TRY(um_check_key_list(members, err));
     UM_TRY(um_check_key_list(never, err));
     if (members->n == 0)
-        return um_fail(err, UMBEL_E_RANGE, "there is no member");
+        return um_fail(err, UMBEL_E_RANGE, "the list of members is empty");
     if (never->n == 0)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "there is no key that must not match");
+        return um_fail(err, UMBEL_E_RANGE, "the list of negatives is empty");
     if (p->capacity || p->cells || p->hashes || p->nsettings)
         return um_fail(err, UMBEL_E_RANGE,
                        "size, hashes and settings follow from the bytes: "
@@ -307,8 +452,8 @@ static umbel_status check_params(const umbel_params *p, uint64_t bytes,
     return UMBEL_OK;
 }
 
-/* As many as a plain filter of the members takes. */
-static umbel_status want_bytes(um_scene *s, umbel_error *err)
+/* Sets the limit to what a plain filter of the members takes. */
+static umbel_status default_bytes(um_strategy_input *s, umbel_error *err)
 {
     umbel_params p = s->params;
     umbel_plan plan;
@@ -321,32 +466,28 @@ static umbel_status want_bytes(um_scene *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-static size_t count_ways(void)
-{
-    size_t n = 0;
-
-    while (um_strategies[n])
-        n++;
-    return n;
-}
-
 bool umbel_strategy_at(size_t i, const char **name, const char **summary)
 {
-    if (i >= count_ways())
+    um_strategy row;
+
+    if (!um_strategy_get(i, &row))
         return false;
-    *name = um_strategies[i]->name;
+    *name = row.name;
     if (summary)
-        *summary = um_strategies[i]->summary;
+        *summary = row.summary;
     return true;
 }
 
-static const um_strategy_row *row_of(const umbel_strategy *w)
+/* Replaces an estimate by a measurement. */
+static umbel_status measure_whole(const um_strategy_input *s,
+                                  umbel_strategy *out, umbel_error *err)
 {
-    const um_strategy_row *const *row = um_strategies;
+    um_strategy row;
 
-    while ((*row)->name != w->name)
-        row++;
-    return *row;
+    for (size_t i = 0; um_strategy_get(i, &row); i++)
+        if (row.name == out->name)
+            return try_strategy(s, &row, true, out, err);
+    return UMBEL_OK;
 }
 
 /* Returns true for an estimate that may be the best after all. Where the best
@@ -370,27 +511,30 @@ static size_t first_near(const umbel_comparison *c)
     return i;
 }
 
-/* Estimates that come near are replaced by measurements. */
-static umbel_status measure_near(const um_scene *s, umbel_comparison *c,
-                                 umbel_error *err)
+/* Replaces estimates that come near the best by measurements. */
+static umbel_status measure_near(const um_strategy_input *s,
+                                 umbel_comparison *c, umbel_error *err)
 {
     for (size_t i; (i = first_near(c)) < c->n;)
-        UM_TRY(um_strategy_try(s, row_of(&c->way[i]), true, &c->way[i], err));
+        UM_TRY(measure_whole(s, &c->way[i], err));
     return UMBEL_OK;
 }
 
-static umbel_status try_ways(const um_scene *s, umbel_comparison *c,
-                             umbel_error *err)
+static umbel_status try_strategies(const um_strategy_input *s,
+                                   umbel_comparison *c, umbel_error *err)
 {
-    for (const um_strategy_row *const *row = um_strategies; *row; row++)
-        if (!(*row)->addressing || !s->params.addressing)
-            UM_TRY(try_first(s, *row, &c->way[c->n++], err));
+    um_strategy row;
+
+    for (size_t i = 0; c->n < UMBEL_MAX_STRATEGIES && um_strategy_get(i, &row);
+         i++)
+        if (!row.addressing || !s->params.addressing)
+            UM_TRY(try_first(s, &row, &c->way[c->n++], err));
     UM_TRY(measure_near(s, c, err));
     c->best = best_of(c);
     return UMBEL_OK;
 }
 
-static umbel_status class_weights(um_scene *s, umbel_error *err)
+static umbel_status class_weights(um_strategy_input *s, umbel_error *err)
 {
     um_weight_counts *counts = um_get(&s->alloc, sizeof *counts);
     size_t room = UM_WEIGHT_CLASSES * sizeof *s->classes;
@@ -418,7 +562,7 @@ static int by_weight(const void *a, const void *b)
                : (x->number > y->number) - (x->number < y->number);
 }
 
-static umbel_status sort_weights(um_scene *s, umbel_error *err)
+static umbel_status sort_weights(um_strategy_input *s, umbel_error *err)
 {
     size_t n = s->never->n;
     weighed *all;
@@ -438,21 +582,21 @@ static umbel_status sort_weights(um_scene *s, umbel_error *err)
     return all && s->by_weight ? UMBEL_OK : um_no_memory(err, n * sizeof *all);
 }
 
-static umbel_status compare(um_scene *s, umbel_comparison *out,
+static umbel_status compare(um_strategy_input *s, umbel_comparison *out,
                             umbel_error *err)
 {
     umbel_comparison c = {.n = 0};
 
-    UM_TRY(um_digest_index_init(&s->held, &s->alloc, s->members->digests,
-                                s->members->n, err));
-    UM_TRY(um_digest_index_init(&s->listed, &s->alloc, s->never->digests,
-                                s->never->n, err));
+    UM_TRY(um_digest_set_init(&s->held, &s->alloc, s->members->digests,
+                              s->members->n, err));
+    UM_TRY(um_digest_set_init(&s->listed, &s->alloc, s->never->digests,
+                              s->never->n, err));
     UM_TRY(check_never(s, &c.weight, err));
     UM_TRY(class_weights(s, err));
     UM_TRY(sort_weights(s, err));
-    UM_TRY(want_bytes(s, err));
+    UM_TRY(default_bytes(s, err));
     UM_TRY(try_plain(s, &c, err));
-    UM_TRY(try_ways(s, &c, err));
+    UM_TRY(try_strategies(s, &c, err));
     c.bytes = s->bytes;
     c.members = s->held.n;
     c.listed = s->listed.n;
@@ -466,10 +610,10 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
                                       const umbel_key_list *never,
                                       umbel_comparison *out, umbel_error *err)
 {
-    um_scene s = {.bytes = bytes,
-                  .members = members,
-                  .never = never,
-                  .capacity = members->n};
+    um_strategy_input s = {.bytes = bytes,
+                           .members = members,
+                           .never = never,
+                           .capacity = members->n};
     um_shape ignored;
 
     UM_TRY(um_params_consume(params, &s.params, err));
@@ -478,8 +622,8 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
     UM_TRY(um_shape_from_params("bloom", &s.params, &ignored, err));
     s.alloc = um_alloc_or_default(s.params.alloc);
     umbel_status status = compare(&s, out, err);
-    um_digest_index_fini(&s.held);
-    um_digest_index_fini(&s.listed);
+    um_digest_set_fini(&s.held);
+    um_digest_set_fini(&s.listed);
     um_put(&s.alloc, s.by_weight, never->n * sizeof *s.by_weight);
     um_put(&s.alloc, s.classes, UM_WEIGHT_CLASSES * sizeof *s.classes);
     return status;

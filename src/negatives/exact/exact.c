@@ -11,6 +11,7 @@
  * is the rest of a universe this is some 6 % above log2 of the number of its
  * subsets of n keys, and cascades of filters are far above.
  */
+#include "negatives/exact/exact.h"
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/key_list.h"
@@ -19,11 +20,8 @@
 #include "filter/head.h"
 #include "filter/sizing.h"
 #include "kinds/ribbon/ribbon.h"
-#include "negatives/exact/parts.h"
-#include "negatives/exact/size.h"
-#include "query/digest_index.h"
-#include "query/distinct.h"
-#include "query/query_each.h"
+#include "query/digest_set.h"
+#include "query/query.h"
 
 #include <umbel/experimental/exact.h>
 

@@ -5,7 +5,7 @@
  * columns in the first level; r is chosen for each alone. One without members,
  * or without other keys, takes nothing but its entry in the index.
  */
-#include "negatives/exact/parts.h"
+#include "negatives/exact/exact.h"
 
 #include "base/alloc.h"
 #include "base/error.h"

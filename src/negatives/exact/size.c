@@ -12,7 +12,7 @@
  * a bit a member, only if enough keys are. The first level then has a column
  * more for a share of the keys, which um_exact_within finds by trying shares.
  */
-#include "negatives/exact/size.h"
+#include "negatives/exact/exact.h"
 
 #include <math.h>
 

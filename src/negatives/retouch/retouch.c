@@ -7,14 +7,58 @@
  */
 #include "negatives/retouch/retouch.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/key_list.h"
 #include "filter/handle.h"
-#include "query/digest_index.h"
+#include "query/digest_set.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+
+/*
+ * The steps of a retouching, recorded.
+ */
+
+static bool reserve(um_curve *c)
+{
+    c->no_memory |=
+        !um_array_reserve(&c->steps, &c->cap, c->n + 1, sizeof *c->steps);
+    return !c->no_memory;
+}
+
+void um_curve_add(um_curve *c, const umbel_retouch_step *step)
+{
+    bool removes = c->n == 0 || step->removed > c->steps[c->n - 1].removed;
+
+    if (removes && reserve(c))
+        c->steps[c->n++] = *step;
+}
+
+void um_curve_fini(um_curve *c)
+{
+    free(c->steps);
+    *c = (um_curve){0};
+}
+
+umbel_retouch_step um_curve_at(const um_curve *c, uint64_t lost)
+{
+    umbel_retouch_step at = {0};
+
+    for (size_t i = 0; i < c->n && c->steps[i].lost <= lost; i++)
+        at = c->steps[i];
+    return at;
+}
+
+/* The difference of two equal sums need not be 0. */
+double um_weight_left(const umbel_retouch_result *result,
+                      const umbel_retouch_step *step)
+{
+    return step->removed == result->matched
+               ? 0
+               : result->matched_weight - step->removed_weight;
+}
 
 static umbel_status no_memory(size_t n, umbel_error *err)
 {
@@ -86,16 +130,16 @@ static bool matches(const umbel_filter *f, const uint8_t *bits,
 
 /* Adds the weights of equal keys up, at the first of them. */
 static void gather_weights(const umbel_key_list *set,
-                           const um_digest_index *index, entry *list)
+                           const um_digest_set *index, entry *list)
 {
     for (size_t i = 0; i < set->n; i++)
-        list[um_digest_index_find(index, &set->digests[i]) - 1].weight +=
+        list[um_digest_set_find(index, &set->digests[i]) - 1].weight +=
             um_list_weight(set, i);
 }
 
 static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
                            const umbel_key_list *set,
-                           const um_digest_index *index, um_pool *pool,
+                           const um_digest_set *index, um_pool *pool,
                            chosen *out, umbel_error *err)
 {
     entry *list = um_pool_get(pool, set->n, sizeof *list);
@@ -109,7 +153,7 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
     if (out->weighted)
         gather_weights(set, index, list);
     for (size_t i = 0; i < set->n; i++) {
-        size_t link = um_digest_index_is_first(index, i)
+        size_t link = um_digest_set_is_first(index, i)
                           ? find_link(f, bits, 0, &set->digests[i])
                           : links;
         if (link < links)
@@ -245,13 +289,13 @@ static umbel_status check_members(const umbel_filter *f, const chosen *c,
     return UMBEL_OK;
 }
 
-static size_t count_both(const um_digest_index *members,
+static size_t count_both(const um_digest_set *members,
                          const umbel_key_list *never, bool *both)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < never->n; i++) {
-        bool member = um_digest_index_find(members, &never->digests[i]) != 0;
+        bool member = um_digest_set_find(members, &never->digests[i]) != 0;
         n += member;
         if (both)
             both[i] = member;
@@ -263,14 +307,14 @@ umbel_status umbel_in_both(const umbel_filter *f, const umbel_key_list *members,
                            const umbel_key_list *never, bool *both, size_t *n,
                            umbel_error *err)
 {
-    um_digest_index index = {0};
+    um_digest_set index = {0};
 
     UM_TRY(um_check_key_list(members, err));
     UM_TRY(um_check_key_list(never, err));
-    UM_TRY(um_digest_index_init(&index, &f->alloc, members->digests, members->n,
-                                err));
+    UM_TRY(um_digest_set_init(&index, &f->alloc, members->digests, members->n,
+                              err));
     *n = count_both(&index, never, both);
-    um_digest_index_fini(&index);
+    um_digest_set_fini(&index);
     return UMBEL_OK;
 }
 
@@ -279,10 +323,10 @@ typedef struct job {
     umbel_retouch_params params;
     um_bystanders others;
     um_pool pool;
-    um_digest_index member_index, key_index;
+    um_digest_set member_index, key_index;
     uint8_t *bits;
     chosen members, keys;
-    um_problem problem;
+    um_retouch_problem problem;
     um_outcome outcome;
 } job;
 
@@ -291,10 +335,10 @@ static umbel_status prepare_members(job *j, const umbel_filter *f,
                                     const umbel_key_list *never,
                                     umbel_error *err)
 {
-    um_digest_index *index = &j->member_index;
+    um_digest_set *index = &j->member_index;
 
-    UM_TRY(um_digest_index_init(index, &f->alloc, members->digests, members->n,
-                                err));
+    UM_TRY(um_digest_set_init(index, &f->alloc, members->digests, members->n,
+                              err));
     size_t both = j->params.allow_members ? 0 : count_both(index, never, NULL);
     if (both)
         return um_fail(err, UMBEL_E_KEY,
@@ -308,8 +352,8 @@ static umbel_status prepare_members(job *j, const umbel_filter *f,
 static umbel_status prepare_keys(job *j, const umbel_filter *f,
                                  const umbel_key_list *never, umbel_error *err)
 {
-    UM_TRY(um_digest_index_init(&j->key_index, &f->alloc, never->digests,
-                                never->n, err));
+    UM_TRY(um_digest_set_init(&j->key_index, &f->alloc, never->digests,
+                              never->n, err));
     UM_TRY(choose(f, j->bits, never, &j->key_index, &j->pool, &j->keys, err));
     UM_TRY(choose_again(f, j->bits, &j->pool, &j->keys, err));
     if (j->params.heaviest) /* all alike: they stay as they are */
@@ -322,14 +366,14 @@ static umbel_status prepare_keys(job *j, const umbel_filter *f,
 static umbel_status prepare_problem(job *j, const umbel_filter *f,
                                     umbel_error *err)
 {
-    um_problem *p = &j->problem;
+    um_retouch_problem *p = &j->problem;
     double targets = j->params.beta * (double)j->keys.n;
 
-    *p = (um_problem){.bits = j->bits,
-                      .cells = f->layout.cells,
-                      .hashes = max_hashes(f),
-                      .ntargets = (size_t)llround(targets),
-                      .needed = j->others.needed};
+    *p = (um_retouch_problem){.bits = j->bits,
+                              .cells = f->layout.cells,
+                              .hashes = max_hashes(f),
+                              .ntargets = (size_t)llround(targets),
+                              .needed = j->others.needed};
     if (p->ntargets == 0 && j->keys.n > 0)
         p->ntargets = 1;
     UM_TRY(place(f, &j->members, &j->pool, &p->members, err));
@@ -363,7 +407,7 @@ static bool is_counted(const job *j, size_t i)
 
 static void bill_keys(const job *j, umbel_retouch_result *b)
 {
-    const um_problem *p = &j->problem;
+    const um_retouch_problem *p = &j->problem;
 
     b->never = j->keys.different;
     for (size_t i = 0; i < p->keys.n; i++) {
@@ -385,7 +429,7 @@ static void bill_keys(const job *j, umbel_retouch_result *b)
 
 static void bill_members(const job *j, umbel_retouch_result *b)
 {
-    const um_problem *p = &j->problem;
+    const um_retouch_problem *p = &j->problem;
 
     b->members = p->members.n + j->others.n;
     b->members_weight = (double)j->others.n;
@@ -443,9 +487,9 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_key_list *members,
     umbel_retouch_result b = {0};
 
     UM_TRY(prepare_members(j, f, members, never, err));
-    um_digest_index_fini(&j->member_index);
+    um_digest_set_fini(&j->member_index);
     UM_TRY(prepare_keys(j, f, never, err));
-    um_digest_index_fini(&j->key_index);
+    um_digest_set_fini(&j->key_index);
     UM_TRY(prepare_problem(j, f, err));
     if (lost)
         UM_TRY(save_bits(j, f, &before, err));
@@ -530,8 +574,8 @@ umbel_status um_retouch_among(umbel_filter *f, const umbel_key_list *members,
     j.bits = f->kind->links ? f->kind->links->cells(f->self)
                             : f->kind->bits->cells(f->self);
     umbel_status status = work(&j, f, members, never, result, lost, err);
-    um_digest_index_fini(&j.member_index);
-    um_digest_index_fini(&j.key_index);
+    um_digest_set_fini(&j.member_index);
+    um_digest_set_fini(&j.key_index);
     um_pool_fini(&j.pool);
     if (status == UMBEL_OK)
         result->seconds = um_seconds() - begun;

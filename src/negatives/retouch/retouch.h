@@ -6,8 +6,8 @@
  * count that a key to be removed owns; they are numbered from 0. A method works
  * on the instance through a state, and is a row in retouch_methods.c.
  */
-#ifndef UM_OPS_RETOUCH_H
-#define UM_OPS_RETOUCH_H
+#ifndef UM_NEGATIVES_RETOUCH_RETOUCH_H
+#define UM_NEGATIVES_RETOUCH_RETOUCH_H
 
 #include "base/alloc.h"
 #include "base/bits.h"
@@ -22,7 +22,7 @@ typedef struct um_placed {
     size_t n;
 } um_placed;
 
-typedef struct um_problem {
+typedef struct um_retouch_problem {
     uint8_t *bits; /* the cells; those of members and keys are set */
     uint64_t cells;
     uint32_t hashes;
@@ -31,7 +31,7 @@ typedef struct um_problem {
     size_t ntargets; /* the first ntargets of keys must go */
     uint8_t *needed; /* cells that members beside these own; is changed. NULL:
                         there are none */
-} um_problem;
+} um_retouch_problem;
 
 /* Members that own no cell of a key that must go: they stay, with their
  * cells. */
@@ -63,7 +63,7 @@ typedef struct um_outcome {
     bool stopped;
 } um_outcome;
 
-umbel_status um_retouch_run(const um_problem *p,
+umbel_status um_retouch_run(const um_retouch_problem *p,
                             const umbel_retouch_params *params,
                             const umbel_alloc *alloc, um_outcome *out,
                             umbel_error *err);
@@ -101,7 +101,7 @@ typedef struct um_instance {
 } um_instance;
 
 /* Bits that count: those of the keys, or every bit that is set. */
-umbel_status um_instance_create(um_instance *out, const um_problem *p,
+umbel_status um_instance_create(um_instance *out, const um_retouch_problem *p,
                                 const umbel_retouch_params *params,
                                 bool all_bits, um_pool *pool, umbel_error *err);
 /* The other direction; a second call does nothing. False: no memory. */
@@ -134,7 +134,7 @@ typedef struct um_key_state {
     uint32_t which;  /* XOR of these: the bit when there is one */
 } um_key_state;
 
-typedef struct um_state {
+typedef struct um_retouch_state {
     um_instance *in;
     const umbel_retouch_params *params;
     um_rng rng;
@@ -155,57 +155,44 @@ typedef struct um_state {
 
     /* Only while a greedy method runs. */
     uint32_t *gain; /* live weight on bits that a member owns alone; or NULL */
-    void (*risen)(struct um_state *s, uint32_t member);
+    void (*risen)(struct um_retouch_state *s, uint32_t member);
     void *queue;
     double rate; /* units gained for a unit lost, by the last moves */
 
     /* Memory of the parts of greedy, made when first needed. */
     uint32_t *gain_room;
     void *bucket_room, *heap_room, *restore_room;
-} um_state;
+} um_retouch_state;
 
-bool um_state_init(um_state *s, um_instance *in,
+bool um_state_init(um_retouch_state *s, um_instance *in,
                    const umbel_retouch_params *params);
 /* Reports progress to watch; false, and stopped set, when it asks to stop. */
-bool um_state_tell(um_state *s);
+bool um_state_tell(um_retouch_state *s);
 
 /*
  * Retouching is choosing the members to keep: a bit without a kept member is
  * closed, at no cost. um_drop loses a member, um_keep takes it back; either
  * undoes the other. Closing what has no owner from the start: um_close_free.
  */
-void um_drop(um_state *s, uint32_t member);
-void um_keep(um_state *s, uint32_t member);
-void um_close_free(um_state *s);
+void um_drop(um_retouch_state *s, uint32_t member);
+void um_keep(um_retouch_state *s, uint32_t member);
+void um_close_free(um_retouch_state *s);
 /* From now on pivotal is right; greedy does without, to be fast. */
-void um_find_pivots(um_state *s);
+void um_find_pivots(um_retouch_state *s);
 /* Every kept member on a bit: their weight; lose them. After
  * um_check_bit_members. */
-uint64_t um_owners_weight(const um_state *s, uint32_t bit);
-void um_drop_owners(um_state *s, uint32_t bit);
+uint64_t um_owners_weight(const um_retouch_state *s, uint32_t bit);
+void um_drop_owners(um_retouch_state *s, uint32_t bit);
 
 /* A move gained rate units for every unit it lost. */
-static inline void um_pay(um_state *s, double rate)
+static inline void um_pay(um_retouch_state *s, double rate)
 {
     s->rate += (rate - s->rate) * (s->rate > 0 ? 0.1 : 1);
 }
 
 /* Returns true if losing that weight for that gain is within params->cost. */
-bool um_worth_it(const um_state *s, uint64_t lost_weight, uint64_t gained);
-
-/*
- * The parts of greedy, which annealing also uses. False: no memory, or watch
- * stopped it.
- */
-bool um_greedy(um_state *s);
-bool um_greedy_bits(um_state *s);
-/* Fills gain, in memory made once. */
-bool um_gain_init(um_state *s);
-/* Clears the cheapest bit of the next live target that is within the limits.
- * Returns false when there is none. cursor counts targets. */
-bool um_force_next(um_state *s, uint32_t *cursor);
-/* Takes back members that are lost for nothing and counts them. */
-bool um_restore(um_state *s, uint32_t *restored);
+bool um_worth_it(const um_retouch_state *s, uint64_t lost_weight,
+                 uint64_t gained);
 
 /* Parameters that only some methods use: a method's row names its own. */
 typedef enum um_method_param {
@@ -224,22 +211,42 @@ typedef struct um_method {
     bool all_bits; /* not only those of keys */
     bool closes;   /* bits without kept members are always closed */
     /* The papers': which of a key's bits goes. */
-    uint32_t (*pick)(um_state *s, const uint32_t *bits, uint32_t n);
+    uint32_t (*pick)(um_retouch_state *s, const uint32_t *bits, uint32_t n);
     /* False: no memory, or stopped. */
-    bool (*run)(um_state *s, const struct um_method *self);
+    bool (*run)(um_retouch_state *s, const struct um_method *self);
 } um_method;
 
 /* NULL when none has that name, or i is past the end. */
 const um_method *um_method_find(const char *name);
 const um_method *um_method_row(size_t i);
 
-bool um_run_paper(um_state *s, const um_method *self);
-bool um_run_random_bits(um_state *s, const um_method *self);
-bool um_run_greedy(um_state *s, const um_method *self);
-bool um_run_anneal(um_state *s, const um_method *self);
-uint32_t um_pick_random(um_state *s, const uint32_t *bits, uint32_t n);
-uint32_t um_pick_min_fn(um_state *s, const uint32_t *bits, uint32_t n);
-uint32_t um_pick_max_fp(um_state *s, const uint32_t *bits, uint32_t n);
-uint32_t um_pick_ratio(um_state *s, const uint32_t *bits, uint32_t n);
+bool um_run_greedy(um_retouch_state *s, const um_method *self);
+bool um_run_anneal(um_retouch_state *s, const um_method *self);
+uint32_t um_pick_min_fn(um_retouch_state *s, const uint32_t *bits, uint32_t n);
+
+/*
+ * The trade-off of a retouching: keys removed against members
+ * lost, step by step.
+ */
+
+/* Zero to begin; release with um_curve_fini. */
+typedef struct um_curve {
+    umbel_retouch_step *steps; /* each removed more than the one before */
+    size_t n, cap;
+    bool no_memory; /* steps are missing */
+} um_curve;
+
+/* Appends a step if it removed something: annealing also goes back. */
+void um_curve_add(um_curve *c, const umbel_retouch_step *step);
+void um_curve_fini(um_curve *c);
+
+/* Returns the last step that lost at most this many members; all zero before
+ * the first. */
+umbel_retouch_step um_curve_at(const um_curve *c, uint64_t lost);
+
+/* Returns the weight of the keys that still match after a step: exactly 0 when
+ * all are removed. */
+double um_weight_left(const umbel_retouch_result *result,
+                      const umbel_retouch_step *step);
 
 #endif

@@ -10,7 +10,7 @@
  */
 #include "support/rulings.h"
 
-#include "analysis/certify.h"
+#include "analysis/internal.h"
 #include "base/rng.h"
 #include "filter/handle.h"
 

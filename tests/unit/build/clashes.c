@@ -3,7 +3,7 @@
  */
 #include "support/lists.h"
 
-#include "build/clashes.h"
+#include "build/negatives.h"
 
 #include <string.h>
 
@@ -76,7 +76,7 @@ static void a_member_is_found_where_it_comes_first(void **state)
     size_t n = 99;
 
     (void)state;
-    assert_ok(um_find_clashes(s.f, &s.set, &s.never, both, &n, &test_refusal));
+    assert_ok(um_find_conflicts(s.f, &s.set, &s.never, both, &n, &test_refusal));
     assert_int_equal(n, 2);
     assert_memory_equal(both, want, sizeof want);
     free_scene(&s);

@@ -4,7 +4,7 @@
 #include "support/test.h"
 
 #include "base/error.h"
-#include "build/import.h"
+#include "build/build.h"
 
 #include <stdlib.h>
 #include <string.h>

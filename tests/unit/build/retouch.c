@@ -4,8 +4,7 @@
  */
 #include "support/retouching.h"
 
-#include "build/clashes.h"
-#include "build/retouch.h"
+#include "build/negatives.h"
 #include "negatives/retouch/retouch.h"
 
 #include <stdio.h>

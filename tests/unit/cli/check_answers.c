@@ -4,7 +4,7 @@
  */
 #include "support/test.h"
 
-#include "cli/commands/check_answers.h"
+#include "cli/commands/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

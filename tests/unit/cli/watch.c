@@ -1,7 +1,7 @@
 /*
  * watch.c - pauses between rounds, and commands that fail.
  */
-#include "cli/commands/watch.h"
+#include "cli/commands/internal.h"
 #include "support/test.h"
 
 static void pauses_double_after_failures_up_to_a_limit(void **state)

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "filter/handle.h"
 #include "negatives/choose/choose.h"
-#include "negatives/choose/place.h"
+#include "negatives/choose/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "filter/handle.h"
 #include "filter/sizing.h"
 #include "kinds/ribbon/ribbon.h"
-#include "negatives/exact/parts.h"
+#include "negatives/exact/exact.h"
 
 #include <math.h>
 #include <stdio.h>

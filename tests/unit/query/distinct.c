@@ -4,7 +4,7 @@
 #include "support/test.h"
 
 #include "base/alloc.h"
-#include "query/distinct.h"
+#include "query/digest_set.h"
 
 #include <math.h>
 

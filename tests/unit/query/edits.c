@@ -3,7 +3,7 @@
  */
 #include "support/test.h"
 
-#include "query/edits.h"
+#include "query/query.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,89 @@
+/*
+ * negatives.h - lists of negatives in files: refuse those that are members, and
+ * retouch a filter by them.
+ */
+#ifndef UM_BUILD_NEGATIVES_H
+#define UM_BUILD_NEGATIVES_H
+
+#include "keylist/list.h"
+#include "negatives/retouch/retouch.h"
+
+/*
+ * Keys that must not match, but are members.
+ */
+
+/* Keys that a message names, and bytes of each. */
+enum { UM_MAX_NAMED = 4, UM_NAME_LEN = 24 };
+
+/* "a, b, c": the first few keys of which something is said. Zeroed: none. */
+typedef struct um_key_names {
+    size_t n;
+    char text[UM_MAX_NAMED * (UM_NAME_LEN + 6)];
+} um_key_names;
+
+/* Appends a key, shortened; does nothing when there are UM_MAX_NAMED. */
+void um_name_key(um_key_names *names, const umbel_slice *key);
+
+/*
+ * Finds the keys of never that are members. both[i] becomes true for the first
+ * key of each digest; *n is the number of these. f provides the memory.
+ */
+umbel_status um_find_conflicts(const umbel_filter *f,
+                               const umbel_key_list *members,
+                               const um_key_list *never, bool *both, size_t *n,
+                               umbel_error *err);
+
+/* Fails with E_KEY: n keys of --never are members. Names some, and says what to
+ * do. */
+umbel_status um_fail_members(size_t n, const um_key_names *names,
+                             const char *what_to_do, umbel_error *err);
+
+/* The same for the marked keys of never, whose lines are kept. */
+umbel_status um_fail_marked(const um_key_list *never, const bool *member,
+                            const char *what_to_do, umbel_error *err);
+
+/* The same if any key of never, whose lines are kept, is a member. */
+umbel_status um_refuse_members(const umbel_filter *f,
+                               const umbel_key_list *members,
+                               const um_key_list *never, const char *what_to_do,
+                               umbel_error *err);
+
+/*
+ * Retouching a filter by lists of keys in files.
+ */
+
+/* What to do. */
+typedef struct um_retouch_job {
+    const um_key_source *members, *never;
+    umbel_retouch_params params;
+    bool find_lost; /* which members are lost; keeps their lines */
+    bool record;    /* the curve */
+    bool explore;   /* also find out what larger losses would remove */
+} um_retouch_job;
+
+/* What came of it. Zero to begin; release with um_retouched_fini. */
+typedef struct um_retouched {
+    um_key_list members, never;
+    bool *lost; /* of each member; NULL unless find_lost */
+    umbel_retouch_result result;
+    um_curve curve; /* empty unless record */
+    um_curve more; /* without a limit; empty unless explore and keys are left */
+} um_retouched;
+
+/*
+ * Reads both lists, for f. E_KEY if a key of never is a member, unless
+ * params.allow_members.
+ */
+umbel_status um_retouch_read(const umbel_filter *f, const um_retouch_job *job,
+                             um_retouched *out, umbel_error *err);
+/* Retouches f by lists that were read. E_MISMATCH if the members are not those
+ * of f. */
+umbel_status um_retouch_run_lists(umbel_filter *f, const um_retouch_job *job,
+                                  um_retouched *out, umbel_error *err);
+void um_retouched_fini(um_retouched *r);
+
+/* Returns true if the method named in params (NULL: the default) uses that
+ * parameter, a um_method_param; false for an unknown method. */
+bool um_method_uses(const char *method, unsigned param);
+
+#endif

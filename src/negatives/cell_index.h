@@ -1,0 +1,56 @@
+/*
+ * cell_index.h - a few cells of a large filter, numbered.
+ */
+#ifndef UM_OPS_CELL_MAP_H
+#define UM_OPS_CELL_MAP_H
+
+#include "base/alloc.h"
+#include "base/bits.h"
+#include "base/hash.h"
+
+/*
+ * A table with open addressing, or, where that is no larger, a slot for each
+ * cell of the filter. The number of a cell is its slot.
+ */
+typedef struct um_cell_index {
+    uint64_t *slot; /* 1 + the cell; 0: free */
+    size_t nslots;  /* a power of two, and at least half of them free */
+    bool direct;    /* cell i has slot i */
+} um_cell_index;
+
+/* Makes room for n of the cells of a filter; false without memory. The pool
+ * owns the table. */
+static inline bool um_cell_index_init(um_cell_index *m, um_pool *pool, size_t n,
+                                      uint64_t cells)
+{
+    for (m->nslots = 16; m->nslots / 2 < n;)
+        m->nslots *= 2;
+    m->direct = cells <= m->nslots;
+    if (m->direct)
+        m->nslots = (size_t)cells;
+    m->slot = um_pool_get(pool, m->nslots, sizeof *m->slot);
+    return m->slot != NULL;
+}
+
+/* Returns the slot of a cell, or the free one where it belongs. */
+static inline size_t um_cell_place(const um_cell_index *m, uint64_t cell)
+{
+    size_t i =
+        m->direct ? (size_t)cell : (size_t)um_remix(cell) & (m->nslots - 1);
+
+    while (!m->direct && m->slot[i] && m->slot[i] != cell + 1)
+        i = (i + 1) & (m->nslots - 1);
+    return i;
+}
+
+static inline void um_cell_append(um_cell_index *m, uint64_t cell)
+{
+    m->slot[um_cell_place(m, cell)] = cell + 1;
+}
+
+static inline bool um_cell_known(const um_cell_index *m, uint64_t cell)
+{
+    return m->slot[um_cell_place(m, cell)] != 0;
+}
+
+#endif

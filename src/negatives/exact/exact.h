@@ -1,0 +1,113 @@
+/*
+ * exact.h - sizes and partitions of static filters that know their negatives.
+ */
+#ifndef UM_NEGATIVES_EXACT_EXACT_H
+#define UM_NEGATIVES_EXACT_EXACT_H
+
+#include "kinds/ribbon/ribbon.h"
+
+#include <umbel/experimental/exact.h>
+
+/*
+ * How many columns the first of two levels has.
+ */
+
+/* Returns the columns that give the smallest file. */
+uint32_t um_exact_smallest(double n, double listed);
+
+/* A limited size: the bits of levels, which depend on the length of the head,
+ * and those of them that two levels must not take. */
+typedef struct um_exact_room {
+    double (*bits)(const void *ctx, const um_ribbon_form *first, bool two);
+    const void *ctx;
+    double spare;
+} um_exact_room;
+
+typedef struct um_exact_form {
+    um_ribbon_form form; /* of the first level */
+    bool two;            /* there is a second */
+    bool all;            /* which has room for all keys of the list that pass */
+} um_exact_form;
+
+/*
+ * Chooses the levels that leave the least weight of the list, then the least
+ * error on other keys. Classes come by descending weight. Returns false when
+ * not even the members fit.
+ */
+bool um_exact_within(double n, const umbel_exact_class *classes,
+                     size_t nclasses, const um_exact_room *room,
+                     um_exact_form *out);
+/* Returns bits of a second level for all keys that pass the first. */
+double um_exact_second(double n, double listed, const um_ribbon_form *first);
+/* Returns bits that hold the members. */
+double um_exact_least(double n);
+
+/* Returns the weight left of a list of which a share p passes, if the heaviest
+ * `room` keys that do are taken away. */
+double um_weight_beyond(const umbel_exact_class *classes, size_t n, double p,
+                        double room);
+
+enum { UM_WEIGHT_CLASSES = 4096 };
+
+/* Keys of a list counted by weight, eight classes to a factor of two. */
+typedef struct um_weight_counts {
+    uint64_t all;
+    struct {
+        uint64_t keys;
+        double weight; /* of all of them */
+    } of[UM_WEIGHT_CLASSES];
+} um_weight_counts;
+
+/* weights may be NULL: all weigh 1. */
+void um_weight_counts_add(um_weight_counts *c, const double *weights, size_t n);
+/* Fills classes by descending weight, as if `listed` keys had been counted;
+ * returns how many there are. */
+size_t um_weight_classes(const um_weight_counts *c, uint64_t listed,
+                         umbel_exact_class out[UM_WEIGHT_CLASSES]);
+
+/*
+ * Exact sets of keys in partitions: how each is answered.
+ */
+
+/* Keys counted by their partitions, each at most once in a table. */
+typedef struct um_part_counts {
+    const umbel_alloc *alloc;
+    umbel_exact_part *slots; /* of which those with keys are taken */
+    size_t n, cap;
+} um_part_counts;
+
+/* Counts keys by hi; false: no memory. */
+bool um_part_counts_add(um_part_counts *c, const umbel_digest *d, size_t n);
+/* Moves the n entries to the front, by part. */
+void um_part_counts_sort(um_part_counts *c);
+void um_part_counts_fini(um_part_counts *c);
+
+/* What was decided, and the index that says so. */
+typedef struct um_exact_parts {
+    bool on;      /* keys come in partitions */
+    bool seconds; /* some members are told by the second level alone */
+    size_t n;
+    uint32_t bits; /* of an entry */
+    um_ribbon_sizes sizes;
+    um_ribbon_parts ready;
+    uint8_t *memory; /* of the index */
+    size_t len;
+} um_exact_parts;
+
+/*
+ * Chooses columns for each partition, and makes the index; form and steps are
+ * those of the first level. E_KEY when a member's partition is not listed.
+ */
+umbel_status um_exact_parts_choose(um_exact_parts *p,
+                                   const umbel_digest *members, size_t n,
+                                   const umbel_exact_part *listed, size_t parts,
+                                   const umbel_alloc *alloc,
+                                   um_ribbon_form *form, um_ribbon_sizes *first,
+                                   umbel_error *err);
+/* Fills items of the members that the first level holds; returns how many. */
+size_t um_exact_parts_items(const um_exact_parts *p,
+                            const umbel_digest *members, size_t n,
+                            um_ribbon_item *out);
+void um_exact_parts_fini(um_exact_parts *p, const umbel_alloc *alloc);
+
+#endif
