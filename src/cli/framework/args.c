@@ -536,8 +536,8 @@ static void give(um_args *a, const option_match *f, const char *value)
 {
     char *struct_of = is_common(f->option) ? (char *)&a->common : a->values;
 
-    a->given[a->ngiven++] =
-        (um_given){f->option, value, struct_of + f->base + f->option->target};
+    a->given[a->ngiven++] = (um_option_value){
+        f->option, value, struct_of + f->base + f->option->target};
 }
 
 static bool parse_long(um_args *a, char ***argv, umbel_error *err)
@@ -597,7 +597,7 @@ static bool parse_words(um_args *a, char **argv, umbel_error *err)
 /* --- values -----------------------------------------------------------------
  */
 
-static bool set_whole(const um_given *g, umbel_error *err)
+static bool set_whole(const um_option_value *g, umbel_error *err)
 {
     const um_option *o = g->option;
     um_whole *to = g->target;
@@ -617,7 +617,7 @@ static bool set_whole(const um_given *g, umbel_error *err)
     return true;
 }
 
-static bool set_share(const um_given *g, umbel_error *err)
+static bool set_share(const um_option_value *g, umbel_error *err)
 {
     um_share *to = g->target;
 
@@ -628,7 +628,7 @@ static bool set_share(const um_given *g, umbel_error *err)
                                g->option->name, g->value);
 }
 
-static bool set_real(const um_given *g, umbel_error *err)
+static bool set_real(const um_option_value *g, umbel_error *err)
 {
     const um_option *o = g->option;
     um_real *to = g->target;
@@ -640,7 +640,7 @@ static bool set_real(const um_given *g, umbel_error *err)
                   o->low, o->high, g->value);
 }
 
-static bool set_choice(const um_given *g, umbel_error *err)
+static bool set_choice(const um_option_value *g, umbel_error *err)
 {
     um_choice *to = g->target;
     char names[160] = "";
@@ -663,7 +663,7 @@ static bool set_choice(const um_given *g, umbel_error *err)
 }
 
 /* Appends an item to a list, whose items lie side by side in a->texts. */
-static void set_list(um_args *a, size_t *used, const um_given *g)
+static void set_list(um_args *a, size_t *used, const um_option_value *g)
 {
     um_list *to = g->target;
 
@@ -687,7 +687,7 @@ static bool is_repeated(const um_args *a, size_t i)
 
 static bool set_value(um_args *a, size_t i, size_t *used, umbel_error *err)
 {
-    const um_given *g = &a->given[i];
+    const um_option_value *g = &a->given[i];
     /* NOLINTNEXTLINE(clang-analyzer-*): every one given has its option */
     um_option_type type = g->option->type;
 

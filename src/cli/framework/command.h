@@ -187,18 +187,18 @@ typedef struct um_common {
 extern const um_option um_common_options[];
 
 /* An option as it was typed. */
-typedef struct um_given {
+typedef struct um_option_value {
     const um_option *option;
     const char *value; /* NULL for flags */
     void *target;
-} um_given;
+} um_option_value;
 
 /* A parsed command line. */
 struct um_args {
     const um_command *command;
     void *values; /* the command's struct, filled */
     um_common common;
-    um_given *given;
+    um_option_value *given;
     size_t ngiven;
     size_t stdin_uses;  /* inputs that are "-" */
     bool stdout_taken;  /* an output is "-": reports go to standard error */
