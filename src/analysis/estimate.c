@@ -177,7 +177,6 @@ umbel_interval umbel_rate_interval(uint64_t hits, uint64_t trials)
  * match the filter can be members, so the table is hardly touched.
  */
 
-
 enum { FIRST_SLOTS = 1024 };
 
 struct umbel_verifier {

@@ -65,7 +65,7 @@ static umbel_status go_on(pass *p, size_t to, umbel_error *err)
 
 /* Goes through members from .. to - 1, which are kept. */
 static umbel_status go_through_some(choosing *c, size_t from, size_t to,
-                                       choose_step *step, umbel_error *err)
+                                    choose_step *step, umbel_error *err)
 {
     pass p = {c, step, from, 0};
 
@@ -73,8 +73,7 @@ static umbel_status go_through_some(choosing *c, size_t from, size_t to,
 }
 
 /* Members that are read again are the same in every pass, or it fails. */
-static umbel_status go_through(choosing *c, choose_step *step,
-                                  umbel_error *err)
+static umbel_status go_through(choosing *c, choose_step *step, umbel_error *err)
 {
     pass p = {c, step, 0, 0};
 
@@ -126,7 +125,7 @@ static bool retain_on(void *ctx, void *piece)
 
 /* Members that are read again are read by one at a time. */
 static umbel_status run_both(choosing *c, choose_side *first,
-                                choose_side *second, umbel_error *err)
+                             choose_side *second, umbel_error *err)
 {
     sides s = {.c = c, .both = {{.run = first}, {.run = second}}};
     side *slot[2] = {NULL};
@@ -574,8 +573,8 @@ static umbel_status measure_after(choosing *c, umbel_error *err)
 
 static umbel_status check_the_rest(choosing *c, umbel_error *err)
 {
-    UM_TRY(go_through_some(c, c->members->n / 2, c->members->n, count_lost,
-                              err));
+    UM_TRY(
+        go_through_some(c, c->members->n / 2, c->members->n, count_lost, err));
     return measure_after(c, err);
 }
 

@@ -216,10 +216,9 @@ static bool index_keys(negative_index *c)
 
 /* No member is added yet. Release with negative_index_fini, also after a
  * failure. */
-static umbel_status negative_index_init(negative_index *c,
-                                           const negatives *of,
-                                           const umbel_alloc *alloc,
-                                           umbel_error *err)
+static umbel_status negative_index_init(negative_index *c, const negatives *of,
+                                        const umbel_alloc *alloc,
+                                        umbel_error *err)
 {
     *c = (negative_index){.of = *of};
     if (of->nnever > UINT32_MAX / of->groups)
@@ -830,13 +829,13 @@ static void retain_together(moving *r)
 umbel_status um_round_choose(um_choices *x, bool freely, umbel_error *err)
 {
     const negatives of = {.layout = x->layout,
-                             .groups = x->groups,
-                             .bits = x->bits,
-                             .members = x->member,
-                             .n = x->n,
-                             .never = x->never,
-                             .weight = x->weight,
-                             .nnever = x->nnever};
+                          .groups = x->groups,
+                          .bits = x->bits,
+                          .members = x->member,
+                          .n = x->n,
+                          .never = x->never,
+                          .weight = x->weight,
+                          .nnever = x->nnever};
     moving r = {.x = x};
     umbel_status status;
 
