@@ -5,6 +5,7 @@
  * accepts the options that such software passes, asks the server's dccifd
  * protocol, and prints what dccproc prints.
  */
+#include "base/decimal.h"
 #include "base/error.h"
 #include "net/dccifd.h"
 
@@ -63,22 +64,20 @@ static _Noreturn void fail_file(int code, const char *name)
 
 static unsigned read_targets(const char *text)
 {
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
+    uint64_t n;
 
     if (strcmp(text, "many") == 0)
         return 0;
-    if (!*text || *end || n < 1 || n > 1000)
+    if (!um_decimal_parse(text, 1000, &n) || n == 0)
         fail(EX_USAGE, "-t: give a number from 1 to 1000, or \"many\"");
     return (unsigned)n;
 }
 
 static int read_code(const char *text)
 {
-    char *end;
-    long n = strtol(text, &end, 10);
+    uint64_t n;
 
-    if (!*text || *end || n < 0 || n > 255)
+    if (!um_decimal_parse(text, 255, &n))
         fail(EX_USAGE, "-x: give an exit status from 0 to 255");
     return (int)n;
 }

@@ -6,6 +6,7 @@
  * connection one after the other.
  */
 #include "base/buffer.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "milter/milter.h"
 
@@ -235,7 +236,9 @@ static bool read_count(const char *line, const char *sum, char text[24],
         return false;
     at += len;
     snprintf(text, 24, "%.*s", (int)strcspn(at, " \n"), at);
-    *count = strcmp(text, "many") == 0 ? UINT64_MAX : strtoull(text, NULL, 10);
+    um_decimal_scan(text, strlen(text), count);
+    if (strcmp(text, "many") == 0)
+        *count = UINT64_MAX;
     return true;
 }
 

@@ -4,6 +4,7 @@
  * A process of its own: libmilter has threads, takes signals, and ends at
  * SIGHUP, none of which the server wants.
  */
+#include "base/decimal.h"
 #include "base/error.h"
 #include "milter/milter.h"
 
@@ -46,10 +47,10 @@ static _Noreturn void fail(int code, const char *text)
 static uint64_t read_number(const char *option, const char *text, uint64_t low,
                             uint64_t high)
 {
-    char *end, why[128];
-    unsigned long long n = strtoull(text, &end, 10);
+    char why[128];
+    uint64_t n;
 
-    if (*text >= '0' && *text <= '9' && !*end && n >= low && n <= high)
+    if (um_decimal_parse(text, high, &n) && n >= low)
         return n;
     snprintf(why, sizeof why, "%s: give a number from %llu to %llu", option,
              (unsigned long long)low, (unsigned long long)high);

@@ -22,6 +22,7 @@
  */
 #define XXH_INLINE_ALL
 #include "base/hash.h"
+#include "base/decimal.h"
 
 #include "base/error.h"
 #include "base/murmur.h"
@@ -102,30 +103,14 @@ static void md5(const um_hasher *h, const umbel_slice *keys, size_t n,
     }
 }
 
-/* Decimal digits of a number below the prime, or false. */
-static bool parse_integer(const umbel_slice *key, uint64_t *out)
-{
-    const uint8_t *s = key->data;
-    uint64_t x = 0;
-
-    for (size_t i = 0; i < key->len; i++) {
-        if (s[i] < '0' || s[i] > '9')
-            return false;
-        x = x * 10 + (uint64_t)(s[i] - '0');
-        if (x >= UM_INTEGER_PRIME)
-            return false;
-    }
-    *out = x;
-    return key->len > 0;
-}
-
 static umbel_status accept_integers(const umbel_slice *keys, size_t n,
                                     umbel_error *err)
 {
     uint64_t x;
 
     for (size_t i = 0; i < n; i++)
-        if (!parse_integer(&keys[i], &x))
+        if (!um_decimal_read(keys[i].data, keys[i].len, UM_INTEGER_PRIME - 1,
+                             &x))
             return um_fail(err, UMBEL_E_KEY,
                            "this filter takes decimal integers below "
                            "2100000011 only, got \"%.*s\"; use another "
@@ -141,7 +126,8 @@ static void integer(const um_hasher *h, const umbel_slice *keys, size_t n,
     (void)h;
     for (size_t i = 0; i < n; i++) {
         out[i] = (umbel_digest){0, 0};
-        parse_integer(&keys[i], &out[i].lo);
+        um_decimal_read(keys[i].data, keys[i].len, UM_INTEGER_PRIME - 1,
+                        &out[i].lo);
     }
 }
 

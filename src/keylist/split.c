@@ -10,6 +10,7 @@
 #include "base/batch.h"
 #include "base/bits.h"
 #include "base/buffer.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/hex.h"
 #include "base/inline.h"
@@ -109,23 +110,18 @@ static bool take_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
 static bool parse_amount(const um_key_format *f, um_piece *p, umbel_slice line)
 {
     umbel_slice text;
-    uint64_t amount = 0;
+    uint64_t most;
 
     if (!find_field(f, f->amount_field, line, &text) || text.len == 0)
         return is_bad(p, "there is no number in that field");
     const char *digits = text.data;
     if (digits[0] == '-')
         return is_bad(p, "the number is negative");
-    for (size_t i = 0; i < text.len; i++) {
-        if (digits[i] < '0' || digits[i] > '9')
-            return is_bad(p, "not a whole number");
-        uint64_t digit = (uint64_t)(digits[i] - '0');
-        if (amount > (UINT64_MAX - digit) / 10)
-            return is_bad(p, "the number is larger than 2^64 - 1");
-        amount = amount * 10 + digit;
-    }
-    p->amounts[p->n] = amount;
-    return true;
+    if (um_decimal_read(digits, text.len, UINT64_MAX, &p->amounts[p->n]))
+        return true;
+    return is_bad(p, um_decimal_scan(digits, text.len, &most) < text.len
+                         ? "not a whole number"
+                         : "the number is larger than 2^64 - 1");
 }
 
 /* --- keys ------------------------------------------------------------------

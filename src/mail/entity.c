@@ -6,7 +6,9 @@
  */
 #include "mail/entity.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "mail/chars.h"
 
 enum {
@@ -99,14 +101,6 @@ static void write_number(um_buffer *out, uint32_t c)
         um_append_char(out, c);
 }
 
-static int digit_value(uint8_t c, unsigned base)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return base == 16 && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The same for &# and a number. */
 static size_t decode_number(um_buffer *out, const uint8_t *at,
                             const uint8_t *end)
@@ -119,9 +113,13 @@ static size_t decode_number(um_buffer *out, const uint8_t *at,
         base = 16;
         from++;
     }
-    for (digit = from; digit < end && digit_value(*digit, base) >= 0; digit++)
+    for (digit = from; digit < end; digit++) {
+        int value = um_hex_value(*digit);
+        if (value < 0 || value >= (int)base)
+            break;
         if (c <= LAST_CODE)
-            c = c * base + (uint32_t)digit_value(*digit, base);
+            c = c * base + (uint32_t)value;
+    }
     if (digit == from)
         return 0;
     write_number(out, c);

@@ -8,6 +8,7 @@
 #include "mail/worker.h"
 
 #include "base/buffer.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "mail/sandbox.h"
 #include "mail/signature.h"
@@ -42,23 +43,15 @@ static void on_glib_message(const gchar *domain, GLogLevelFlags level,
         _exit(UM_MAIL_WORKER_NO_MEMORY);
 }
 
-static bool parse_number(const char *text, uint64_t *out)
-{
-    char *end;
-
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return errno == 0 && *end == '\0' && end != text;
-}
-
 static bool parse_arguments(worker *w, int argc, char *const *argv)
 {
     uint64_t parts, depth;
 
     if (argc != UM_MAIL_WORKER_ARGUMENTS ||
-        !parse_number(argv[0], &w->memory) ||
-        !parse_number(argv[1], &w->limits.bytes) ||
-        !parse_number(argv[2], &parts) || !parse_number(argv[3], &depth))
+        !um_decimal_parse(argv[0], UINT64_MAX, &w->memory) ||
+        !um_decimal_parse(argv[1], UINT64_MAX, &w->limits.bytes) ||
+        !um_decimal_parse(argv[2], UINT64_MAX, &parts) ||
+        !um_decimal_parse(argv[3], UINT64_MAX, &depth))
         return false;
     w->limits.parts = (unsigned)parts;
     w->limits.depth = (unsigned)depth;

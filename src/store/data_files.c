@@ -10,6 +10,7 @@
  * incomplete write could destroy what is on the disk already.
  */
 #include "base/buffer.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "store/internal.h"
 
@@ -27,15 +28,15 @@ bool um_data_file_parse(const char *name, const char *kind, uint64_t *number,
                         bool *unfinished)
 {
     size_t len = strlen(kind);
-    char *end;
 
     if (strncmp(name, kind, len) != 0 || name[len] != '-' ||
-        name[len + 1] < '1' || name[len + 1] > '9')
+        name[len + 1] == '0')
         return false;
-    errno = 0;
-    *number = strtoull(name + len + 1, &end, 10);
-    *unfinished = strcmp(end, ".new") == 0;
-    return errno == 0 && (*end == '\0' || *unfinished);
+    name += len + 1;
+    len = strspn(name, "0123456789");
+    *unfinished = strcmp(name + len, ".new") == 0;
+    return (name[len] == '\0' || *unfinished) &&
+           um_decimal_read(name, len, UINT64_MAX, number);
 }
 
 /* --- the files that a start needs ---------------------------------------- */

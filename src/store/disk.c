@@ -11,6 +11,7 @@
 #define _GNU_SOURCE /* prctl, flock, O_DIRECTORY */
 #include "store/disk.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "filter/save.h"
@@ -57,7 +58,10 @@ static pid_t holder_of(int fd)
 {
     char text[24] = "";
     ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    long pid = n > 0 ? strtol(text, NULL, 10) : 0;
+    uint64_t pid = 0;
+
+    if (n > 0)
+        um_decimal_scan(text, (size_t)n, &pid);
 
     return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM) ? (pid_t)pid
                                                                    : 0;

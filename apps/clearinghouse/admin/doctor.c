@@ -4,6 +4,7 @@
  */
 #include "clearinghouse/admin/doctor.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "clearinghouse/admin/client.h"
@@ -100,7 +101,8 @@ static void parse_lines(um_doctor *d, const char *control, char *text)
         if (strncmp(line, listens, sizeof listens - 1) == 0)
             parse_address(d, line + sizeof listens - 1);
         else if (strncmp(line, accounts, sizeof accounts - 1) == 0)
-            d->razor_accounts = strtoull(line + sizeof accounts - 1, NULL, 10);
+            um_decimal_parse(line + sizeof accounts - 1, UINT64_MAX,
+                             &d->razor_accounts);
         else if (strncmp(line, problem, sizeof problem - 1) == 0) {
             parse_problem(d, control, line + sizeof problem - 1);
             well = false;

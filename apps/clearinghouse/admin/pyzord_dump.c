@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/admin/pyzord_dump.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 
 #include <inttypes.h>
@@ -62,6 +63,7 @@ static um_pyzord_next read_item(um_pyzord_dump *d, char out[ITEM],
 {
     static const char begin[] = "#:len=", end[] = "#:count=";
     char line[LINE];
+    uint64_t n;
     bool whole;
 
     for (;;) {
@@ -76,19 +78,19 @@ static um_pyzord_next read_item(um_pyzord_dump *d, char out[ITEM],
         if (strncmp(line, begin, sizeof begin - 1) == 0)
             break;
         if (strncmp(line, end, sizeof end - 1) == 0) {
-            if (strtoull(line + sizeof end - 1, NULL, 10) * 2 != d->items)
+            um_decimal_scan(line + sizeof end - 1,
+                            strlen(line) - (sizeof end - 1), &n);
+            if (n * 2 != d->items)
                 return broken(d, "the dump has another number of records", err);
             return UM_PYZORD_END;
         }
         if (line[0] != '#' || !whole)
             return broken(d, "neither an item nor a comment", err);
     }
-    char *rest;
-    unsigned long long len = strtoull(line + sizeof begin - 1, &rest, 10);
-    if (*rest || len == 0 || len >= ITEM)
+    if (!um_decimal_parse(line + sizeof begin - 1, ITEM - 1, &n) || n == 0)
         return broken(d, "#:len is not a number from 1 to 511", err);
     d->items++;
-    return read_bytes(d, (size_t)len, out, err);
+    return read_bytes(d, (size_t)n, out, err);
 }
 
 /* Seconds of "2026-11-16 10:00:00.123456"; 0 for None. pyzord writes local
@@ -104,14 +106,6 @@ static uint64_t read_time(const char *text)
     t.tm_mon--;
     time_t seconds = mktime(&t);
     return seconds > 0 ? (uint64_t)seconds : 0;
-}
-
-static bool read_count(const char *text, uint64_t *out)
-{
-    char *rest;
-
-    *out = strtoull(text, &rest, 10);
-    return *text >= '0' && *text <= '9' && !*rest;
 }
 
 /* Cuts a value at its commas; returns the number of parts. */
@@ -135,12 +129,12 @@ static bool read_value(char *value, um_pyzord_record *out)
 
     if (n == 3) { /* before version 1 */
         out->whitelistings = 0;
-        return read_count(part[0], &out->reports) &&
-               read_count(part[2], &out->updated);
+        return um_decimal_parse(part[0], UINT64_MAX, &out->reports) &&
+               um_decimal_parse(part[2], UINT64_MAX, &out->updated);
     }
     if (n != 7 || strcmp(part[0], "1") != 0 ||
-        !read_count(part[1], &out->reports) ||
-        !read_count(part[4], &out->whitelistings))
+        !um_decimal_parse(part[1], UINT64_MAX, &out->reports) ||
+        !um_decimal_parse(part[4], UINT64_MAX, &out->whitelistings))
         return false;
     uint64_t reported = read_time(part[3]), whitelisted = read_time(part[6]);
     out->updated = reported > whitelisted ? reported : whitelisted;

@@ -14,6 +14,7 @@
 #include "clearinghouse/peering/inside.h"
 
 #include "base/bytes.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/xxh3.h"
 
@@ -48,7 +49,7 @@ static umbel_slice mark_name(size_t list, uint64_t epoch, char out[NAME_LEN])
 /* Reads "published/LIST/EPOCH"; false: of another program. */
 static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
 {
-    char text[NAME_LEN], *slash, *end;
+    char text[NAME_LEN], *slash;
     size_t skip = strlen(PREFIX);
 
     if (name.len <= skip || name.len >= sizeof text ||
@@ -61,8 +62,8 @@ static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
         return false;
     *slash = '\0';
     *list = um_protocol_list_find(text + skip);
-    *epoch = strtoull(slash + 1, &end, 10);
-    return um_protocol_list(*list) && *end == '\0';
+    return um_decimal_parse(slash + 1, UINT64_MAX, epoch) &&
+           um_protocol_list(*list);
 }
 
 static bool read_mark(umbel_slice value, umbel_sync_slice *out)

@@ -1,6 +1,7 @@
 /*
  * cmd_trace.c - umbel stopset trace: traces routes, and stops where sets say.
  */
+#include "base/decimal.h"
 #include "base/error.h"
 #include "cli/commands/files.h"
 #include "cli/framework/report.h"
@@ -172,9 +173,8 @@ static umbel_status first_hop(const trace_args *a, uint8_t *out,
     if (!a->first_hop)
         return UMBEL_OK;
     if (strcmp(a->first_hop, "auto") != 0) {
-        char *end;
-        unsigned long n = strtoul(a->first_hop, &end, 10);
-        if (*end || n < 1 || n > 255)
+        uint64_t n;
+        if (!um_decimal_parse(a->first_hop, 255, &n) || n == 0)
             return um_fail(err, UMBEL_E_RANGE,
                            "--first-hop %s: a TTL from 1 to 255, or auto",
                            a->first_hop);

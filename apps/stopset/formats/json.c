@@ -8,6 +8,7 @@
 #include "stopset/formats/json.h"
 
 #include "base/bits.h"
+#include "base/decimal.h"
 #include "base/hex.h"
 
 #include <string.h>
@@ -256,12 +257,7 @@ uint64_t ss_json_whole(ss_json *j)
         return 0;
     }
     ss_json_text word = parse_word(j);
-    for (size_t i = 0; i < word.len; i++) {
-        unsigned digit = (unsigned)(word.at[i] - '0');
-        if (digit > 9)
-            break;
-        x = x > (UINT64_MAX - digit) / 10 ? UINT64_MAX : x * 10 + digit;
-    }
+    um_decimal_scan(word.at, word.len, &x);
     return x;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "stopset/formats/scamper.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "stopset/formats/format.h"
 
@@ -50,24 +51,12 @@ static bool begins(const uint8_t *line, size_t len, const char *word)
            (len == n || line[n] == ' ');
 }
 
-static bool parse_size(const uint8_t *text, size_t len, size_t *out)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] < '0' || text[i] > '9' || n > SS_SCAMPER_MAX)
-            return false;
-        n = n * 10 + (size_t)(text[i] - '0');
-    }
-    *out = n;
-    return len > 0 && n <= SS_SCAMPER_MAX;
-}
-
 ss_scamper_event ss_scamper_take(const uint8_t *bytes, size_t len, size_t *used,
                                  const uint8_t **data, size_t *data_len)
 {
     const uint8_t *end = memchr(bytes, '\n', len);
     size_t line = end ? (size_t)(end - bytes) : len;
+    uint64_t size;
 
     *used = 0;
     if (!end)
@@ -80,8 +69,9 @@ ss_scamper_event ss_scamper_take(const uint8_t *bytes, size_t len, size_t *used,
     if (begins(bytes, line, "ERR"))
         return SS_SCAMPER_ERR;
     if (line < 6 || !begins(bytes, line, "DATA") ||
-        !parse_size(bytes + 5, line - 5, data_len))
+        !um_decimal_read(bytes + 5, line - 5, SS_SCAMPER_MAX, &size))
         return SS_SCAMPER_BAD;
+    *data_len = (size_t)size;
     if (len - *used < *data_len) {
         *used = 0;
         return SS_SCAMPER_PART;

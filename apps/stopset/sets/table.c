@@ -4,6 +4,7 @@
 #include "stopset/sets/table.h"
 
 #include "base/buffer.h"
+#include "base/decimal.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -178,14 +179,7 @@ static uint64_t next_number(words *w, uint64_t most)
     word got = next_word(w);
     uint64_t x = 0;
 
-    for (size_t i = 0; i < got.len; i++) {
-        unsigned digit = (unsigned)(got.at[i] - '0');
-        if (digit > 9 || x > (most - digit) / 10) {
-            w->bad = true;
-            return 0;
-        }
-        x = x * 10 + digit;
-    }
+    w->bad |= !um_decimal_read(got.at, got.len, most, &x);
     return x;
 }
 

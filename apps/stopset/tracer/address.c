@@ -6,6 +6,8 @@
  */
 #include "stopset/tracer/address.h"
 
+#include "base/decimal.h"
+
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,13 +55,12 @@ ss_addr ss_addr_mask(ss_addr a, ss_prefix_len len)
 /* Parses a number of one to three digits, at most 255; NULL: there is none. */
 static const char *parse_part(const char *at, const char *end, uint32_t *out)
 {
-    uint32_t part = 0;
-    const char *start = at;
+    uint64_t part;
+    size_t digits =
+        um_decimal_scan(at, end - at < 3 ? (size_t)(end - at) : 3, &part);
 
-    for (; at < end && at - start < 3 && *at >= '0' && *at <= '9'; at++)
-        part = part * 10 + (uint32_t)(*at - '0');
-    *out = part;
-    return at == start || part > 255 ? NULL : at;
+    *out = (uint32_t)part;
+    return digits == 0 || part > 255 ? NULL : at + digits;
 }
 
 static bool parse_v4(const char *text, size_t len, ss_addr *out)
@@ -141,12 +142,8 @@ bool ss_monitor_parse(const char *text, size_t len, ss_addr *out)
 
     if (len <= head || memcmp(text, PROBE, head) != 0)
         return ss_addr_parse(text, len, out);
-    for (size_t i = head; i < len; i++) {
-        unsigned digit = (unsigned)(text[i] - '0');
-        if (digit > 9 || number > (UINT64_MAX - digit) / 10)
-            return false;
-        number = number * 10 + digit;
-    }
+    if (!um_decimal_read(text + head, len - head, UINT64_MAX, &number))
+        return false;
     *out = ss_monitor_probe(number);
     return true;
 }

@@ -4,6 +4,7 @@
 #include "stopset/tracer/targets.h"
 
 #include "base/buffer.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -19,21 +20,16 @@ enum { LINE_ROOM = 512 };
 /* "/24": the length of a prefix; without it that of an address. */
 static bool parse_len(const char *text, size_t len, bool v4, uint8_t *out)
 {
-    unsigned bits = 0, most = v4 ? 32 : 128;
+    uint64_t bits, most = v4 ? 32 : 128;
 
     if (len == 0) {
         *out = (uint8_t)most;
         return true;
     }
-    if (len < 2 || len > 4 || text[0] != '/')
+    if (text[0] != '/' || !um_decimal_read(text + 1, len - 1, most, &bits))
         return false;
-    for (size_t i = 1; i < len; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        bits = bits * 10 + (unsigned)(text[i] - '0');
-    }
     *out = (uint8_t)bits;
-    return bits <= most;
+    return true;
 }
 
 static umbel_status parse_prefix(const char *text, size_t len, ss_prefix *out,

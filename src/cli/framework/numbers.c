@@ -3,6 +3,7 @@
  */
 #include "cli/framework/numbers.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -39,23 +40,12 @@ static double unit_factor(const char *suffix)
     return 0;
 }
 
-/* Digits alone are exact up to 2^64 - 1. */
-static bool parse_digits(const char *text, uint64_t *out)
-{
-    if (!*text || strspn(text, "0123456789") != strlen(text))
-        return false;
-    errno = 0;
-    uint64_t n = strtoull(text, NULL, 10);
-    if (errno == 0)
-        *out = n;
-    return errno == 0;
-}
-
 bool um_parse_whole(const char *text, uint64_t *out)
 {
     char *end;
 
-    if (parse_digits(text, out))
+    /* Digits alone are exact up to 2^64 - 1. */
+    if (um_decimal_parse(text, UINT64_MAX, out))
         return true;
     double factor, x = strtod(text, &end);
     factor = unit_factor(end);

@@ -6,6 +6,7 @@
  */
 #include <umbel/fetch.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "net/fetch/meter.h"
 
@@ -158,14 +159,12 @@ static time_t read_time(const char *text, size_t len)
 /* Reads 1000 from "bytes 1000-1999/2000". */
 static void read_range(transfer *t, const char *text, size_t len)
 {
-    char copy[64], *end;
+    uint64_t from;
 
-    if (!begins_with(text, len, "bytes ") || len >= sizeof copy)
+    if (!begins_with(text, len, "bytes "))
         return;
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    unsigned long long from = strtoull(copy + 6, &end, 10);
-    if (end > copy + 6 && *end == '-')
+    size_t digits = um_decimal_scan(text + 6, len - 6, &from);
+    if (digits && 6 + digits < len && text[6 + digits] == '-')
         t->range = from;
 }
 

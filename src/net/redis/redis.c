@@ -9,6 +9,7 @@
 #include "net/redis/redis.h"
 
 #include "base/buffer.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/hex.h"
 #include "base/text.h"
@@ -64,10 +65,9 @@ static umbel_status bad_address(umbel_error *err)
 
 static umbel_status parse_port(const char *text, int *out, umbel_error *err)
 {
-    char *end;
-    long port = strtol(text, &end, 10);
+    uint64_t port;
 
-    if (*end || port < 1 || port > 65535)
+    if (!um_decimal_parse(text, UINT16_MAX, &port) || port == 0)
         return um_fail(err, UMBEL_E_RANGE,
                        "\"%.20s\" is not a port, which is a number up to 65535",
                        text);

@@ -3,6 +3,8 @@
  */
 #include "net/redis/redis_reply.h"
 
+#include "base/decimal.h"
+
 #include <string.h>
 
 enum { LONGEST_LINE = 1024 };
@@ -38,16 +40,12 @@ static bool parse_number(umbel_slice text, int64_t *out)
 {
     const char *s = text.data;
     bool minus = text.len && *s == '-';
-    int64_t x = 0;
+    uint64_t x;
 
-    if (text.len <= minus || text.len > 18u + minus)
+    if (text.len > 18u + minus ||
+        !um_decimal_read(s + minus, text.len - minus, INT64_MAX, &x))
         return false;
-    for (size_t i = minus; i < text.len; i++) {
-        if (s[i] < '0' || s[i] > '9')
-            return false;
-        x = x * 10 + (s[i] - '0');
-    }
-    *out = minus ? -x : x;
+    *out = minus ? -(int64_t)x : (int64_t)x;
     return true;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "net/server/address.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 
 #include <arpa/inet.h>
@@ -47,13 +48,11 @@ static umbel_status parse_path(const char *text, um_address *out,
 /* Reads decimal digits up to the end of text; false: not a port. */
 static bool parse_port(const char *text, in_port_t *port)
 {
-    char *end;
+    uint64_t n = 0;
+    bool fine = um_decimal_parse(text, UINT16_MAX, &n);
 
-    if (!isdigit((unsigned char)*text) || strlen(text) > 5)
-        return false;
-    unsigned long n = strtoul(text, &end, 10);
     *port = htons((uint16_t)n);
-    return *end == '\0' && n <= UINT16_MAX;
+    return fine;
 }
 
 /* Copies the host of HOST:PORT or [HOST]:PORT; returns the port's text. */
@@ -231,12 +230,11 @@ const char *um_network_print(um_network n, const um_prefixes *p,
 /* Reads the number of bits behind the slash; false: not a number. */
 static bool parse_bits(const char *text, unsigned most, unsigned *bits)
 {
-    char *end;
+    uint64_t n = 0;
+    bool fine = um_decimal_parse(text, most, &n);
 
-    if (!isdigit((unsigned char)*text) || strlen(text) > 3)
-        return false;
-    *bits = (unsigned)strtoul(text, &end, 10);
-    return *end == '\0' && *bits <= most;
+    *bits = (unsigned)n;
+    return fine;
 }
 
 /* Reads an address without port. */

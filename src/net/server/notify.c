@@ -3,6 +3,7 @@
  */
 #include "net/server/notify.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "net/server/socket.h"
 
@@ -44,16 +45,11 @@ umbel_status um_notify(const char *state, umbel_error *err)
 }
 
 /* Reads a number from 0 to max; false: the variable is none, or absent. */
-static bool get_number(const char *name, unsigned long max, unsigned long *out)
+static bool get_number(const char *name, uint64_t max, uint64_t *out)
 {
     const char *text = getenv(name);
-    char *end;
 
-    if (!text || *text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    *out = strtoul(text, &end, 10);
-    return *end == '\0' && errno == 0 && *out <= max;
+    return text && um_decimal_parse(text, max, out);
 }
 
 static umbel_status parse_descriptor(int fd, umbel_error *err)
@@ -69,8 +65,8 @@ static umbel_status parse_descriptor(int fd, umbel_error *err)
 umbel_status um_passed_open(um_passed *out, umbel_error *err)
 {
     unsigned long pid = 0, n = 0;
-    bool ours = get_number("LISTEN_PID", INT32_MAX, &pid) &&
-                pid == (unsigned long)getpid();
+    bool ours =
+        get_number("LISTEN_PID", INT32_MAX, &pid) && pid == (uint64_t)getpid();
     bool fits = get_number("LISTEN_FDS", UM_PASSED_MAX, &n);
 
     *out = (um_passed){.n = 0};

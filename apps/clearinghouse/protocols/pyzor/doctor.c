@@ -9,6 +9,7 @@
 #include "clearinghouse/protocols/pyzor/protocol.h"
 #include "clearinghouse/protocols/pyzor/request.h"
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "net/server/call.h"
 
@@ -22,12 +23,12 @@ enum { THREAD = 24441, ANSWERED = 200, FORBIDDEN = 403 };
 static unsigned code_of(umbel_slice text)
 {
     um_pyzor_request r;
-    char code[8];
+    uint64_t code;
 
     um_pyzor_parse(text.data, text.len, &r);
-    snprintf(code, sizeof code, "%.*s", (int)r.code.len,
-             r.code.data ? (const char *)r.code.data : "");
-    return r.thread.data ? (unsigned)strtoul(code, NULL, 10) : 0;
+    return r.thread.data && um_decimal_read(r.code.data, r.code.len, 999, &code)
+               ? (unsigned)code
+               : 0;
 }
 
 static umbel_status ask_pyzor(int fd, const char *op, const char *digest,

@@ -7,6 +7,7 @@
  */
 #include "clearinghouse/protocols/pyzor/sign.h"
 
+#include "base/decimal.h"
 #include "base/hex.h"
 
 #include <sha1.h>
@@ -82,16 +83,6 @@ void um_pyzor_sign(umbel_slice text, uint64_t time,
 
 bool um_pyzor_time(umbel_slice value, uint64_t *out)
 {
-    const char *at = value.data;
-    uint64_t time = 0;
-
-    if (value.len == 0 || value.len > 18)
-        return false;
-    for (size_t i = 0; i < value.len; i++) {
-        if (at[i] < '0' || at[i] > '9')
-            return false;
-        time = 10 * time + (uint64_t)(at[i] - '0');
-    }
-    *out = time;
-    return true;
+    return value.len <= 18 &&
+           um_decimal_read(value.data, value.len, UINT64_MAX, out);
 }
