@@ -3,7 +3,7 @@
  */
 #include "seeds.h"
 
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <umbel/counting.h>
 

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "base/hash.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 
 #include "base/hash.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <umbel/counting.h>
 

@@ -2,7 +2,7 @@
  * sync_entries.c - LOG: entries of logs that a peer lacks.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
  *             entry the gap since the last one and its old count; varints.
  *             Nothing follows if the page was empty
  */
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdlib.h>
 

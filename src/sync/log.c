@@ -9,7 +9,7 @@
  * notice, or else the one whose hash is smaller.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <sodium.h>
 #include <stdlib.h>

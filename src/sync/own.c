@@ -6,7 +6,7 @@
  * claims more keys than its cells show, which admission allows.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 /* Pages first to end - 1. */
 typedef struct slice {

@@ -11,7 +11,7 @@
  */
 #include "base/error.h"
 #include "base/rng.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

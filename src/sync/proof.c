@@ -3,7 +3,7 @@
  * it signed two things.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 bool um_send_statement(umbel_sync *s, um_peer *p)
 {

@@ -10,7 +10,7 @@
  *                     number), rules, contradictions, logs
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdlib.h>
 

@@ -14,7 +14,7 @@
  *
  * Our own copies are left out: a server knows its own lists better.
  */
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  * will stay: in the cells of a filter.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

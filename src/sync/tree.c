@@ -4,7 +4,7 @@
  * A page that changed costs its own hash and one of 512 bytes for each level
  * above it: four of them for a gigabyte.
  */
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <sodium.h>
 #include <stdlib.h>

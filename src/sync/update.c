@@ -10,7 +10,7 @@
  */
 #include "base/error.h"
 #include "coding/code.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdlib.h>
 

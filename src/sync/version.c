@@ -4,7 +4,7 @@
  * Both ways begin here, and go on in sync_work.c.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 enum {
     MARGIN = 512,        /* of a message, for what stands before the pages */

@@ -11,7 +11,7 @@
  *
  * There is one piece of work at a time, since there is one coder.
  */
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 /* A message that is given up begins anew, some other time. */
 static void abandon_making(umbel_sync *s)

@@ -14,7 +14,7 @@
  */
 #include "machine.h"
 
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <inttypes.h>
 #include <sodium.h>

@@ -5,7 +5,7 @@
 #define UM_TEST_SYNC_H
 
 #include "support/test.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <umbel/sync.h>
 

@@ -8,7 +8,7 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
 #include "filter/save.h"
-#include "sync/dir.h"
+#include "sync/directory.h"
 
 #include <fcntl.h>
 #include <time.h>

@@ -9,7 +9,7 @@
 #include "cli/framework/report.h"
 #include "keylist/sniff.h"
 #include "query/query.h"
-#include "sync/dir.h"
+#include "sync/directory.h"
 
 #include <inttypes.h>
 #include <math.h>

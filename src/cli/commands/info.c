@@ -6,7 +6,7 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
 #include "publish/manifest.h"
-#include "sync/dir.h"
+#include "sync/directory.h"
 
 #include <time.h>
 

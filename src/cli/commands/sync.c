@@ -10,7 +10,7 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
 #include "publish/manifest.h"
-#include "sync/dir.h"
+#include "sync/directory.h"
 #include "trust/link.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  * slots by what they hold.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdlib.h>
 

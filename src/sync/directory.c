@@ -1,13 +1,13 @@
 /*
  * sync_dir.c - a directory with one filter for each origin.
  */
-#include "sync/dir.h"
+#include "sync/directory.h"
 
 #include "base/error.h"
 #include "base/hex.h"
 #include "base/text.h"
 #include "filter/save.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <umbel/exchange.h>
 

@@ -3,7 +3,7 @@
  * incarnations that contradicted themselves.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 um_standing um_standing_of(const umbel_sync *s, const uint8_t *origin)
 {

@@ -5,7 +5,7 @@
  */
 #include "base/error.h"
 #include "base/hash.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

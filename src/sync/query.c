@@ -5,7 +5,7 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "filter/head.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <umbel/counting.h>
 

@@ -12,7 +12,7 @@
  * Our own copies have none: a server knows its own lists better.
  */
 #include "base/error.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <stdlib.h>
 

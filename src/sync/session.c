@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "filter/head.h"
-#include "sync/inside.h"
+#include "sync/internal.h"
 
 #include <umbel/counting.h>
 
