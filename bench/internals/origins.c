@@ -281,7 +281,7 @@ static void pass_origin(const network *n, int origin, umbel_sync *to)
 {
     uint8_t seed[crypto_sign_SEEDBYTES] = {(uint8_t)(origin + 1)},
             public[UMBEL_ORIGIN_LEN], secret[UMBEL_ORIGIN_SECRET_LEN];
-    umbel_sync_copy c;
+    umbel_sync_replica c;
     umbel_filter *saved;
     umbel_error err;
 
@@ -291,7 +291,7 @@ static void pass_origin(const network *n, int origin, umbel_sync *to)
         want(umbel_sync_publish(from, 0, (uint64_t)e, n->filter[origin][e],
                                 &err),
              &err);
-    for (size_t at = 0; umbel_sync_next_copy(from, &at, &c);) {
+    for (size_t at = 0; umbel_sync_next_replica(from, &at, &c);) {
         want(umbel_sync_export(from, at, &saved, &err), &err);
         want(umbel_sync_import(to, saved, &err), &err);
         umbel_close(saved);

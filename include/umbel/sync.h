@@ -116,7 +116,7 @@ typedef enum umbel_sync_reason {
 UMBEL_API const char *umbel_sync_reason_name(umbel_sync_reason reason);
 
 typedef enum umbel_sync_event_kind {
-    UMBEL_SYNC_TOOK,         /* a new version of a copy: changed entries */
+    UMBEL_SYNC_APPLIED,      /* a new version of a copy: changed entries */
     UMBEL_SYNC_REFUSED,      /* reason and text; at most one a minute for each
                                 peer and reason, counters count them all */
     UMBEL_SYNC_CONTRADICTED, /* an incarnation signed two roots for a version:
@@ -353,7 +353,7 @@ UMBEL_API uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list);
  */
 
 /* One copy: the filter of an origin, incarnation, epoch and list. */
-typedef struct umbel_sync_copy {
+typedef struct umbel_sync_replica {
     const uint8_t *origin;
     uint64_t incarnation, epoch;
     uint64_t begin, end; /* of the epoch, seconds; both 0: it lasts for ever */
@@ -365,11 +365,11 @@ typedef struct umbel_sync_copy {
     uint64_t bytes; /* of memory */
     uint64_t seen;  /* when its last version came, seconds */
     const umbel_filter *filter;
-} umbel_sync_copy;
+} umbel_sync_replica;
 
 /* Walks all copies in a fixed order; *at is 0 at first. */
-UMBEL_API bool umbel_sync_next_copy(const umbel_sync *s, size_t *at,
-                                    umbel_sync_copy *out);
+UMBEL_API bool umbel_sync_next_replica(const umbel_sync *s, size_t *at,
+                                       umbel_sync_replica *out);
 
 /*
  * Removes all that an origin ever said, and refuses it from now on. With
@@ -385,24 +385,24 @@ UMBEL_API umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
                                         umbel_error *err);
 
 /* What these three made of an origin. */
-typedef struct umbel_sync_standing {
+typedef struct umbel_sync_origin_status {
     const uint8_t *origin; /* valid until the next of them */
     bool dropped, muted;   /* neither: allowed */
-} umbel_sync_standing;
+} umbel_sync_origin_status;
 
 /* Walks origins that were dropped, muted or allowed; *at is 0 at first. */
-UMBEL_API bool umbel_sync_next_standing(const umbel_sync *s, size_t *at,
-                                        umbel_sync_standing *out);
+UMBEL_API bool umbel_sync_next_origin_status(const umbel_sync *s, size_t *at,
+                                             umbel_sync_origin_status *out);
 
 /* --- logs ------------------------------------------------------------------
  */
 
 /* Types of entries; others are the caller's. */
 enum {
-    UMBEL_SYNC_LOG_TAKE_BACK = 0, /* body: incarnation (8), seq (8) of an entry
+    UMBEL_SYNC_LOG_RETRACT = 0, /* body: incarnation (8), seq (8) of an entry
                                      of the same origin */
-    UMBEL_SYNC_LOG_DROP = 1,      /* body: an origin */
-    UMBEL_SYNC_LOG_FIRST = 16     /* the first that callers may use */
+    UMBEL_SYNC_LOG_DROP = 1,    /* body: an origin */
+    UMBEL_SYNC_LOG_FIRST = 16   /* the first that callers may use */
 };
 
 /* Signs an entry and appends it to our own log; *seq is its number, from 1. */
@@ -427,9 +427,9 @@ UMBEL_API uint64_t umbel_sync_log_changes(const umbel_sync *s);
  */
 
 /*
- * Makes a filter of copy number at - 1 of umbel_sync_next_copy, which carries
- * all that umbel_sync_import needs as its data. Save it as any filter. import
- * checks the signature and the root; expired epochs are E_REFUSED.
+ * Makes a filter of copy number at - 1 of umbel_sync_next_replica, which
+ * carries all that umbel_sync_import needs as its data. Save it as any filter.
+ * import checks the signature and the root; expired epochs are E_REFUSED.
  */
 UMBEL_API umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
                                          umbel_filter **out, umbel_error *err);

@@ -1,5 +1,5 @@
 /*
- * sync_dir.c - a directory with one filter for each origin.
+ * directory.c - a directory with one filter for each origin.
  */
 #include "sync/directory.h"
 
@@ -23,13 +23,90 @@
 #include <unistd.h>
 
 #define MARKER "umbel-sync-dir-1"
+#define PARAMETERS_MAGIC "umbel-sync-list-1\n"
 
 enum {
     MEMORY = 1 << 30,
-    STATE_MOST = 64 << 20,
+    MAX_STATE = 64 << 20,
     FILE_LEN = PATH_MAX + 160,
     SERVER_MESSAGE = 65536 /* a clearinghouse takes no longer ones */
 };
+
+/* --- parameters ------------------------------------------------------------
+ */
+
+const um_sync_parameters um_sync_parameters_standard = {
+    .list = "keys", .epochs = 1, .page_bytes = 65536, .quorum = 1};
+
+size_t um_sync_parameters_print(const um_sync_parameters *t,
+                                char out[UM_SYNC_PARAMETERS_TEXT])
+{
+    char server[UM_DIGEST_HEX] = "-";
+
+    if (t->has_server)
+        um_digest_text(t->server, server);
+    return (size_t)snprintf(
+        out, UM_SYNC_PARAMETERS_TEXT,
+        "list %s\nepoch_seconds %" PRIu64 "\nepochs %" PRIu32
+        "\npage_bytes %" PRIu32 "\nquorum %" PRIu32 "\norigin_cap %" PRIu64
+        "\nserver %s\n%s%s%s",
+        t->list, t->epoch_seconds, t->epochs, t->page_bytes, t->quorum,
+        t->origin_cap, server, t->agree[0] ? "agree " : "", t->agree,
+        t->agree[0] ? "\n" : "");
+}
+
+bool um_sync_parameters_read(const char *text, um_sync_parameters *out)
+{
+    um_sync_parameters t = {.has_server = false};
+    char server[UM_DIGEST_HEX], again[UM_SYNC_PARAMETERS_TEXT];
+
+    if (sscanf(text,
+               "list %63s epoch_seconds %" SCNu64 " epochs %" SCNu32
+               " page_bytes %" SCNu32 " quorum %" SCNu32 " origin_cap %" SCNu64
+               " server %64s agree %63s",
+               t.list, &t.epoch_seconds, &t.epochs, &t.page_bytes, &t.quorum,
+               &t.origin_cap, server, t.agree) < 7)
+        return false;
+    t.has_server = um_digest_read(server, t.server);
+    um_sync_parameters_print(&t, again);
+    if (strcmp(again, text) != 0) /* numbers too large, other blanks */
+        return false;
+    *out = t;
+    return true;
+}
+
+umbel_status um_sync_parameters_of(const umbel_filter *f,
+                                   um_sync_parameters *out, umbel_error *err)
+{
+    umbel_slice data = umbel_data(f);
+    size_t skip = strlen(PARAMETERS_MAGIC);
+    char text[UM_SYNC_PARAMETERS_TEXT] = "";
+
+    *out = um_sync_parameters_standard;
+    if (!data.len)
+        return UMBEL_OK;
+    if (data.len > skip && data.len - skip < sizeof text)
+        memcpy(text, (const char *)data.data + skip, data.len - skip);
+    if (!*text || memcmp(data.data, PARAMETERS_MAGIC, skip) != 0 ||
+        !um_sync_parameters_read(text, out))
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the filter carries data, but not those of "
+                       "'umbel-clearinghouse shape'");
+    return UMBEL_OK;
+}
+
+umbel_status um_sync_parameters_attach(const um_sync_parameters *t,
+                                       umbel_filter *f, umbel_error *err)
+{
+    char text[sizeof PARAMETERS_MAGIC + UM_SYNC_PARAMETERS_TEXT] =
+        PARAMETERS_MAGIC;
+    size_t len = um_sync_parameters_print(t, text + strlen(PARAMETERS_MAGIC));
+
+    return umbel_set_data(f, text, strlen(PARAMETERS_MAGIC) + len, err);
+}
+
+/* --- creating --------------------------------------------------------------
+ */
 
 static const char *file_in(const char *dir, const char *name,
                            char out[FILE_LEN])
@@ -48,23 +125,23 @@ bool um_is_sync_dir(const char *path)
 }
 
 static umbel_status write_marker(const char *path, const char *name,
-                                 uint64_t incarnation, const um_sync_terms *t,
-                                 umbel_error *err)
+                                 uint64_t incarnation,
+                                 const um_sync_parameters *t, umbel_error *err)
 {
-    char text[256 + UM_TERMS_TEXT], file[FILE_LEN];
+    char text[256 + UM_SYNC_PARAMETERS_TEXT], file[FILE_LEN];
     size_t len = (size_t)snprintf(text, 256,
                                   MARKER "\nname %s\nincarnation %" PRIu64 "\n",
                                   name, incarnation);
-    umbel_slice part = {text, len + um_sync_terms_print(t, text + len)};
+    umbel_slice part = {text, len + um_sync_parameters_print(t, text + len)};
 
     return um_save_parts(&part, 1, file_in(path, "sync", file), err);
 }
 
 static umbel_status read_marker(um_sync_dir *d, umbel_error *err)
 {
-    char file[FILE_LEN], text[256 + UM_TERMS_TEXT];
+    char file[FILE_LEN], text[256 + UM_SYNC_PARAMETERS_TEXT];
     FILE *in = fopen(file_in(d->path, "sync", file), "r");
-    int terms = 0;
+    int parameters = 0;
 
     if (!in)
         return um_fail(err, UMBEL_E_IO,
@@ -74,9 +151,9 @@ static umbel_status read_marker(um_sync_dir *d, umbel_error *err)
     text[fread(text, 1, sizeof text - 1, in)] = '\0';
     fclose(in);
     if (sscanf(text, MARKER " name %63s incarnation %" SCNu64 " %n", d->name,
-               &d->incarnation, &terms) != 2 ||
-        !d->incarnation || !terms ||
-        !um_sync_terms_read(text + terms, &d->terms))
+               &d->incarnation, &parameters) != 2 ||
+        !d->incarnation || !parameters ||
+        !um_sync_parameters_read(text + parameters, &d->parameters))
         return um_fail(err, UMBEL_E_FORMAT, "%s%s/sync is damaged",
                        um_path_dots(d->path), um_path_tail(d->path));
     return UMBEL_OK;
@@ -97,13 +174,14 @@ static umbel_status create_key(const char *path, umbel_error *err)
 
 umbel_status um_sync_dir_create(const char *path, const char *name,
                                 const umbel_filter *shape,
-                                const um_sync_terms *terms, uint64_t now,
-                                umbel_error *err)
+                                const um_sync_parameters *parameters,
+                                uint64_t now, umbel_error *err)
 {
     char file[FILE_LEN];
     um_pages pages;
 
-    UM_TRY(um_pages_init(&pages, um_shape_of(shape), terms->page_bytes, err));
+    UM_TRY(
+        um_pages_init(&pages, um_shape_of(shape), parameters->page_bytes, err));
     if (!*name || strlen(name) >= UMBEL_SYNC_MAX_NAME ||
         strpbrk(name, " \t\n") || um_utf8_len((const uint8_t *)name, 1) == 0)
         return um_fail(err, UMBEL_E_RANGE,
@@ -117,13 +195,14 @@ umbel_status um_sync_dir_create(const char *path, const char *name,
                        um_path_dots(path), um_path_tail(path));
     UM_TRY(create_key(path, err));
     UM_TRY(umbel_save(shape, file_in(path, "shape.umb", file), err));
-    return write_marker(path, name, now + !now, terms, err);
+    return write_marker(path, name, now + !now, parameters, err);
 }
 
-/* --- opening -------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------
+ */
 
 /* copy-ORIGIN-INCARNATION-EPOCH.umb */
-static bool is_copy_name(const char *name, uint64_t *epoch)
+static bool is_replica_name(const char *name, uint64_t *epoch)
 {
     uint64_t incarnation;
     int len = 0;
@@ -134,7 +213,7 @@ static bool is_copy_name(const char *name, uint64_t *epoch)
 }
 
 /* The first epoch that counts. */
-static uint64_t oldest_epoch(const um_sync_terms *t, uint64_t now)
+static uint64_t oldest_epoch(const um_sync_parameters *t, uint64_t now)
 {
     uint64_t epoch = t->epoch_seconds ? now / t->epoch_seconds : 0;
 
@@ -155,7 +234,7 @@ static umbel_status list_files(const char *path, uint64_t oldest, char ***files,
     *files = NULL;
     *n = 0;
     for (const struct dirent *e; (e = readdir(dir));) {
-        if (!is_copy_name(e->d_name, &epoch) || epoch < oldest)
+        if (!is_replica_name(e->d_name, &epoch) || epoch < oldest)
             continue;
         /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
         all = um_grow_array(*files, n, sizeof *all);
@@ -179,7 +258,7 @@ umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
         return um_fail(err, UMBEL_E_RANGE, "the path is too long");
     memcpy(d.path, path, strlen(path) + 1);
     UM_TRY(read_marker(&d, err));
-    return list_files(path, oldest_epoch(&d.terms, now), files, n, err);
+    return list_files(path, oldest_epoch(&d.parameters, now), files, n, err);
 }
 
 static void free_files(char **files, size_t n)
@@ -189,13 +268,13 @@ static void free_files(char **files, size_t n)
     free(files);
 }
 
-static umbel_status note_saved(um_sync_dir *d, umbel_error *err)
+static umbel_status record_saved(um_sync_dir *d, umbel_error *err)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
     d->nsaved = 0;
-    for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);) {
-        struct um_saved_copy *all =
+    for (size_t at = 0; umbel_sync_next_replica(d->machine, &at, &c);) {
+        struct um_saved_replica *all =
             um_grow_array(d->saved, &d->nsaved, sizeof *all);
         if (!all)
             return um_no_memory(err, sizeof *all);
@@ -219,11 +298,11 @@ static bool is_unwanted(const um_sync_dir *d, const char *file)
 
     return sscanf(name, "copy-%64[0-9a-f]-%" SCNu64, hex, &incarnation) == 2 &&
            um_digest_read(hex, origin) &&
-           (um_standing_of(d->machine, origin) == UM_DROPPED ||
+           (um_origin_status_of(d->machine, origin) == UM_DROPPED ||
             um_is_contradicted(d->machine, origin, incarnation));
 }
 
-static umbel_status load_copies(um_sync_dir *d, umbel_error *err)
+static umbel_status load_replicas(um_sync_dir *d, umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
     char **files;
@@ -257,7 +336,7 @@ static umbel_status load_state(um_sync_dir *d, umbel_error *err)
 
     if (!in)
         return errno == ENOENT ? UMBEL_OK : um_fail_path(err, file);
-    while (got && b.len < STATE_MOST) {
+    while (got && b.len < MAX_STATE) {
         uint8_t *at = um_bytes_room(&b, 65536);
         got = at ? fread(at, 1, 65536, in) : 0;
         b.len += got;
@@ -270,7 +349,7 @@ static umbel_status load_state(um_sync_dir *d, umbel_error *err)
     return um_name_file(status, file, err);
 }
 
-static void note_event(void *ctx, const umbel_sync_event *e)
+static void record_event(void *ctx, const umbel_sync_event *e)
 {
     um_sync_dir *d = ctx;
 
@@ -303,14 +382,15 @@ umbel_status um_sync_dir_key(const um_sync_dir *d,
 static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
 {
     uint8_t sign[UMBEL_SIGN_KEY_LEN];
-    umbel_sync_list list = {.name = d->terms.list,
-                            .shape = d->shape,
-                            .epoch_seconds = d->terms.epoch_seconds,
-                            .epochs = d->terms.epochs,
-                            .page_bytes = d->terms.page_bytes,
-                            .quorum = d->terms.quorum,
-                            .origin_cap = d->terms.origin_cap,
-                            .agree = d->terms.agree[0] ? d->terms.agree : NULL};
+    umbel_sync_list list = {
+        .name = d->parameters.list,
+        .shape = d->shape,
+        .epoch_seconds = d->parameters.epoch_seconds,
+        .epochs = d->parameters.epochs,
+        .page_bytes = d->parameters.page_bytes,
+        .quorum = d->parameters.quorum,
+        .origin_cap = d->parameters.origin_cap,
+        .agree = d->parameters.agree[0] ? d->parameters.agree : NULL};
     umbel_sync_params p = UMBEL_SYNC_INIT;
 
     UM_TRY(um_sync_dir_key(d, sign, err));
@@ -321,11 +401,11 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
     randombytes_buf(&p.session, sizeof p.session);
     p.session |= 1;
     p.announce = true;
-    p.event = note_event;
+    p.event = record_event;
     p.ctx = d;
     p.limits.memory = UINT64_MAX / 2;
     p.limits.incarnations = 64;
-    if (d->terms.has_server)
+    if (d->parameters.has_server)
         p.limits.message_bytes = SERVER_MESSAGE;
     umbel_status status = umbel_sync_open(&p, &d->machine, err);
     sodium_memzero(sign, sizeof sign);
@@ -358,9 +438,9 @@ umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
     if (!status)
         status = load_state(d, err);
     if (!status)
-        status = load_copies(d, err);
+        status = load_replicas(d, err);
     if (!status)
-        status = note_saved(d, err);
+        status = record_saved(d, err);
     if (status)
         um_sync_dir_close(d);
     return status;
@@ -376,10 +456,11 @@ void um_sync_dir_close(um_sync_dir *d)
     *d = (um_sync_dir){.lock = -1};
 }
 
-/* --- saving --------------------------------------------------------------- */
+/* --- saving ----------------------------------------------------------------
+ */
 
-static const char *copy_file(const um_sync_dir *d, const umbel_sync_copy *c,
-                             char out[FILE_LEN])
+static const char *replica_file(const um_sync_dir *d,
+                                const umbel_sync_replica *c, char out[FILE_LEN])
 {
     char origin[2 * UMBEL_ORIGIN_LEN + 1], name[128];
 
@@ -389,7 +470,7 @@ static const char *copy_file(const um_sync_dir *d, const umbel_sync_copy *c,
     return file_in(d->path, name, out);
 }
 
-static bool is_saved(const um_sync_dir *d, const umbel_sync_copy *c)
+static bool is_saved(const um_sync_dir *d, const umbel_sync_replica *c)
 {
     for (size_t i = 0; i < d->nsaved; i++)
         if (d->saved[i].incarnation == c->incarnation &&
@@ -399,17 +480,17 @@ static bool is_saved(const um_sync_dir *d, const umbel_sync_copy *c)
     return false;
 }
 
-static umbel_status save_copies(um_sync_dir *d, umbel_error *err)
+static umbel_status save_replicas(um_sync_dir *d, umbel_error *err)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
-    for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);) {
+    for (size_t at = 0; umbel_sync_next_replica(d->machine, &at, &c);) {
         char file[FILE_LEN];
         umbel_filter *f;
         if (!c.version || is_saved(d, &c))
             continue;
         UM_TRY(umbel_sync_export(d->machine, at, &f, err));
-        umbel_status status = umbel_save(f, copy_file(d, &c, file), err);
+        umbel_status status = umbel_save(f, replica_file(d, &c, file), err);
         umbel_close(f);
         UM_TRY(status);
     }
@@ -424,11 +505,11 @@ static umbel_status remove_gone(um_sync_dir *d, umbel_error *err)
 
     UM_TRY(list_files(d->path, 0, &files, &n, err));
     for (size_t i = 0; files && i < n && files[i]; i++) {
-        umbel_sync_copy c;
+        umbel_sync_replica c;
         char file[FILE_LEN];
         bool here = false;
-        for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);)
-            here |= strcmp(files[i], copy_file(d, &c, file)) == 0;
+        for (size_t at = 0; umbel_sync_next_replica(d->machine, &at, &c);)
+            here |= strcmp(files[i], replica_file(d, &c, file)) == 0;
         if (!here)
             unlink(files[i]);
     }
@@ -458,20 +539,21 @@ umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err)
 {
     if (umbel_sync_incarnation(d->machine) != d->incarnation) {
         d->incarnation = umbel_sync_incarnation(d->machine);
-        UM_TRY(write_marker(d->path, d->name, d->incarnation, &d->terms, err));
+        UM_TRY(write_marker(d->path, d->name, d->incarnation, &d->parameters,
+                            err));
     }
     UM_TRY(save_state(d, err));
-    UM_TRY(save_copies(d, err));
+    UM_TRY(save_replicas(d, err));
     UM_TRY(remove_gone(d, err));
-    return note_saved(d, err);
+    return record_saved(d, err);
 }
 
 umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
                              umbel_error *err)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
-    for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);)
+    for (size_t at = 0; umbel_sync_next_replica(d->machine, &at, &c);)
         if (c.own && c.epoch == umbel_sync_epoch(d->machine, 0))
             return umbel_copy(c.filter, out, err);
     return umbel_copy(d->shape, out, err);

@@ -1,33 +1,63 @@
 /*
- * sync_dir.h - a directory with one filter for each origin (umbel sync).
+ * directory.h - a directory with one filter for each origin (umbel sync).
  *
- *   sync               what it is: a name, our incarnation, and the terms
+ *   sync               what it is: a name, our incarnation, and the parameters
  *   key, key.pub       our origin
  *   shape.umb          an empty filter
  *   copy-ORIGIN-INCARNATION-EPOCH.umb
- *                      a filter of an origin; it carries what was signed
- *   state              logs, and who was dropped
+ *                      a replica: the filter of an origin with what was signed
+ *   state              logs, and which origins were dropped
  *
  * Every file is replaced whole. The directory is locked while it is open.
+ *
+ * The parameters of the exchange are what a list is beside its shape, and which
+ * server to talk to. They are text, in the directory and as the data of an
+ * empty filter that 'umbel-clearinghouse shape' writes.
  */
-#ifndef UM_EXCHANGE_SYNC_DIR_H
-#define UM_EXCHANGE_SYNC_DIR_H
+#ifndef UM_SYNC_DIRECTORY_H
+#define UM_SYNC_DIRECTORY_H
 
-#include "sync/terms.h"
+#include <umbel/sync.h>
 
 #include <limits.h>
+
+enum { UM_SYNC_PARAMETERS_TEXT = 512 };
+
+typedef struct um_sync_parameters {
+    char list[UMBEL_SYNC_MAX_NAME];
+    uint64_t epoch_seconds, origin_cap;
+    uint32_t epochs, page_bytes, quorum;
+    char agree[UMBEL_SYNC_MAX_AGREE]; /* "": nothing */
+    bool has_server;
+    uint8_t server[UMBEL_ORIGIN_LEN]; /* its public key */
+} um_sync_parameters;
+
+/* Those of directories among themselves: one list, one epoch. */
+extern const um_sync_parameters um_sync_parameters_standard;
+
+/* Writes them as text; returns its length. */
+size_t um_sync_parameters_print(const um_sync_parameters *p,
+                                char out[UM_SYNC_PARAMETERS_TEXT]);
+/* Reads such a text up to its NUL; returns false if it is something else. */
+bool um_sync_parameters_read(const char *text, um_sync_parameters *out);
+
+/* Reads the parameters that a filter carries as data; the standard ones if it
+ * carries none. E_FORMAT: it carries something else. */
+umbel_status um_sync_parameters_of(const umbel_filter *f,
+                                   um_sync_parameters *out, umbel_error *err);
+umbel_status um_sync_parameters_attach(const um_sync_parameters *p,
+                                       umbel_filter *f, umbel_error *err);
 
 typedef struct um_sync_dir {
     char path[PATH_MAX];
     char name[UMBEL_SYNC_MAX_NAME];
     int lock;
     uint64_t incarnation;
-    um_sync_terms terms;
+    um_sync_parameters parameters;
     umbel_filter *shape;
     umbel_sync *machine;
-    char
-        differs[256]; /* why the other side has another shape; "": it has not */
-    struct um_saved_copy {
+    char differs[256]; /* how the other side's shape differs; "": it does not */
+    struct um_saved_replica {
         uint8_t origin[UMBEL_ORIGIN_LEN];
         uint64_t incarnation, epoch, version;
     } * saved;
@@ -36,11 +66,11 @@ typedef struct um_sync_dir {
 
 bool um_is_sync_dir(const char *path);
 
-/* Makes a directory, which does not exist or is empty, and a key. */
+/* Creates a directory, which must not exist or be empty, and a key. */
 umbel_status um_sync_dir_create(const char *path, const char *name,
                                 const umbel_filter *shape,
-                                const um_sync_terms *terms, uint64_t now,
-                                umbel_error *err);
+                                const um_sync_parameters *parameters,
+                                uint64_t now, umbel_error *err);
 umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
                               umbel_error *err);
 /* Reads the public key of a directory, which is not open. */
@@ -54,16 +84,16 @@ umbel_status um_sync_dir_key(const um_sync_dir *d,
 umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err);
 void um_sync_dir_close(um_sync_dir *d);
 
-/* A copy of our own filter of the present epoch, empty if it has no keys. */
+/* Copies our own filter of the current epoch; empty if it has no keys. */
 umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
                              umbel_error *err);
 
-/* Takes what our own filter says now. */
+/* Publishes our own filter. */
 umbel_status um_sync_dir_publish(um_sync_dir *d, const umbel_filter *f,
                                  umbel_error *err);
 
-/* The files of copies that count now; *n of them, to be freed one by one, then
- * all. */
+/* Lists the files of replicas that count now; *n of them, to be freed one by
+ * one, then all. */
 umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
                                size_t *n, umbel_error *err);
 

@@ -1,35 +1,29 @@
 /*
- * sync_inside.h - the parts of the machine of umbel/sync.h.
+ * internal.h - the parts of the machine of umbel/experimental/sync.h.
  *
- *   sync_tree.c     the root over pages
- *   sync_copy.c     copies: finding, making
- *   sync_history.c  how to go back some versions
- *   sync_own.c      our own copies: publishing
- *   sync_take.c     copies of others: taking an update
- *   sync_update.c   pages as bytes, and back
- *   sync_message.c  messages as bytes, and back
- *   sync_log.c      signed entries
- *   sync_standing.c dropped and contradicted origins
- *   sync_peer.c     peers: what to send next, what came
- *   sync_greet.c    HELLO, HAVE
- *   sync_version.c  UPDATE
- *   sync_work.c     updates that take several calls
- *   sync_proof.c    STATEMENT, CONTRADICTION
- *   sync_entries.c  LOG
- *   sync_state.c    restarts
- *   sync.c          the machine
- *   sync_answer.c   its answers
- *   sync_columns.c  which copies are worth asking
- *   sync_sums.c     what all copies count together, at most
+ * From top to bottom; each calls only those below it:
+ *
+ *   directory.c  a directory with one filter for each origin (umbel sync)
+ *   state.c      restarts: replicas as filters, everything else as bytes
+ *   query.c      answers: sums over origins
+ *   peer.c       what to send to a peer, and what came from it
+ *   update.c     UPDATE: versions that a peer lacks, page by page
+ *   origin.c     dropped, muted and contradicted origins; new incarnations
+ *   session.c    the machine: lists, time, sessions with peers
+ *   log.c        signed entries
+ *   replica.c    replicas: hash tree, history, our own filters
+ *   index.c      which replicas can hold a digest; totals of all of them
+ *   wire.c       messages as bytes, and what is signed
+ *   accept.c     the rules that keep the invariants; refusals
  */
-#ifndef UM_EXCHANGE_SYNC_INSIDE_H
-#define UM_EXCHANGE_SYNC_INSIDE_H
+#ifndef UM_SYNC_INTERNAL_H
+#define UM_SYNC_INTERNAL_H
 
 #include "base/bytes.h"
 #include "coding/code.h"
 #include "coding/entries.h"
+#include "filter/kind.h"
 #include "filter/pages.h"
-#include "sync/index.h"
 
 #include <umbel/sync.h>
 
@@ -41,16 +35,15 @@ enum {
     UM_TREE_LEVELS = 16
 };
 
-/* --- bytes that grow -------------------------------------------------------
- */
+/* --- bytes that grow ------------------------------------------------------ */
 
 typedef struct um_bytes {
     uint8_t *at;
     size_t len, cap;
-    bool failed; /* there was no memory, once */
+    bool failed; /* an allocation failed */
 } um_bytes;
 
-/* Begins anew in the same memory. */
+/* Starts again in the same memory. */
 static inline void um_bytes_reset(um_bytes *b)
 {
     b->len = 0;
@@ -59,12 +52,14 @@ static inline void um_bytes_reset(um_bytes *b)
 void um_bytes_append(um_bytes *b, const void *data, size_t len);
 void um_bytes_u64(um_bytes *b, uint64_t x);
 void um_bytes_varint(um_bytes *b, uint64_t x);
-/* Makes room for len more bytes; NULL: no memory. */
+/* Reserves len more bytes and returns where they begin; NULL: no memory. */
 uint8_t *um_bytes_room(um_bytes *b, size_t len);
 void um_bytes_fini(um_bytes *b);
 
-/* --- the tree of hashes ----------------------------------------------------
- */
+/* Grows an array by one zeroed item; NULL when there is no memory. */
+void *um_grow_array(void *array, size_t *n, size_t size);
+
+/* --- types: replicas ------------------------------------------------------ */
 
 /* Level 0 has a hash for each page; each further one a hash of 16 below. */
 typedef struct um_tree {
@@ -74,23 +69,7 @@ typedef struct um_tree {
     unsigned levels;
 } um_tree;
 
-/* Of pages that are all zeros, as many as the largest has. */
-bool um_tree_init_empty(um_tree *t, const um_pages *p, const uint8_t *zeros);
-bool um_tree_copy(um_tree *t, const um_tree *from);
-void um_tree_fini(um_tree *t);
-/* Hashes a page: what its leaf is. */
-void um_tree_hash_page(const void *cells, size_t len, uint8_t out[UM_HASH_LEN]);
-uint8_t *um_tree_leaf(const um_tree *t, uint64_t number);
-/* A leaf changed. Nodes above are hashed in passing and, the last ones, by
- * um_tree_end: once each if leaves come in order. */
-void um_tree_touch(um_tree *t, uint64_t number);
-void um_tree_end(um_tree *t);
-const uint8_t *um_tree_root(const um_tree *t);
-
-/* --- what is signed --------------------------------------------------------
- */
-
-/* What an origin says of one version of a filter. */
+/* What an origin signs for one version of a filter. */
 typedef struct um_statement {
     uint64_t version, keys;
     uint8_t root[UM_HASH_LEN];
@@ -104,28 +83,6 @@ typedef struct um_sync_id {
     size_t list;
 } um_sync_id;
 
-/*
- * The rules that keep the invariants, each a function, so that tests can break
- * one and see that it is noticed.
- */
-typedef struct um_sync_rules {
-    bool (*signed_by)(const uint8_t *origin, const void *text, size_t len,
-                      const uint8_t *signature);
-    void (*sign)(const uint8_t *key, const void *text, size_t len,
-                 uint8_t *signature);
-    bool (*is_newer)(uint64_t have, uint64_t version);
-    bool (*fits_base)(uint64_t have, uint64_t base);
-    bool (*has_grown)(um_growth_page *page);
-    bool (*is_expired)(uint64_t epoch, uint64_t oldest);
-    bool (*same_session)(uint64_t expected, uint64_t session);
-} um_sync_rules;
-
-extern const um_sync_rules um_sync_rules_standard;
-void um_sync_set_rules(umbel_sync *s, const um_sync_rules *rules);
-
-/* --- copies ----------------------------------------------------------------
- */
-
 /* Where a step has a page. */
 typedef struct um_step_page {
     uint64_t number;
@@ -133,36 +90,53 @@ typedef struct um_step_page {
 } um_step_page;
 
 /* From one version to the next: the old counts of entries that changed. */
-typedef struct um_step {
+typedef struct um_version_step {
     um_statement from;
     um_bytes old;
     um_step_page *page; /* in old, ascending */
     size_t npages;
     uint64_t ended; /* when the next version came, in seconds */
-} um_step;
+} um_version_step;
 
-struct um_copy {
+typedef struct um_replica {
     um_sync_id id;
     umbel_filter *filter;
     um_tree tree;
     uint64_t *changed; /* for each page, the version that changed it last */
     um_statement now;
-    um_step *step; /* the oldest first */
+    um_version_step *step; /* the oldest first */
     size_t nsteps;
     size_t history_bytes;
     uint64_t used;              /* entries that are not free, about */
     uint64_t admitted, claimed; /* used and keys at the last admission */
     uint64_t refused;           /* versions up to this one are not wanted */
-    uint64_t judged;            /* when admission refused one; 0: never */
+    uint64_t not_admitted;      /* when admission refused a version, + 1 */
     uint64_t seen;
     bool own, held;
     bool published;  /* since the machine was opened */
-    unsigned column; /* of its list, + 1; 0: none */
-    uint64_t marked; /* pages that are noted there */
-    uint64_t summed; /* pages that are in its list's sums */
-};
+    unsigned column; /* of its list's index, + 1; 0: none */
+    uint64_t marked; /* pages that are in that column */
+    uint64_t summed; /* pages that are in its list's totals */
+} um_replica;
 
-struct um_sync_of_list {
+/* Which replicas of a list may hold a digest; at NULL: not known. */
+typedef struct um_replica_index {
+    um_filter_index bits;
+    uint16_t replicas[UM_INDEX_MAX]; /* that share a column */
+    uint64_t used;                   /* columns that are not free */
+    uint64_t old, clearing; /* of them left behind, and being cleared */
+    size_t cleared;         /* bytes */
+} um_replica_index;
+
+/* An upper bound of what the replicas of others in a list count together; at
+ * NULL: not known. */
+typedef struct um_replica_totals {
+    um_count_totals cells;
+    size_t cleared; /* bytes of them */
+    bool stale;     /* a replica was removed: they are larger than needed */
+} um_replica_totals;
+
+typedef struct um_sync_list {
     char name[UMBEL_SYNC_MAX_NAME];
     umbel_filter *shape;
     um_pages pages;
@@ -171,47 +145,17 @@ struct um_sync_of_list {
     uint8_t digest[UM_HASH_LEN]; /* of name, shape, pages, epochs and agree */
     um_tree tree;                /* of an empty filter */
     uint8_t empty[UM_HASH_LEN];  /* its root */
-    uint64_t epoch;              /* the present one */
-    uint64_t oldest;             /* that counts: older ones never come back */
-    um_sync_columns columns;
-    um_sync_sums sums;
-};
+    uint64_t epoch;              /* the current one */
+    uint64_t oldest;             /* that counts; older ones never come back */
+    um_replica_index index;
+    um_replica_totals totals;
+} um_sync_list;
 
-/* A page of an update. */
-typedef struct um_staged {
-    uint64_t number;
-    uint8_t hash[UM_HASH_LEN];
-    uint8_t *cells; /* NULL: in the filter of the staging */
-} um_staged;
-
-/* Pages of an update that is not complete yet. */
-struct um_staging {
-    bool active;
-    um_sync_id id;
-    uint64_t have; /* the version that the copy had when it began; 0: none */
-    uint64_t base, version, keys, next_part;
-    uint8_t signature[UM_SIGNATURE_LEN];
-    umbel_filter *filter; /* of a first version: its pages lie here */
-    um_staged *page;      /* ascending */
-    size_t npages;
-    uint64_t next_page; /* the least that may come */
-    uint64_t bytes, changed, fresh;
-    uint64_t most_bytes; /* with the message that is being taken */
-    bool shrank;         /* a page has less than before */
-    um_bytes old;        /* how to go back */
-};
-
-/* id, base, version, keys and signature are set. */
-umbel_status um_staging_begin(umbel_sync *s, um_staging *g, uint64_t have,
-                              umbel_error *err);
-void um_staging_fini(umbel_sync *s, um_staging *g);
-
-/* --- logs ------------------------------------------------------------------
- */
+/* --- types: logs and origins ---------------------------------------------- */
 
 typedef struct um_log_entry {
     uint8_t type;
-    bool taken_back;
+    bool retracted;
     uint32_t len;
     uint8_t signature[UM_SIGNATURE_LEN];
     uint64_t hash[2]; /* for the agreement word */
@@ -224,7 +168,7 @@ typedef struct um_sync_log {
     uint64_t incarnation;
     um_log_entry *entry; /* seq - 1 */
     size_t n;
-    size_t take_backs; /* of them */
+    size_t retractions; /* of them */
 } um_sync_log;
 
 /* An incarnation that signed two roots for one version; both statements. */
@@ -233,94 +177,129 @@ typedef struct um_contradiction {
     um_statement one, other;
 } um_contradiction;
 
-typedef enum um_standing { UM_ALLOWED, UM_MUTED, UM_DROPPED } um_standing;
+typedef enum um_origin_status {
+    UM_ALLOWED,
+    UM_MUTED,
+    UM_DROPPED
+} um_origin_status;
 
 typedef struct um_origin_rule {
     uint8_t origin[UMBEL_ORIGIN_LEN];
-    um_standing standing;
+    um_origin_status status;
 } um_origin_rule;
 
-/* --- peers -----------------------------------------------------------------
- */
+/* An origin that has replicas here. */
+typedef struct um_held_origin {
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    size_t replicas;
+} um_held_origin;
 
-/* What a peer has of a copy. */
-typedef struct um_peer_copy {
+/* --- types: peers --------------------------------------------------------- */
+
+/* A page of an update. */
+typedef struct um_received_page {
+    uint64_t number;
+    uint8_t hash[UM_HASH_LEN];
+    uint8_t *cells; /* NULL: in the filter of the receive buffer */
+} um_received_page;
+
+/* Pages of an update that is not complete yet. */
+typedef struct um_receive_buffer {
+    bool active;
+    um_sync_id id;
+    uint64_t have; /* version of the replica when it began; 0: none */
+    uint64_t base, version, keys, next_part;
+    uint8_t signature[UM_SIGNATURE_LEN];
+    umbel_filter *filter;   /* of a first version: holds its pages */
+    um_received_page *page; /* ascending */
+    size_t npages;
+    uint64_t next_page; /* the lowest that may come */
+    uint64_t bytes, changed, fresh;
+    uint64_t max_bytes; /* with the message that is being read */
+    bool shrank;        /* a page has less than before */
+    um_bytes old;       /* how to go back */
+} um_receive_buffer;
+
+/* What a peer has of a replica. */
+typedef struct um_peer_replica {
     uint64_t acked;    /* the version it has */
     uint64_t sent;     /* the version that is on its way; 0: none */
     uint64_t retry;    /* when to send it again */
-    uint64_t page;     /* of a long update: the page to go on with */
+    uint64_t page;     /* of a long update: the page to continue with */
     uint64_t part;     /* ... and the part; 0: at the start */
     uint64_t from;     /* ... and its base */
     uint64_t refused;  /* versions that it does not want */
-    bool tell;         /* it should hear what we have */
-    bool prove;        /* it should see a statement: its root is another */
+    bool report;       /* HAVE should list what we have */
+    bool prove;        /* send a statement: the peer has another root */
     uint64_t proof;    /* ... of this version */
-    uint64_t again;    /* ... and, from then on, once more; 0: no */
-    uint64_t disputed; /* of our own: its root of this version is another, as
-                          it says; 0: none */
-} um_peer_copy;
+    uint64_t again;    /* ... and repeat it from then on; 0: no */
+    uint64_t disputed; /* version of ours for which the peer claims a different
+                          root; 0: none */
+} um_peer_replica;
+
+#define UM_HAS_IT UINT64_MAX
 
 typedef struct um_peer {
     bool used;
-    bool greet;           /* it should hear who we are */
-    bool known;           /* it has said all that it has */
-    bool tell_all;        /* the message that we have more is complete */
-    bool tell_rules;      /* it should hear who is not wanted, and out */
-    bool done, said_done; /* we have all that it has; and it was told */
-    bool idle;            /* nothing was to be sent ... */
+    bool hello;        /* a HELLO is due */
+    bool known;        /* it has reported all that it has */
+    bool report_all;   /* the next HAVE with nothing left is final */
+    bool report_rules; /* HAVE should list dropped and contradicted origins */
+    bool done, said_done;           /* we have all that it has; and it knows */
+    bool idle;                      /* there was nothing to send ... */
     uint64_t idle_at, idle_changes; /* ... then, and nothing has changed */
     uint64_t session;               /* its own; 0: unknown */
     uint64_t own_session;           /* ours, with it */
-    uint64_t lists;   /* bits of ours that it has, of the same shape */
-    uint64_t greeted; /* when it was greeted last */
-    um_peer_copy *copy;
-    size_t ncopies;
+    uint64_t lists;    /* bits of ours that it has, of the same shape */
+    uint64_t hello_at; /* when the last HELLO was sent */
+    um_peer_replica *replica;
+    size_t nreplicas;
     struct {
         uint64_t acked, sent, retry;
-        bool tell;
+        bool report;
     } * log;
     size_t nlogs;
-    uint64_t *proved; /* when it was sent contradiction i, + 1 */
-    size_t nproved;   /* UINT64_MAX: it has it */
+    uint64_t *proved; /* when it was sent contradiction i, + 1; UM_HAS_IT */
+    size_t nproved;
     uint8_t (*unwanted)[UMBEL_ORIGIN_LEN];
     size_t nunwanted;
-    um_staging staging;
+    um_receive_buffer receive;
     umbel_sync_peer_stats stats;
-    uint64_t logged[UMBEL_SYNC_REASONS]; /* when, so as not to flood */
+    uint64_t logged[UMBEL_SYNC_REASONS]; /* when, to limit events */
 } um_peer;
 
-/* What an update says before its pages. */
+/* What stands before the pages of an update. */
 typedef struct um_update_head {
     um_sync_id id;
-    uint64_t session; /* of the sender: what it has now, unless it restarted */
+    uint64_t session; /* of the sender */
     uint64_t base, version, keys, part;
     uint8_t word[UM_ROOT_WORD], last, signature[UM_SIGNATURE_LEN];
 } um_update_head;
 
-/* Where the pages of an update are read. */
+/* Reads the pages of an update. */
 typedef struct um_update_reader {
     um_reader r;
-    uint64_t runs;      /* that are left, behind the present one */
-    uint64_t page, end; /* of this: its pages that are left */
+    uint64_t runs;      /* that are left after the current one */
+    uint64_t page, end; /* of the current run: its pages that are left */
     um_bytes cells;     /* ... all of its cells */
     size_t at;          /* ... and where those of the next page begin */
     bool changes;       /* the machine's decoder is in the changes after them */
 } um_update_reader;
 
-/* Where they are written. */
+/* Writes them. */
 typedef struct um_update_writer {
     um_sync_id id;
     uint64_t base, version;
     um_writer w;
-    size_t full; /* bytes from which on no page is begun */
+    size_t full; /* length from which on no page is begun */
     size_t left; /* bytes of pages that may follow */
 } um_update_writer;
 
 typedef enum um_work_kind {
     UM_WORK_NONE,
-    UM_WORK_TAKE, /* of an update that came */
-    UM_WORK_MAKE, /* of the message in out */
-    UM_WORK_MADE  /* which waits for umbel_sync_next */
+    UM_WORK_RECEIVE, /* an update that came */
+    UM_WORK_SEND,    /* the message in out */
+    UM_WORK_READY    /* it waits for umbel_sync_next */
 } um_work_kind;
 
 /* An update that takes several calls. */
@@ -329,34 +308,29 @@ typedef struct um_sync_work {
     int peer;
     um_bytes message; /* the bytes that are read */
     um_update_head head;
-    uint64_t have; /* version of the copy when the message came */
+    uint64_t have; /* version of the replica when the message came */
     um_update_reader in;
-    size_t slot, last_at; /* of the message that is made: copy, flag */
+    size_t slot, last_at; /* of the message to send: replica, flag */
     um_update_writer out;
 } um_sync_work;
 
-/* An origin that has copies here. */
-typedef struct um_held_origin {
-    uint8_t origin[UMBEL_ORIGIN_LEN];
-    size_t copies;
-} um_held_origin;
+/* --- the machine ---------------------------------------------------------- */
 
 struct umbel_sync {
     umbel_sync_params set;
     umbel_sync_limits limit;
-    const um_sync_rules *rules;
     uint8_t sign_key[UMBEL_ORIGIN_SECRET_LEN];
     uint8_t origin[UMBEL_ORIGIN_LEN];
     uint64_t incarnation;
-    um_sync_of_list *list;
+    um_sync_list *list;
     size_t nlists;
-    um_copy **copy; /* slots: NULL where one has gone */
-    size_t ncopies;
+    um_replica **replica; /* slots: NULL where one was freed */
+    size_t nreplicas;
     size_t *order; /* slots in use, by list, origin, incarnation, epoch */
     size_t norder;
     um_held_origin *held;
     size_t norigins;
-    uint64_t changes; /* of copies, logs and rules, so far */
+    uint64_t changes; /* of replicas, logs and rules, so far */
     um_sync_log *log;
     size_t nlogs;
     uint64_t log_bytes;
@@ -368,7 +342,7 @@ struct umbel_sync {
     um_peer *peer;
     size_t npeers;
     uint64_t connections; /* so far */
-    uint64_t memory;      /* bytes of copies and of pages that are staged */
+    uint64_t memory;      /* bytes of replicas and receive buffers */
     uint64_t now;
     um_growth *growth; /* the work's, while there is some */
     um_bytes out;
@@ -376,145 +350,55 @@ struct umbel_sync {
     uint8_t *scratch; /* two pages of the largest list */
 };
 
-/* Grows an array by one zeroed item; NULL when there is no memory. */
-void *um_grow_array(void *array, size_t *n, size_t size);
+static inline void um_sync_emit(umbel_sync *s, const umbel_sync_event *e)
+{
+    if (s->set.event)
+        s->set.event(s->set.ctx, e);
+}
 
-bool um_same_id(const um_sync_id *a, const um_sync_id *b);
-um_copy *um_copy_find(const umbel_sync *s, const um_sync_id *id, size_t *slot);
-/* An empty copy, version 0; its slot is new for every peer. */
-umbel_status um_copy_create(umbel_sync *s, const um_sync_id *id, um_copy **out,
-                            umbel_error *err);
-void um_copy_free(umbel_sync *s, size_t slot);
-/* An empty filter of that shape, which no memory is touched for. */
-umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
-                            umbel_error *err);
-bool um_step_index(um_step *step);
-void um_step_fini(um_step *step);
-size_t um_step_bytes(const um_step *step);
-/* Forgets the n oldest steps. */
-void um_drop_steps(um_copy *c, size_t n);
-/* The latest version that is at most `pages` away from base, or the one
- * after it; the present one if base cannot be reached. */
-uint64_t um_copy_reach(const um_copy *c, uint64_t base, size_t pages);
-/* The statement of a version that can be reached; NULL: none. */
-const um_statement *um_copy_statement(const um_copy *c, uint64_t version);
-/* Fills out with a page as it was in a version that can be reached. */
-void um_copy_page_at(const umbel_sync *s, const um_copy *c, uint64_t number,
-                     uint64_t version, uint8_t *out);
-/* Returns true if a page changed between two versions that can be reached. */
-bool um_copy_page_differs(const um_copy *c, uint64_t number, uint64_t base,
-                          uint64_t version);
-/* Appends to a step how to go back from p->now to p->old. */
-void um_copy_note_old(um_bytes *out, const um_growth_page *p);
-/* A page in two payloads, to be compared. */
-um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
-                            const uint8_t *old, uint8_t *now);
-/* The copy is at next from now on; old is how to go back. */
-void um_copy_end_step(umbel_sync *s, um_copy *c, um_bytes *old,
-                      const um_statement *next);
+static inline bool um_is_our_origin(const umbel_sync *s, const uint8_t *origin)
+{
+    return memcmp(origin, s->origin, UMBEL_ORIGIN_LEN) == 0;
+}
 
-void um_statement_sign(const umbel_sync *s, const um_copy *c,
-                       um_statement *out);
-bool um_statement_holds(const umbel_sync *s, const um_sync_id *id,
-                        const um_statement *st);
-
-/* Those who are not listed are dropped if the machine is strict. */
-um_standing um_standing_of(const umbel_sync *s, const uint8_t *origin);
-/* By umbel_sync_allow, not only because nobody has dropped it. */
-bool um_is_allowed_by_name(const umbel_sync *s, const uint8_t *origin);
-bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,
-                        uint64_t incarnation);
-umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
-                                  const um_statement *a, const um_statement *b,
-                                  int peer, umbel_error *err);
-void um_forget_origin(umbel_sync *s, const uint8_t *origin,
-                      const uint64_t *incarnation);
-
-/* Returns true for a text that umbel_sync_list.agree may have. */
-bool um_is_agree(const char *text);
-
-/* The memory that is left; our own copies may have taken more than all. */
-static inline uint64_t um_sync_room(const umbel_sync *s)
+/* Returns the memory that is left; our own replicas may exceed the limit. */
+static inline uint64_t um_sync_memory_left(const umbel_sync *s)
 {
     return s->limit.memory > s->memory ? s->limit.memory - s->memory : 0;
 }
-/* Returns true if there is memory for that many bytes of copies. */
-bool um_sync_has_room(umbel_sync *s, uint64_t bytes);
 
-void um_sync_tell(umbel_sync *s, const umbel_sync_event *e);
+/* --- accept.c ------------------------------------------------------------- */
+
+bool um_sync_is_signed(const uint8_t *origin, const void *text, size_t len,
+                       const uint8_t *signature);
+void um_sync_sign(const uint8_t *key, const void *text, size_t len,
+                  uint8_t *signature);
+bool um_sync_is_newer(uint64_t have, uint64_t version);
+bool um_sync_fits_base(uint64_t have, uint64_t base);
+bool um_sync_has_grown(um_growth_page *page);
+bool um_sync_is_expired(uint64_t epoch, uint64_t oldest);
+bool um_sync_is_session(uint64_t expected, uint64_t session);
+
+/* Returns what the operator or notices decided. Origins without a rule are
+ * dropped if the machine is strict. */
+um_origin_status um_origin_status_of(const umbel_sync *s,
+                                     const uint8_t *origin);
+/* Returns true if umbel_sync_allow named the origin. */
+bool um_is_allowed_by_name(const umbel_sync *s, const uint8_t *origin);
+bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,
+                        uint64_t incarnation);
+/* Counts a refusal, and emits an event for it. */
 umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
                             const um_sync_id *id, umbel_status status,
                             const char *text, umbel_error *err);
+/* Refuses dropped origins. Entries in the logs of contradicted incarnations
+ * stay valid; um_check_incarnation refuses these, too. */
+umbel_status um_check_origin(umbel_sync *s, int peer, const um_sync_id *id,
+                             umbel_error *err);
+umbel_status um_check_incarnation(umbel_sync *s, int peer, const um_sync_id *id,
+                                  umbel_error *err);
 
-/*
- * Memory for a page of an update to c, with what c has there if the update is
- * a difference; then, once it is filled, compares and hashes it.
- */
-umbel_status um_stage_page(umbel_sync *s, um_staging *g, const um_copy *c,
-                           uint64_t number, uint8_t **out,
-                           umbel_sync_reason *reason, umbel_error *err);
-void um_stage_end(umbel_sync *s, um_staging *g, const um_copy *c);
-/* Takes an update that is staged: all of it, or nothing. */
-umbel_status um_copy_apply(umbel_sync *s, int peer, um_staging *g,
-                           umbel_error *err);
-/* Our own filter is behind what others have of it. */
-void um_sync_renew(umbel_sync *s, int peer);
-/* Before that: what our own filters say, as far as no peer has it, or all of
- * it, stays as the first version of an incarnation in between. */
-void um_sync_rescue(umbel_sync *s, bool all);
-
-/* --- updates ---------------------------------------------------------------
- */
-
-/*
- * Appends pages of u->version to the machine's message for a peer that has
- * u->base, from *page on, as far as room bytes go. *page is the first that is
- * left, or the number of pages. um_update_append begins, um_update_append_more
- * goes on for that many pages at most; *more: there are some left for this
- * message.
- */
-umbel_status um_update_append(umbel_sync *s, um_update_writer *u,
-                              uint64_t *page, size_t room, uint64_t *changed,
-                              bool *more, umbel_error *err);
-umbel_status um_update_append_more(umbel_sync *s, um_update_writer *u,
-                                   uint64_t *page, uint64_t pages,
-                                   uint64_t *changed, bool *more,
-                                   umbel_error *err);
-/* Stages what such bytes say, in the same way: r is where they begin, and *u
- * stays where it is. *reason is set when it fails. */
-void um_update_get(umbel_sync *s, um_staging *g, um_update_reader *u,
-                   um_reader r);
-umbel_status um_update_get_more(umbel_sync *s, um_staging *g,
-                                um_update_reader *u, uint64_t pages, bool *more,
-                                umbel_sync_reason *reason, umbel_error *err);
-
-/* --- work ------------------------------------------------------------------
- */
-
-/* The pages that a call works on, at most. */
-static inline uint64_t um_slice_pages(const umbel_sync *s)
-{
-    return s->limit.slice_pages ? s->limit.slice_pages : UINT64_MAX;
-}
-/*
- * Takes the pages of an update that is staged, from r on, or writes those of
- * the message in out: some of them. Making returns false if there is no
- * message.
- */
-umbel_status um_work_begin_apply(umbel_sync *s, int peer,
-                                 const um_update_head *h, uint64_t have,
-                                 const um_reader *r, umbel_error *err);
-bool um_work_begin_create(umbel_sync *s, int peer, size_t slot, size_t last_at,
-                          size_t room);
-/* Ends the work, except a message that is made. */
-void um_work_finish(umbel_sync *s);
-/* The same before a message for that peer: one for another is given up. */
-void um_work_yield(umbel_sync *s, int peer);
-/* Forgets what is done for a peer. */
-void um_work_cancel(umbel_sync *s, int peer);
-
-/* --- messages --------------------------------------------------------------
- */
+/* --- wire.c --------------------------------------------------------------- */
 
 typedef enum um_message_type {
     UM_MSG_HELLO = 1,
@@ -538,70 +422,159 @@ umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
 void um_write_statement(um_bytes *b, const um_statement *st);
 void um_get_statement(um_reader *r, um_statement *st);
 
-/* --- messages of a peer ----------------------------------------------------
- */
+/* Signs a statement of ours. */
+void um_statement_sign(const umbel_sync *s, const um_replica *c,
+                       um_statement *out);
+/* Returns true if the origin signed it. */
+bool um_statement_holds(const umbel_sync *s, const um_sync_id *id,
+                        const um_statement *st);
 
-#define UM_HAS_IT UINT64_MAX
+/* --- index.c -------------------------------------------------------------- */
 
-/* What a peer had is forgotten. */
-void um_peer_forget(umbel_sync *s, um_peer *p);
-/* Begins a session with each peer: we have less than they believe. */
-void um_peers_restart(umbel_sync *s);
-/* Makes as many places as there are things to talk about. */
-bool um_peer_retain_up(const umbel_sync *s, um_peer *p);
-bool um_peer_wants(const um_peer *p, const uint8_t *origin);
-/* Returns true if the peer has the list of that copy, in the same shape. */
-static inline bool um_peer_has_list(const um_peer *p, const um_copy *c)
-{
-    return p->lists >> c->id.list & 1;
-}
-bool um_peer_has_news(const um_peer *p);
-/* It should see the statement of a version. */
-void um_peer_prove(um_peer_copy *pc, uint64_t version);
-/* Refuse origins that are dropped; check_origin also incarnations that are out:
- * what these said in their logs stays. */
-umbel_status um_check_standing(umbel_sync *s, int peer, const um_sync_id *id,
-                               umbel_error *err);
-umbel_status um_check_origin(umbel_sync *s, int peer, const um_sync_id *id,
-                             umbel_error *err);
+/* Returns true if um_index_find covers the replica. */
+bool um_index_covers(const umbel_sync *s, const um_replica *c);
+/* Sets in mask[i] the bit of each column that may hold digest i. */
+void um_index_find(const um_sync_list *l, const umbel_digest *d, size_t n,
+                   uint64_t *mask);
+/* Records what an update changed. */
+void um_index_update(umbel_sync *s, um_replica *c, const um_receive_buffer *g);
+/* Removes a replica that is about to be freed. */
+void um_index_remove(umbel_sync *s, const um_replica *c);
+/* Continues with the work that is left, for about `bytes` of it. Returns how
+ * many of them were not needed. */
+size_t um_index_work(umbel_sync *s, size_t bytes);
+void um_index_fini(umbel_sync *s, um_sync_list *l);
+/* Releases the memory of all indexes, for replicas that need it. */
+void um_index_release(umbel_sync *s);
 
-/* Put a message into out if there is one of that type to send. */
-void um_send_hello(umbel_sync *s, um_peer *p);
-bool um_send_have(umbel_sync *s, um_peer *p, bool done);
-bool um_send_statement(umbel_sync *s, um_peer *p);
-bool um_send_contradiction(umbel_sync *s, um_peer *p);
-bool um_send_log(umbel_sync *s, um_peer *p);
-bool um_send_update(umbel_sync *s, um_peer *p);
+/* Returns true if um_totals_bound covers all replicas of others. */
+bool um_totals_cover(const umbel_sync *s, size_t list);
+/* Sets max[i] to a bound of what these count together of digest i;
+ * UM_TOTAL_MAX means that number or more. */
+void um_totals_bound(const um_sync_list *l, const umbel_digest *d, size_t n,
+                     uint8_t *max);
+/* As for the index. The update was applied: its buffer holds the old pages. */
+void um_totals_update(umbel_sync *s, um_replica *c, const um_receive_buffer *g);
+void um_totals_remove(umbel_sync *s, const um_replica *c);
+size_t um_totals_work(umbel_sync *s, size_t bytes);
+void um_totals_fini(umbel_sync *s, um_sync_list *l);
+void um_totals_release(umbel_sync *s);
 
-/* A part of an update was read, or refused: takes the last one. */
-umbel_status um_end_part(umbel_sync *s, int peer, const um_update_head *h,
-                         umbel_sync_reason reason, umbel_status status,
-                         const umbel_error *why, umbel_error *err);
-/* What the peer hears, and what it has, after an update of its own. */
-void um_answer_update(umbel_sync *s, int peer, const um_update_head *h,
-                      bool wanted, umbel_status status);
+/* --- replica.c ------------------------------------------------------------ */
 
-/* Take the body of a message. */
-typedef umbel_status um_get_message(umbel_sync *s, int peer, um_reader *r,
-                                    umbel_error *err);
-um_get_message um_get_hello_message, um_get_have_message,
-    um_get_statement_message, um_get_contradiction_message, um_get_log_message,
-    um_get_update_message;
+/* Builds the tree of pages that are all zeros; zeros has as many as the largest
+ * page. */
+bool um_tree_init_empty(um_tree *t, const um_pages *p, const uint8_t *zeros);
+void um_tree_fini(um_tree *t);
+/* Hashes a page: the value of its leaf. */
+void um_tree_hash_page(const void *cells, size_t len, uint8_t out[UM_HASH_LEN]);
+uint8_t *um_tree_leaf(const um_tree *t, uint64_t number);
+/* Records that a leaf changed. Nodes above are hashed in passing, the last ones
+ * by um_tree_end: once each if leaves come in order. */
+void um_tree_touch(um_tree *t, uint64_t number);
+void um_tree_end(um_tree *t);
+const uint8_t *um_tree_root(const um_tree *t);
 
-/* --- logs ------------------------------------------------------------------
- */
+bool um_same_id(const um_sync_id *a, const um_sync_id *b);
+um_replica *um_replica_find(const umbel_sync *s, const um_sync_id *id,
+                            size_t *slot);
+/* Creates an empty replica, version 0; its slot is new for every peer. */
+umbel_status um_replica_create(umbel_sync *s, const um_sync_id *id,
+                               um_replica **out, umbel_error *err);
+void um_replica_free(umbel_sync *s, size_t slot);
+/* Creates an empty filter of that shape; its memory is not touched. */
+umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
+                            umbel_error *err);
+/* Returns true if there is memory for that many bytes of replicas. */
+bool um_sync_has_memory(umbel_sync *s, uint64_t bytes);
+
+bool um_step_index(um_version_step *step);
+void um_step_fini(um_version_step *step);
+size_t um_step_bytes(const um_version_step *step);
+/* Forgets the n oldest steps. */
+void um_replica_drop_steps(um_replica *c, size_t n);
+/* Returns the latest version that is at most `pages` away from base, or the one
+ * after base; the current one if base cannot be reached. */
+uint64_t um_replica_reach(const um_replica *c, uint64_t base, size_t pages);
+/* Returns the statement of a version that can be reached, or NULL. */
+const um_statement *um_replica_statement(const um_replica *c, uint64_t version);
+/* Fills out with a page as it was in a version that can be reached. */
+void um_replica_page_at(const umbel_sync *s, const um_replica *c,
+                        uint64_t number, uint64_t version, uint8_t *out);
+/* Returns true if a page changed between two versions that can be reached. */
+bool um_replica_page_differs(const um_replica *c, uint64_t number,
+                             uint64_t base, uint64_t version);
+/* Appends to a step how to go back from p->now to p->old. */
+void um_replica_record_old(um_bytes *out, const um_growth_page *p);
+/* Pairs a page of two payloads, to be compared. */
+um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
+                            const uint8_t *old, uint8_t *now);
+/* Ends a step: the replica is at next from now on; old is how to go back. */
+void um_replica_end_step(umbel_sync *s, um_replica *c, um_bytes *old,
+                         const um_statement *next);
+
+/* --- log.c ---------------------------------------------------------------- */
 
 /* Adds up the hashes of entries that count: they have no order of their own. */
 void um_log_sum(const umbel_sync *s, uint64_t sum[2]);
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
-                         uint64_t incarnation, bool make);
+                         uint64_t incarnation, bool create);
 void um_log_forget(umbel_sync *s, um_sync_log *log);
 /* Returns true if entry seq is that one, as it was signed. */
 bool um_log_has(const um_sync_log *log, uint64_t seq, const um_log_entry *e);
-/* The same on two servers whose first n entries are the same. */
+/* Returns a word that is the same on two servers whose first n entries are. */
 uint64_t um_log_word(const um_sync_log *log, uint64_t n);
+/* Applies an entry; *applied is false if there was a better one already. */
 umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
                           uint64_t incarnation, uint64_t seq,
-                          const um_log_entry *e, umbel_error *err);
+                          const um_log_entry *e, bool *applied,
+                          umbel_error *err);
+
+/* --- session.c ------------------------------------------------------------ */
+
+/* Returns true for a text that umbel_sync_list.agree may have. */
+bool um_is_agree(const char *text);
+/* Forgets what a peer had. */
+void um_peer_forget(umbel_sync *s, um_peer *p);
+/* Starts a session with each peer: we have less than they believe. */
+void um_peers_restart(umbel_sync *s);
+/* Extends a peer's arrays to the replicas, logs and contradictions here. */
+bool um_peer_extend(const umbel_sync *s, um_peer *p);
+bool um_peer_wants(const um_peer *p, const uint8_t *origin);
+/* Returns true if the peer has the list of that replica, in the same shape. */
+static inline bool um_peer_has_list(const um_peer *p, const um_replica *c)
+{
+    return p->lists >> c->id.list & 1;
+}
+/* Has the statement of a version sent. */
+void um_peer_prove(um_peer_replica *pc, uint64_t version);
+void um_receive_buffer_fini(umbel_sync *s, um_receive_buffer *g);
+
+/* --- origin.c ------------------------------------------------------------- */
+
+umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
+                                  const um_statement *a, const um_statement *b,
+                                  int peer, umbel_error *err);
+/* Continues as a new incarnation: others have versions of ours that we do not
+ * have. */
+void um_sync_renew(umbel_sync *s, int peer);
+/* Before that: moves our own filters, as far as no peer has them, or all of
+ * them, to the first version of an incarnation in between. */
+void um_sync_rescue(umbel_sync *s, bool all);
+/* Acts on an entry that a peer sent: continues as a new incarnation if it is
+ * one of ours, drops an origin when there are enough notices. */
+void um_sync_honour_entry(umbel_sync *s, int peer, const um_sync_id *id,
+                          const um_log_entry *e);
+
+/* --- update.c ------------------------------------------------------------- */
+
+/* Puts an update into out if the peer lacks one. */
+bool um_send_update(umbel_sync *s, um_peer *p);
+umbel_status um_receive_update(umbel_sync *s, int peer, um_reader *r,
+                               umbel_error *err);
+/* Ends the work, except a message that is ready. */
+void um_work_finish(umbel_sync *s);
+/* The same before a message for that peer: one for another is given up. */
+void um_work_yield(umbel_sync *s, int peer);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * sync_log.c - what filters cannot hold: signed entries.
+ * log.c - what filters cannot hold: signed entries.
  *
  * An entry is signed with its number, so it can be neither changed nor moved.
- * Entries are taken in order: what is there has no gaps.
+ * Entries are accepted in order, so a log has no gaps.
  *
  * An origin that was restored from a backup may sign another entry with a
- * number that it had given out. Everyone keeps the same one of the two: a
+ * number that it had used before. Every server keeps the same one of the two: a
  * notice, or else the one whose hash is smaller.
  */
 #include "base/error.h"
@@ -15,12 +15,10 @@
 #include <stdlib.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* What the machine keeps is taken for lost, and arrays that are as long as
- * their number says for NULL. */
+/* The analyzer takes what the machine owns for lost, and arrays whose length is
+ * in another member for NULL. */
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
-
-/* --- entries -------------------------------------------------------------- */
 
 static void entry_text(uint64_t incarnation, uint64_t seq,
                        const um_log_entry *e, um_bytes *out)
@@ -32,21 +30,16 @@ static void entry_text(uint64_t incarnation, uint64_t seq,
     um_bytes_append(out, e->body, e->len);
 }
 
-static bool is_our_origin(const umbel_sync *s, const uint8_t *origin)
-{
-    return memcmp(origin, s->origin, UMBEL_ORIGIN_LEN) == 0;
-}
-
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
-                         uint64_t incarnation, bool make)
+                         uint64_t incarnation, bool create)
 {
     for (size_t i = 0; i < s->nlogs; i++)
         if (s->log[i].incarnation == incarnation &&
             memcmp(s->log[i].origin, origin, UMBEL_ORIGIN_LEN) == 0)
             return &s->log[i];
-    if (!make ||
+    if (!create ||
         (s->nlogs >= (size_t)s->limit.origins * s->limit.incarnations &&
-         !is_our_origin(s, origin)))
+         !um_is_our_origin(s, origin)))
         return NULL;
     um_sync_log *all = um_grow_array(s->log, &s->nlogs, sizeof *all);
     if (!all)
@@ -59,83 +52,29 @@ um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
     return log;
 }
 
-/* Returns true if a log asks that this origin be dropped. */
-static bool asks_to_drop(const um_sync_log *l, const uint8_t *origin)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        const um_log_entry *e = &l->entry[i];
-        if (e->type == UMBEL_SYNC_LOG_DROP && !e->taken_back &&
-            e->len == UMBEL_ORIGIN_LEN &&
-            memcmp(e->body, origin, UMBEL_ORIGIN_LEN) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Returns true if an earlier log of the same origin asks for it: each origin
- * has one voice, whatever the number of its entries and incarnations. */
-static bool asked_before(const umbel_sync *s, size_t log, const uint8_t *origin)
-{
-    for (size_t i = 0; i < log; i++)
-        if (memcmp(s->log[i].origin, s->log[log].origin, UMBEL_ORIGIN_LEN) ==
-                0 &&
-            asks_to_drop(&s->log[i], origin))
-            return true;
-    return false;
-}
-
-static size_t count_notices(const umbel_sync *s, const uint8_t *origin)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s->nlogs; i++)
-        n += um_standing_of(s, s->log[i].origin) == UM_ALLOWED &&
-             asks_to_drop(&s->log[i], origin) && !asked_before(s, i, origin);
-    return n;
-}
-
-/* Those of a saved state (peer -1) were heeded when they came: meanwhile the
- * operator may have allowed the origin again. */
-static void heed_notice(umbel_sync *s, int peer, const um_log_entry *e)
-{
-    uint8_t name[UMBEL_ORIGIN_LEN]; /* the entry may be one of its own */
-
-    if (peer < 0 || e->len != UMBEL_ORIGIN_LEN || !s->set.drop_quorum ||
-        memcmp(e->body, s->origin, UMBEL_ORIGIN_LEN) == 0 ||
-        um_standing_of(s, e->body) == UM_DROPPED ||
-        count_notices(s, e->body) < s->set.drop_quorum)
-        return;
-    memcpy(name, e->body, sizeof name);
-    umbel_sync_drop(s, name, false, NULL);
-    um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_DROPPED,
-                                        .peer = peer,
-                                        .origin = name,
-                                        .list = -1});
-}
-
-static void heed_take_back(umbel_sync *s, const uint8_t *origin,
-                           const um_log_entry *e)
+static void honour_retraction(umbel_sync *s, const uint8_t *origin,
+                              const um_log_entry *e)
 {
     if (e->len != 16)
         return;
     um_sync_log *log = um_log_find(s, origin, um_load64(e->body), false);
     uint64_t seq = um_load64(e->body + 8);
     if (log && seq >= 1 && seq <= log->n)
-        log->entry[seq - 1].taken_back = true;
+        log->entry[seq - 1].retracted = true;
 }
 
 /* An entry may be taken back before it comes. */
-static bool was_taken_back(const umbel_sync *s, const um_sync_log *log,
-                           uint64_t seq)
+static bool is_retracted(const umbel_sync *s, const um_sync_log *log,
+                         uint64_t seq)
 {
     for (size_t i = 0; i < s->nlogs; i++) {
         const um_sync_log *l = &s->log[i];
-        if (!l->take_backs ||
+        if (!l->retractions ||
             memcmp(l->origin, log->origin, UMBEL_ORIGIN_LEN) != 0)
             continue;
         for (size_t j = 0; j < l->n; j++) {
             const um_log_entry *e = &l->entry[j];
-            if (e->type == UMBEL_SYNC_LOG_TAKE_BACK && e->len == 16 &&
+            if (e->type == UMBEL_SYNC_LOG_RETRACT && e->len == 16 &&
                 um_load64(e->body) == log->incarnation &&
                 um_load64(e->body + 8) == seq)
                 return true;
@@ -169,11 +108,11 @@ static uint64_t entry_bytes(const um_log_entry *e)
 
 /* Returns true if the log may take an entry in the place of others, of replaced
  * bytes. What others say leaves room for what we have to say. */
-static bool has_room(const umbel_sync *s, const um_sync_log *log,
-                     const um_log_entry *e, uint64_t replaced)
+static bool has_space(const umbel_sync *s, const um_sync_log *log,
+                      const um_log_entry *e, uint64_t replaced)
 {
     return e->len <= s->limit.log_entry_bytes &&
-           (is_our_origin(s, log->origin) ||
+           (um_is_our_origin(s, log->origin) ||
             s->log_bytes - replaced + entry_bytes(e) <= s->limit.log_bytes);
 }
 
@@ -191,7 +130,7 @@ static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
     um_log_entry *all;
     uint8_t *body;
 
-    if (log->n >= s->limit.log_entries || !has_room(s, log, e, 0))
+    if (log->n >= s->limit.log_entries || !has_space(s, log, e, 0))
         return um_fail(err, UMBEL_E_LIMIT,
                        "a log is full: raise log_entries, log_entry_bytes or "
                        "log_bytes");
@@ -210,8 +149,8 @@ static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
     s->log_bytes += entry_bytes(e);
     s->log_changes++;
     s->changes++;
-    log->take_backs += e->type == UMBEL_SYNC_LOG_TAKE_BACK;
-    to->taken_back = was_taken_back(s, log, log->n);
+    log->retractions += e->type == UMBEL_SYNC_LOG_RETRACT;
+    to->retracted = is_retracted(s, log, log->n);
     hash_entry(log, log->n, to);
     sum_words(log, log->n);
     return UMBEL_OK;
@@ -225,29 +164,29 @@ static bool outranks(const um_log_entry *a, const um_log_entry *b)
     return one != other ? one : a->hash[0] < b->hash[0];
 }
 
-static bool is_signed(const umbel_sync *s, const um_sync_log *log, uint64_t seq,
+static bool is_signed(const um_sync_log *log, uint64_t seq,
                       const um_log_entry *e)
 {
     um_bytes text = {.len = 0};
 
     entry_text(log->incarnation, seq, e, &text);
-    bool right = !text.failed && s->rules->signed_by(log->origin, text.at,
-                                                     text.len, e->signature);
+    bool right = !text.failed && um_sync_is_signed(log->origin, text.at,
+                                                   text.len, e->signature);
     um_bytes_fini(&text);
     return right;
 }
 
 /* The entry that another one took back may count again, once that is gone. */
-static void unheed_take_back(umbel_sync *s, const uint8_t *origin,
-                             const um_log_entry *gone)
+static void undo_retraction(umbel_sync *s, const uint8_t *origin,
+                            const um_log_entry *gone)
 {
-    if (gone->type != UMBEL_SYNC_LOG_TAKE_BACK || gone->len != 16)
+    if (gone->type != UMBEL_SYNC_LOG_RETRACT || gone->len != 16)
         return;
     const um_sync_log *log =
         um_log_find(s, origin, um_load64(gone->body), false);
     uint64_t seq = um_load64(gone->body + 8);
     if (log && seq >= 1 && seq <= log->n)
-        log->entry[seq - 1].taken_back = was_taken_back(s, log, seq);
+        log->entry[seq - 1].retracted = is_retracted(s, log, seq);
 }
 
 /* Puts e in the place of an entry of the same number. */
@@ -256,7 +195,7 @@ static umbel_status replace_entry(umbel_sync *s, um_sync_log *log, uint64_t seq,
 {
     um_log_entry *to = &log->entry[seq - 1], gone = *to;
 
-    if (!has_room(s, log, e, entry_bytes(to)))
+    if (!has_space(s, log, e, entry_bytes(to)))
         return um_fail(err, UMBEL_E_LIMIT,
                        "a log is full: raise log_entry_bytes or log_bytes");
     uint8_t *body = malloc((size_t)e->len + 1);
@@ -269,10 +208,10 @@ static umbel_status replace_entry(umbel_sync *s, um_sync_log *log, uint64_t seq,
     s->log_bytes += entry_bytes(e) - entry_bytes(&gone);
     s->log_changes++;
     s->changes++;
-    log->take_backs += e->type == UMBEL_SYNC_LOG_TAKE_BACK;
-    log->take_backs -= gone.type == UMBEL_SYNC_LOG_TAKE_BACK;
-    to->taken_back = was_taken_back(s, log, seq);
-    unheed_take_back(s, log->origin, &gone);
+    log->retractions += e->type == UMBEL_SYNC_LOG_RETRACT;
+    log->retractions -= gone.type == UMBEL_SYNC_LOG_RETRACT;
+    to->retracted = is_retracted(s, log, seq);
+    undo_retraction(s, log->origin, &gone);
     sum_words(log, seq);
     free(gone.body);
     return UMBEL_OK;
@@ -280,13 +219,15 @@ static umbel_status replace_entry(umbel_sync *s, um_sync_log *log, uint64_t seq,
 
 umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
                           uint64_t incarnation, uint64_t seq,
-                          const um_log_entry *given, umbel_error *err)
+                          const um_log_entry *given, bool *applied,
+                          umbel_error *err)
 {
     um_sync_log *log = um_log_find(s, origin, incarnation, false),
                 named = {.incarnation = incarnation};
     uint64_t n = log ? log->n : 0;
     um_log_entry e = *given;
 
+    *applied = false;
     if (!seq || seq > n + 1)
         return um_fail(err, UMBEL_E_FORMAT, "an entry of a log out of turn");
     memcpy(named.origin, origin, UMBEL_ORIGIN_LEN);
@@ -294,7 +235,7 @@ umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
     const um_log_entry *here = log && seq <= n ? &log->entry[seq - 1] : NULL;
     if (here && !outranks(&e, here))
         return UMBEL_OK; /* the same, or ours stays */
-    if (!is_signed(s, &named, seq, &e))
+    if (!is_signed(&named, seq, &e))
         return um_fail(err, UMBEL_E_REFUSED,
                        "an entry of a log is not signed by its origin");
     if (!log)
@@ -303,12 +244,11 @@ umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
         return um_fail(err, UMBEL_E_LIMIT, "too many logs: raise origins");
     UM_TRY(here ? replace_entry(s, log, seq, &e, err)
                 : append_entry(s, log, &e, err));
-    if (is_our_origin(s, origin) && incarnation == s->incarnation && peer >= 0)
-        um_sync_renew(s, peer);
+    *applied = true;
     um_log_entry kept = log->entry[seq - 1];
-    if (kept.type == UMBEL_SYNC_LOG_TAKE_BACK)
-        heed_take_back(s, origin, &kept);
-    um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_LOGGED,
+    if (kept.type == UMBEL_SYNC_LOG_RETRACT)
+        honour_retraction(s, origin, &kept);
+    um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_LOGGED,
                                         .peer = peer,
                                         .origin = origin,
                                         .incarnation = incarnation,
@@ -316,8 +256,6 @@ umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
                                         .seq = seq,
                                         .type = kept.type,
                                         .body = {kept.body, kept.len}});
-    if (kept.type == UMBEL_SYNC_LOG_DROP)
-        heed_notice(s, peer, &kept);
     return UMBEL_OK;
 }
 
@@ -346,13 +284,13 @@ umbel_status umbel_sync_log_append(umbel_sync *s, uint8_t type,
         memcpy(e.body, body.data, body.len);
     entry_text(s->incarnation, log->n + 1, &e, &text);
     if (!text.failed)
-        s->rules->sign(s->sign_key, text.at, text.len, e.signature);
+        um_sync_sign(s->sign_key, text.at, text.len, e.signature);
     umbel_status status = um_no_memory(err, body.len);
     if (!text.failed)
         status = append_entry(s, log, &e, err);
     if (!status) {
-        if (type == UMBEL_SYNC_LOG_TAKE_BACK)
-            heed_take_back(s, s->origin, &e);
+        if (type == UMBEL_SYNC_LOG_RETRACT)
+            honour_retraction(s, s->origin, &e);
         if (seq)
             *seq = log->n;
     }
@@ -363,7 +301,7 @@ umbel_status umbel_sync_log_append(umbel_sync *s, uint8_t type,
 
 static bool is_counted(const um_log_entry *e)
 {
-    return !e->taken_back && e->type != UMBEL_SYNC_LOG_TAKE_BACK;
+    return !e->retracted && e->type != UMBEL_SYNC_LOG_RETRACT;
 }
 
 bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
@@ -373,7 +311,8 @@ bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
 
     for (size_t j = 0; j < s->nlogs; first += s->log[j++].n) {
         const um_sync_log *l = &s->log[j];
-        if (*at >= first + l->n || um_standing_of(s, l->origin) != UM_ALLOWED)
+        if (*at >= first + l->n ||
+            um_origin_status_of(s, l->origin) != UM_ALLOWED)
             continue;
         for (size_t k = *at > first ? *at - first : 0; k < l->n; k++) {
             const um_log_entry *e = &l->entry[k];
@@ -412,7 +351,7 @@ void um_log_sum(const umbel_sync *s, uint64_t sum[2])
     sum[0] = sum[1] = 0;
     for (size_t j = 0; j < s->nlogs; j++) {
         const um_sync_log *l = &s->log[j];
-        if (um_standing_of(s, l->origin) != UM_ALLOWED)
+        if (um_origin_status_of(s, l->origin) != UM_ALLOWED)
             continue;
         for (size_t k = 0; k < l->n; k++)
             for (size_t i = 0; i < 2 && is_counted(&l->entry[k]); i++)
@@ -429,5 +368,5 @@ void um_log_forget(umbel_sync *s, um_sync_log *log)
     }
     free(log->entry);
     log->entry = NULL;
-    log->n = log->take_backs = 0;
+    log->n = log->retractions = 0;
 }

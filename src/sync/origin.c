@@ -1,40 +1,25 @@
 /*
- * sync_standing.c - who is out: origins that were dropped or muted, and
- * incarnations that contradicted themselves.
+ * origin.c - changes of who counts: origins that are dropped, muted or allowed,
+ * incarnations that contradicted themselves, and new incarnations of our own.
  */
 #include "base/error.h"
 #include "sync/internal.h"
 
-um_standing um_standing_of(const umbel_sync *s, const uint8_t *origin)
-{
-    for (size_t i = 0; i < s->nrules; i++)
-        if (memcmp(s->rule[i].origin, origin, UMBEL_ORIGIN_LEN) == 0)
-            return s->rule[i].standing;
-    return s->set.strict && memcmp(origin, s->origin, UMBEL_ORIGIN_LEN) != 0
-               ? UM_DROPPED
-               : UM_ALLOWED;
-}
+/* --- origin status ---------------------------------------------------------
+ */
 
-bool um_is_allowed_by_name(const umbel_sync *s, const uint8_t *origin)
-{
-    for (size_t i = 0; i < s->nrules; i++)
-        if (memcmp(s->rule[i].origin, origin, UMBEL_ORIGIN_LEN) == 0)
-            return s->rule[i].standing == UM_ALLOWED;
-    return false;
-}
-
-static umbel_status set_standing(umbel_sync *s, const uint8_t *origin,
-                                 um_standing standing, umbel_error *err)
+static umbel_status set_origin_status(umbel_sync *s, const uint8_t *origin,
+                                      um_origin_status status, umbel_error *err)
 {
     um_origin_rule *all;
 
     s->log_changes++;
     s->changes++;
     for (size_t i = 0; i < s->npeers; i++)
-        s->peer[i].tell_rules = true;
+        s->peer[i].report_rules = true;
     for (size_t i = 0; i < s->nrules; i++)
         if (memcmp(s->rule[i].origin, origin, UMBEL_ORIGIN_LEN) == 0) {
-            s->rule[i].standing = standing;
+            s->rule[i].status = status;
             return UMBEL_OK;
         }
     all = um_grow_array(s->rule, &s->nrules, sizeof *all);
@@ -42,18 +27,18 @@ static umbel_status set_standing(umbel_sync *s, const uint8_t *origin,
         return um_no_memory(err, sizeof *all);
     s->rule = all;
     memcpy(s->rule[s->nrules - 1].origin, origin, UMBEL_ORIGIN_LEN);
-    s->rule[s->nrules - 1].standing = standing;
+    s->rule[s->nrules - 1].status = status;
     return UMBEL_OK;
 }
 
-void um_forget_origin(umbel_sync *s, const uint8_t *origin,
-                      const uint64_t *incarnation)
+static void forget_origin(umbel_sync *s, const uint8_t *origin,
+                          const uint64_t *incarnation)
 {
-    for (size_t i = 0; i < s->ncopies; i++) {
-        const um_copy *c = s->copy[i];
+    for (size_t i = 0; i < s->nreplicas; i++) {
+        const um_replica *c = s->replica[i];
         if (c && memcmp(c->id.origin, origin, UMBEL_ORIGIN_LEN) == 0 &&
             (!incarnation || c->id.incarnation == *incarnation))
-            um_copy_free(s, i);
+            um_replica_free(s, i);
     }
     for (size_t i = 0; i < s->nlogs && !incarnation; i++)
         if (memcmp(s->log[i].origin, origin, UMBEL_ORIGIN_LEN) == 0)
@@ -66,10 +51,10 @@ umbel_status umbel_sync_drop(umbel_sync *s, const uint8_t *origin, bool notice,
     uint8_t name[UMBEL_ORIGIN_LEN]; /* origin may lie in what is freed */
 
     memcpy(name, origin, sizeof name);
-    if (memcmp(name, s->origin, sizeof name) == 0)
+    if (um_is_our_origin(s, name))
         return um_fail(err, UMBEL_E_RANGE, "we cannot drop ourselves");
-    UM_TRY(set_standing(s, name, UM_DROPPED, err));
-    um_forget_origin(s, name, NULL);
+    UM_TRY(set_origin_status(s, name, UM_DROPPED, err));
+    forget_origin(s, name, NULL);
     return notice ? umbel_sync_log_append(s, UMBEL_SYNC_LOG_DROP,
                                           (umbel_slice){name, sizeof name},
                                           NULL, err)
@@ -79,41 +64,108 @@ umbel_status umbel_sync_drop(umbel_sync *s, const uint8_t *origin, bool notice,
 umbel_status umbel_sync_mute(umbel_sync *s, const uint8_t *origin,
                              umbel_error *err)
 {
-    return set_standing(s, origin, UM_MUTED, err);
+    return set_origin_status(s, origin, UM_MUTED, err);
 }
 
 umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
                               umbel_error *err)
 {
-    bool was_dropped = um_standing_of(s, origin) == UM_DROPPED;
+    bool was_dropped = um_origin_status_of(s, origin) == UM_DROPPED;
 
-    UM_TRY(set_standing(s, origin, UM_ALLOWED, err));
+    UM_TRY(set_origin_status(s, origin, UM_ALLOWED, err));
     if (was_dropped) /* peers believe that we still have what they sent */
         um_peers_restart(s);
     return UMBEL_OK;
 }
 
-bool umbel_sync_next_standing(const umbel_sync *s, size_t *at,
-                              umbel_sync_standing *out)
+bool umbel_sync_next_origin_status(const umbel_sync *s, size_t *at,
+                                   umbel_sync_origin_status *out)
 {
     if (*at >= s->nrules)
         return false;
     const um_origin_rule *r = &s->rule[(*at)++];
-    *out = (umbel_sync_standing){.origin = r->origin,
-                                 .dropped = r->standing == UM_DROPPED,
-                                 .muted = r->standing == UM_MUTED};
+    *out = (umbel_sync_origin_status){.origin = r->origin,
+                                      .dropped = r->status == UM_DROPPED,
+                                      .muted = r->status == UM_MUTED};
     return true;
 }
 
-bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,
-                        uint64_t incarnation)
+/* --- incarnations ----------------------------------------------------------
+ */
+
+/* By the clock, as at a first start: backups may not know all of ours. */
+static uint64_t next_incarnation(const umbel_sync *s)
 {
-    for (size_t i = 0; i < s->ncontradictions; i++)
-        if (s->contradiction[i].id.incarnation == incarnation &&
-            memcmp(s->contradiction[i].id.origin, origin, UMBEL_ORIGIN_LEN) ==
-                0)
+    uint64_t last = s->incarnation;
+
+    for (size_t i = 0; i < s->norder; i++) {
+        const um_replica *c = s->replica[s->order[i]];
+        if (um_is_our_origin(s, c->id.origin) && c->id.incarnation > last)
+            last = c->id.incarnation;
+    }
+    return last < s->now ? s->now : last + 1;
+}
+
+/* Some peer has this version, as far as it said. */
+static bool is_known(const umbel_sync *s, size_t slot)
+{
+    for (size_t i = 0; i < s->npeers; i++) {
+        const um_peer *p = &s->peer[i];
+        if (p->used && slot < p->nreplicas && !p->replica[slot].disputed &&
+            p->replica[slot].acked == s->replica[slot]->now.version)
             return true;
+    }
     return false;
+}
+
+static void move_replica(umbel_sync *s, size_t slot, uint64_t incarnation)
+{
+    um_replica *from = s->replica[slot], *to;
+    um_sync_id id = from->id;
+    um_tree tree = from->tree;
+    umbel_filter *filter = from->filter;
+    um_statement first = {.version = 1, .keys = from->now.keys};
+    um_bytes none = {.len = 0};
+
+    id.incarnation = incarnation;
+    if (um_replica_create(s, &id, &to, NULL))
+        return;
+    from->tree = to->tree;
+    from->filter = to->filter;
+    to->tree = tree;
+    to->filter = filter;
+    to->own = false;
+    to->seen = s->now;
+    for (uint64_t i = 0; i < s->list[id.list].pages.n; i++)
+        to->changed[i] = from->changed[i] > 0;
+    memcpy(first.root, um_tree_root(&tree), UM_HASH_LEN);
+    um_statement_sign(s, to, &first);
+    um_replica_end_step(s, to, &none, &first);
+    um_replica_free(s, slot);
+}
+
+void um_sync_rescue(umbel_sync *s, bool all)
+{
+    uint64_t incarnation = next_incarnation(s);
+
+    for (size_t i = 0, n = s->nreplicas; i < n; i++)
+        if (s->replica[i] && s->replica[i]->own && s->replica[i]->now.version &&
+            (all || (s->replica[i]->published && !is_known(s, i))))
+            move_replica(s, i, incarnation);
+    um_peers_restart(s);
+}
+
+void um_sync_renew(umbel_sync *s, int peer)
+{
+    s->incarnation = next_incarnation(s);
+    for (size_t i = 0; i < s->norder; i++)
+        s->replica[s->order[i]]->own = false;
+    s->changes++;
+    um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_RENEWED,
+                                        .peer = peer,
+                                        .origin = s->origin,
+                                        .incarnation = s->incarnation,
+                                        .list = -1});
 }
 
 umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
@@ -133,12 +185,12 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
     s->contradiction = all;
     s->contradiction[s->ncontradictions - 1] = both;
     s->changes++;
-    bool own = memcmp(out.origin, s->origin, UMBEL_ORIGIN_LEN) == 0 &&
-               out.incarnation == s->incarnation;
+    bool own =
+        um_is_our_origin(s, out.origin) && out.incarnation == s->incarnation;
     if (own)
         um_sync_rescue(s, true);
-    um_forget_origin(s, out.origin, &out.incarnation);
-    um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_CONTRADICTED,
+    forget_origin(s, out.origin, &out.incarnation);
+    um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_CONTRADICTED,
                                         .peer = peer,
                                         .origin = out.origin,
                                         .incarnation = out.incarnation,
@@ -148,4 +200,68 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
     if (own)
         um_sync_renew(s, peer);
     return UMBEL_OK;
+}
+
+/* --- notices ---------------------------------------------------------------
+ */
+
+/* Returns true if a log asks that this origin be dropped. */
+static bool asks_to_drop(const um_sync_log *l, const uint8_t *origin)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const um_log_entry *e = &l->entry[i];
+        if (e->type == UMBEL_SYNC_LOG_DROP && !e->retracted &&
+            e->len == UMBEL_ORIGIN_LEN &&
+            memcmp(e->body, origin, UMBEL_ORIGIN_LEN) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if an earlier log of the same origin asks for it: each origin
+ * has one voice, whatever the number of its entries and incarnations. */
+static bool asked_before(const umbel_sync *s, size_t log, const uint8_t *origin)
+{
+    for (size_t i = 0; i < log; i++)
+        if (memcmp(s->log[i].origin, s->log[log].origin, UMBEL_ORIGIN_LEN) ==
+                0 &&
+            asks_to_drop(&s->log[i], origin))
+            return true;
+    return false;
+}
+
+static size_t count_notices(const umbel_sync *s, const uint8_t *origin)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->nlogs; i++)
+        n += um_origin_status_of(s, s->log[i].origin) == UM_ALLOWED &&
+             asks_to_drop(&s->log[i], origin) && !asked_before(s, i, origin);
+    return n;
+}
+
+static void honour_notice(umbel_sync *s, int peer, const um_log_entry *e)
+{
+    uint8_t name[UMBEL_ORIGIN_LEN]; /* the entry may be one of its own */
+
+    if (e->len != UMBEL_ORIGIN_LEN || !s->set.drop_quorum ||
+        um_is_our_origin(s, e->body) ||
+        um_origin_status_of(s, e->body) == UM_DROPPED ||
+        count_notices(s, e->body) < s->set.drop_quorum)
+        return;
+    memcpy(name, e->body, sizeof name);
+    umbel_sync_drop(s, name, false, NULL);
+    um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_DROPPED,
+                                        .peer = peer,
+                                        .origin = name,
+                                        .list = -1});
+}
+
+void um_sync_honour_entry(umbel_sync *s, int peer, const um_sync_id *id,
+                          const um_log_entry *e)
+{
+    if (um_is_our_origin(s, id->origin) && id->incarnation == s->incarnation)
+        um_sync_renew(s, peer);
+    if (e->type == UMBEL_SYNC_LOG_DROP)
+        honour_notice(s, peer, e);
 }

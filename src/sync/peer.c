@@ -1,238 +1,657 @@
 /*
- * sync_peer.c - what to send to a peer, and what came from it.
+ * peer.c - what to send to a peer, and what came from it.
  *
- * Per peer there is a version for each copy: what the peer has, as it said.
- * Whatever it lacks is sent, as a difference from that. Nothing is queued: the
- * next message is made when it can be sent. What is not answered within
- * retry_seconds is sent again.
- *
- * Each side has another session with each connection. What the other had before
- * is forgotten, and messages of an old session are ignored.
+ * Each peer has a version for each replica: what the peer has, as it reported
+ * in HAVE, which also acknowledges. Whatever it lacks is sent, as a difference
+ * from that. Nothing is queued: the next message is made when it can be sent.
+ * What is not answered within retry_seconds is sent again.
  */
 #include "base/error.h"
-#include "base/rng.h"
+#include "filter/head.h"
 #include "sync/internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* What a peer keeps is taken for lost. */
+/* The analyzer takes what a peer owns for lost. */
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
-enum { MINUTE = 60 };
+enum {
+    PROTOCOL = 1,
+    FLAG_FINAL = 1, /* HAVE: all was said; HELLO: say what you have */
+    FLAG_RULES = 2, /* HAVE: who is not wanted, and who is out */
+    FLAG_DONE = 4   /* HAVE: you have all that I have */
+};
 
-/* --- peers ---------------------------------------------------------------- */
+/* --- HELLO -----------------------------------------------------------------
+ */
 
-static uint64_t next_session(umbel_sync *s)
+/* What lists agree on beside their shape, by their place in the greeting. */
+static void write_agreed(const umbel_sync *s, um_bytes *b)
 {
-    uint64_t n = s->connections++;
+    uint64_t n = 0;
 
-    return n ? um_mix(um_mix(s->set.session) + n) | 1 : s->set.session;
+    for (size_t i = 0; i < s->nlists; i++)
+        n += s->list[i].agree[0] != '\0';
+    if (!n)
+        return;
+    um_bytes_varint(b, n);
+    for (size_t i = 0; i < s->nlists; i++) {
+        size_t len = strlen(s->list[i].agree);
+        if (!len)
+            continue;
+        um_bytes_varint(b, i);
+        um_bytes_varint(b, len);
+        um_bytes_append(b, s->list[i].agree, len);
+    }
 }
 
-umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)
+static void send_hello(umbel_sync *s, um_peer *p)
 {
-    size_t i = 0;
+    um_bytes *b = &s->out;
+    uint8_t first[2] = {PROTOCOL, p->known ? 0 : FLAG_FINAL};
 
-    while (i < s->npeers && s->peer[i].used)
-        i++;
-    if (i >= s->limit.peers)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "there are %u peers already: raise the limit peers",
-                       s->limit.peers);
-    if (i == s->npeers) {
-        um_peer *all = um_grow_array(s->peer, &s->npeers, sizeof *all);
-        if (!all)
-            return um_no_memory(err, sizeof *all);
-        s->peer = all;
+    um_message_begin(b, UM_MSG_HELLO);
+    um_bytes_append(b, first, sizeof first);
+    um_bytes_u64(b, p->own_session);
+    um_bytes_u64(b, p->session);
+    um_bytes_append(b, s->origin, UMBEL_ORIGIN_LEN);
+    um_bytes_varint(b, s->nlists);
+    for (size_t i = 0; i < s->nlists; i++) {
+        const um_sync_list *l = &s->list[i];
+        uint8_t head[UM_HEAD_MAX];
+        size_t len = um_head_append(um_shape_of(l->shape), 0, NULL, head);
+        um_bytes_varint(b, strlen(l->name));
+        um_bytes_append(b, l->name, strlen(l->name));
+        um_bytes_varint(b, l->set.epoch_seconds);
+        um_bytes_varint(b, l->set.page_bytes);
+        um_bytes_varint(b, len);
+        um_bytes_append(b, head, len);
     }
-    s->peer[i] = (um_peer){.used = true, .greet = true};
-    s->peer[i].own_session = next_session(s);
-    *peer = (int)i;
+    write_agreed(s, b);
+    p->hello = false;
+    p->hello_at = s->now + 1;
+}
+
+/* Lists of a greeting: which of ours each is, and what it agrees on. */
+typedef struct hello_list {
+    size_t list; /* nlists: none, or of another shape */
+    char agree[UMBEL_SYNC_MAX_AGREE];
+} hello_list;
+
+/* Says which field of a list differs. */
+static umbel_status compare_list(umbel_sync *s, int peer, um_reader *r,
+                                 hello_list *out, umbel_error *err)
+{
+    char name[UMBEL_SYNC_MAX_NAME] = "";
+    uint8_t bytes[UM_HEAD_MAX];
+    umbel_error why = {.text = "another epoch length or page size"};
+    um_head head;
+    uint64_t len = um_get_varint(r);
+
+    if (len >= sizeof name)
+        return um_fail(err, UMBEL_E_FORMAT, "the name of a list is too long");
+    um_get_bytes(r, name, (size_t)len);
+    uint64_t seconds = um_get_varint(r), page = um_get_varint(r);
+    len = um_get_varint(r);
+    if (r->bad || len > sizeof bytes)
+        return um_fail(err, UMBEL_E_FORMAT, "a greeting is cut short");
+    um_get_bytes(r, bytes, (size_t)len);
+    UM_TRY(um_head_decode(bytes, (size_t)len, &head, err));
+    for (size_t i = 0; i < s->nlists; i++) {
+        const um_sync_list *l = &s->list[i];
+        if (strcmp(l->name, name) != 0)
+            continue;
+        if (um_same_shape(um_shape_of(l->shape), &head.shape, &why) ||
+            seconds != l->set.epoch_seconds || page != l->set.page_bytes) {
+            um_sync_id id = {.list = i};
+            um_sync_refuse(s, peer, UMBEL_SYNC_SHAPE, &id, UMBEL_E_MISMATCH,
+                           why.text, err);
+        } else {
+            out->list = i;
+        }
+    }
     return UMBEL_OK;
 }
 
-void um_peer_forget(umbel_sync *s, um_peer *p)
+/* Reads what lists agree on; a greeting may end before. */
+static umbel_status get_agreed(um_reader *r, hello_list *g, uint64_t n,
+                               umbel_error *err)
 {
-    um_work_cancel(s, (int)(p - s->peer));
-    um_staging_fini(s, &p->staging);
-    free(p->copy);
-    free(p->log);
-    free(p->proved);
-    free(p->unwanted);
-    p->copy = NULL;
-    p->log = NULL;
-    p->proved = NULL;
-    p->unwanted = NULL;
-    p->ncopies = p->nlogs = p->nproved = p->nunwanted = 0;
-    p->known = p->done = p->said_done = false;
-}
+    uint64_t left = r->at < r->end ? um_get_varint(r) : 0;
 
-void um_peers_restart(umbel_sync *s)
-{
-    for (size_t i = 0; i < s->npeers; i++) {
-        um_peer *p = &s->peer[i];
-        if (!p->used)
-            continue;
-        um_peer_forget(s, p);
-        p->own_session = next_session(s);
-        p->session = 0; /* so that it greets us at once */
-        p->greet = true;
+    for (; left && !r->bad; left--) {
+        uint64_t i = um_get_varint(r), len = um_get_varint(r);
+        if (r->bad || i >= n || len >= UMBEL_SYNC_MAX_AGREE)
+            return um_fail(err, UMBEL_E_FORMAT, "a greeting is damaged");
+        um_get_bytes(r, g[i].agree, (size_t)len);
+        g[i].agree[len] = '\0';
+        if (r->bad || !um_is_agree(g[i].agree))
+            return um_fail(err, UMBEL_E_FORMAT, "a greeting is damaged");
     }
+    return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a greeting is cut short")
+                  : UMBEL_OK;
 }
 
-void umbel_sync_disconnect(umbel_sync *s, int peer)
+/* "seed=1-2" and "seed=1-3": what differs is the name before "=". */
+static void apply_agreed(umbel_sync *s, int peer, const hello_list *g)
+{
+    const char *ours = s->list[g->list].agree;
+    const char *name = ours[0] ? ours : g->agree;
+    um_sync_id id = {.list = g->list};
+    umbel_error why, ignored;
+
+    if (strcmp(ours, g->agree) == 0) {
+        s->peer[peer].lists |= (uint64_t)1 << g->list;
+        return;
+    }
+    um_set_error(&why, UMBEL_E_MISMATCH,
+                 "the servers differ in %.*s of the list: %s here, %s at the "
+                 "peer; configure both alike",
+                 (int)strcspn(name, "="), name, ours[0] ? ours : "none",
+                 g->agree[0] ? g->agree : "none");
+    um_sync_refuse(s, peer, UMBEL_SYNC_SHAPE, &id, UMBEL_E_MISMATCH, why.text,
+                   &ignored);
+}
+
+static umbel_status compare_lists(umbel_sync *s, int peer, um_reader *r,
+                                  uint64_t n, umbel_error *err)
+{
+    hello_list g[UMBEL_SYNC_MAX_LISTS];
+
+    for (uint64_t i = 0; i < n; i++) {
+        g[i] = (hello_list){.list = s->nlists};
+        UM_TRY(compare_list(s, peer, r, &g[i], err));
+    }
+    UM_TRY(get_agreed(r, g, n, err));
+    for (uint64_t i = 0; i < n; i++)
+        if (g[i].list < s->nlists)
+            apply_agreed(s, peer, &g[i]);
+    return UMBEL_OK;
+}
+
+static umbel_status receive_hello(umbel_sync *s, int peer, um_reader *r,
+                                  umbel_error *err)
 {
     um_peer *p = &s->peer[peer];
+    uint8_t first[2], origin[UMBEL_ORIGIN_LEN];
 
-    if (!p->used)
-        return;
-    um_peer_forget(s, p);
-    *p = (um_peer){.used = false};
-}
-
-static void *extend(void *array, size_t *have, size_t want, size_t size)
-{
-    if (*have >= want)
-        return array;
-    void *all = realloc(array, want * size);
-    if (!all)
-        return NULL;
-    memset((uint8_t *)all + *have * size, 0, (want - *have) * size);
-    *have = want;
-    return all;
-}
-
-/* As many places as there are things to talk about. */
-bool um_peer_retain_up(const umbel_sync *s, um_peer *p)
-{
-    void *copy = extend(p->copy, &p->ncopies, s->ncopies, sizeof *p->copy);
-    if (copy || !s->ncopies)
-        p->copy = copy;
-    void *log = extend(p->log, &p->nlogs, s->nlogs, sizeof *p->log);
-    if (log || !s->nlogs)
-        p->log = log;
-    void *proved =
-        extend(p->proved, &p->nproved, s->ncontradictions, sizeof *p->proved);
-    if (proved || !s->ncontradictions)
-        p->proved = proved;
-    return p->ncopies >= s->ncopies && p->nlogs >= s->nlogs &&
-           p->nproved >= s->ncontradictions;
-}
-
-/* When the version after that one came, or one that is not much younger. */
-static uint64_t replaced_at(const um_copy *c, uint64_t version)
-{
-    uint64_t since = c->seen;
-
-    for (size_t i = c->nsteps; i && c->step[i - 1].from.version >= version; i--)
-        if (c->step[i - 1].ended)
-            since = c->step[i - 1].ended;
-    return since;
-}
-
-void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
-                               umbel_sync_peer_stats *out)
-{
-    const um_peer *p = &s->peer[peer];
-
-    *out = p->stats;
-    out->known = p->known;
-    out->ahead = false;
-    out->behind = out->lacks_since = 0;
-    for (size_t i = 0; i < s->ncopies; i++) {
-        const um_copy *c = s->copy[i];
-        uint64_t acked = i < p->ncopies ? p->copy[i].acked : 0;
-        out->ahead |= c && c->own && acked > c->now.version;
-        if (!c || c->now.version <= acked ||
-            (p->session && !um_peer_has_list(p, c)))
-            continue;
-        uint64_t since = replaced_at(c, acked);
-        out->behind++;
-        if (!out->lacks_since || since < out->lacks_since)
-            out->lacks_since = since;
+    um_get_bytes(r, first, sizeof first);
+    uint64_t session = um_get_u64(r), echo = um_get_u64(r);
+    um_get_bytes(r, origin, sizeof origin);
+    uint64_t n = um_get_varint(r);
+    if (r->bad || !session || n > UMBEL_SYNC_MAX_LISTS)
+        return um_fail(err, UMBEL_E_FORMAT, "a greeting is damaged");
+    if (first[0] != PROTOCOL)
+        return um_fail(err, UMBEL_E_VERSION,
+                       "the peer speaks version %u of the protocol, not %d",
+                       first[0], PROTOCOL);
+    if (session != p->session) {
+        um_peer_forget(s, p);
+        p->session = session;
+        p->lists = 0;
+        UM_TRY(compare_lists(s, peer, r, n, err));
     }
+    if (echo != p->own_session)
+        p->hello = true;
+    if (echo != p->own_session || first[1] & FLAG_FINAL) {
+        p->report_all = p->report_rules = true;
+        if (um_peer_extend(s, p)) {
+            for (size_t i = 0; i < p->nreplicas; i++)
+                p->replica[i].report = true;
+            for (size_t i = 0; i < p->nlogs; i++)
+                p->log[i].report = true;
+        }
+    }
+    return UMBEL_OK;
 }
 
-bool um_peer_wants(const um_peer *p, const uint8_t *origin)
+/* --- HAVE ------------------------------------------------------------------
+ */
+
+static size_t write_replicas(umbel_sync *s, um_peer *p, size_t room,
+                             um_bytes *b)
 {
-    for (size_t i = 0; i < p->nunwanted; i++)
-        if (memcmp(p->unwanted[i], origin, UMBEL_ORIGIN_LEN) == 0)
-            return false;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->nreplicas && b->len < room; i++) {
+        const um_replica *c = i < s->nreplicas ? s->replica[i] : NULL;
+        if (!p->replica[i].report)
+            continue;
+        p->replica[i].report = false;
+        if (!c || !um_peer_has_list(p, c))
+            continue;
+        um_write_id(b, s, &c->id);
+        const um_statement *st =
+            um_replica_statement(c, p->replica[i].disputed);
+        if (!p->replica[i].disputed || !st)
+            st = &c->now;
+        um_bytes_varint(b, st->version);
+        um_bytes_append(b, st->root, UM_ROOT_WORD);
+        um_bytes_varint(b, c->refused);
+        n++;
+    }
+    return n;
+}
+
+static size_t write_logs(const umbel_sync *s, um_peer *p, size_t room,
+                         um_bytes *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->nlogs && b->len < room; i++) {
+        if (!p->log[i].report)
+            continue;
+        p->log[i].report = false;
+        um_bytes_append(b, s->log[i].origin, UMBEL_ORIGIN_LEN);
+        um_bytes_u64(b, s->log[i].incarnation);
+        um_bytes_varint(b, s->log[i].n);
+        um_bytes_u64(b, um_log_word(&s->log[i], s->log[i].n));
+        n++;
+    }
+    return n;
+}
+
+static void write_rules(const umbel_sync *s, um_bytes *b)
+{
+    size_t n = 0;
+
+    um_bytes_varint(b, s->ncontradictions);
+    for (size_t i = 0; i < s->ncontradictions; i++) {
+        um_bytes_append(b, s->contradiction[i].id.origin, UMBEL_ORIGIN_LEN);
+        um_bytes_u64(b, s->contradiction[i].id.incarnation);
+    }
+    for (size_t i = 0; i < s->nrules; i++)
+        n += s->rule[i].status == UM_DROPPED;
+    um_bytes_varint(b, n);
+    for (size_t i = 0; i < s->nrules; i++)
+        if (s->rule[i].status == UM_DROPPED)
+            um_bytes_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
+}
+
+static bool has_news(const um_peer *p)
+{
+    for (size_t i = 0; i < p->nreplicas; i++)
+        if (p->replica[i].report)
+            return true;
+    for (size_t i = 0; i < p->nlogs; i++)
+        if (p->log[i].report)
+            return true;
+    return p->report_all || p->report_rules;
+}
+
+static bool send_have(umbel_sync *s, um_peer *p, bool done)
+{
+    um_bytes part = {.len = 0}, *b = &s->out;
+    size_t room = s->limit.message_bytes / 4;
+
+    if (!has_news(p) && !done)
+        return false;
+    um_message_begin(b, UM_MSG_HAVE);
+    um_bytes_u64(b, p->own_session);
+    um_bytes_u64(b, p->session);
+    size_t flags_at = b->len;
+    um_bytes_append(b, "", 1);
+    size_t n = write_replicas(s, p, room, &part);
+    um_bytes_varint(b, n);
+    um_bytes_append(b, part.at, part.len);
+    part.len = 0;
+    n = write_logs(s, p, room, &part);
+    um_bytes_varint(b, n);
+    um_bytes_append(b, part.at, part.len);
+    uint8_t flags =
+        (uint8_t)((p->report_rules ? FLAG_RULES : 0) | (done ? FLAG_DONE : 0));
+    if (p->report_rules)
+        write_rules(s, b);
+    bool all = p->report_all, failed = part.failed || b->failed;
+    p->report_all = p->report_rules = false;
+    if (all && !has_news(p))
+        flags |= FLAG_FINAL;
+    else
+        p->report_all = all;
+    um_bytes_fini(&part);
+    if (failed || !b->at)
+        return false;
+    b->at[flags_at] = flags;
     return true;
 }
 
-void um_peer_prove(um_peer_copy *pc, uint64_t version)
+static void record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
+                           uint64_t version, const uint8_t *word,
+                           uint64_t refused)
 {
-    pc->prove = true;
-    pc->proof = version;
+    size_t slot;
+    const um_replica *c = um_replica_find(s, id, &slot);
+
+    if (!c || slot >= p->nreplicas)
+        return;
+    um_peer_replica *pc = &p->replica[slot];
+    const um_statement *ours = um_replica_statement(c, version);
+    bool differs =
+        version && ours && memcmp(ours->root, word, UM_ROOT_WORD) != 0;
+    /* We prove nothing against ourselves, but hear what we signed. */
+    uint64_t disputed = differs && c->own ? version : 0;
+    pc->report |= disputed != pc->disputed;
+    pc->disputed = disputed;
+    if (differs && !c->own)
+        um_peer_prove(pc, version);
+    else
+        pc->again = 0;
+    pc->refused = refused;
+    if (version > pc->acked)
+        pc->acked = version;
+    if (pc->sent && version >= pc->sent)
+        pc->sent = pc->part = 0;
+    else if (pc->sent && !pc->part) /* it does not fit: try from there */
+        pc->sent = version < pc->from ? pc->sent : 0;
 }
 
-/* --- refusing ------------------------------------------------------------- */
-
-umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
-                            const um_sync_id *id, umbel_status status,
-                            const char *text, umbel_error *err)
+static umbel_status get_rules(umbel_sync *s, um_peer *p, um_reader *r,
+                              umbel_error *err)
 {
-    char copy[sizeof err->text];
-    um_peer *p = peer >= 0 ? &s->peer[peer] : NULL;
+    uint64_t n = um_get_varint(r);
+    uint8_t origin[UMBEL_ORIGIN_LEN];
 
-    snprintf(copy, sizeof copy, "%s", text);
-    um_set_error(err, status, "%s", copy);
-    if (p) {
-        p->stats.refused[reason]++;
-        if (p->logged[reason] && s->now < p->logged[reason] + MINUTE)
-            return status;
-        p->logged[reason] = s->now + !s->now;
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        um_get_bytes(r, origin, sizeof origin);
+        uint64_t incarnation = um_get_u64(r);
+        for (size_t j = 0; j < p->nproved; j++)
+            if (s->contradiction[j].id.incarnation == incarnation &&
+                memcmp(s->contradiction[j].id.origin, origin, sizeof origin) ==
+                    0)
+                p->proved[j] = UM_HAS_IT;
     }
-    um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_REFUSED,
-                                        .peer = peer,
-                                        .origin = id ? id->origin : NULL,
-                                        .incarnation = id ? id->incarnation : 0,
-                                        .epoch = id ? id->epoch : 0,
-                                        .list = id ? (int)id->list : -1,
-                                        .reason = reason,
-                                        .text = copy});
-    return status;
+    n = um_get_varint(r);
+    if (r->bad || n > (uint64_t)(r->end - r->at) / UMBEL_ORIGIN_LEN)
+        return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: rules");
+    free(p->unwanted);
+    p->nunwanted = 0;
+    p->unwanted = malloc((size_t)n * UMBEL_ORIGIN_LEN + 1);
+    if (!p->unwanted)
+        return um_no_memory(err, n);
+    for (; p->nunwanted < n; p->nunwanted++)
+        um_get_bytes(r, p->unwanted[p->nunwanted], UMBEL_ORIGIN_LEN);
+    return UMBEL_OK;
 }
 
-/* What an incarnation said in its log stays when its filters are out. */
-umbel_status um_check_standing(umbel_sync *s, int peer, const um_sync_id *id,
-                               umbel_error *err)
+static void record_log(umbel_sync *s, um_peer *p, const uint8_t *origin,
+                       uint64_t incarnation, uint64_t n, uint64_t word)
 {
-    if (um_standing_of(s, id->origin) == UM_DROPPED) {
-        s->peer[peer].tell_rules = true;
-        return um_sync_refuse(s, peer, UMBEL_SYNC_ORIGIN, id, UMBEL_E_REFUSED,
-                              "an origin that was dropped, or is not allowed",
+    const um_sync_log *log = um_log_find(s, origin, incarnation, false);
+    size_t i = log ? (size_t)(log - s->log) : 0;
+
+    if (!log || i >= p->nlogs)
+        return;
+    if (n <= log->n && word != um_log_word(log, n)) {
+        if (s->now >= p->log[i].retry) /* it has other entries */
+            p->log[i].acked = p->log[i].sent = 0;
+        return;
+    }
+    if (n > p->log[i].acked)
+        p->log[i].acked = n < log->n ? n : log->n;
+    if (p->log[i].acked >= p->log[i].sent)
+        p->log[i].sent = 0;
+}
+
+static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
+                                 umbel_error *err)
+{
+    um_peer *p = &s->peer[peer];
+    uint8_t flags, word[UM_ROOT_WORD], origin[UMBEL_ORIGIN_LEN];
+    uint64_t session = um_get_u64(r), echo = um_get_u64(r);
+
+    um_get_bytes(r, &flags, 1);
+    uint64_t n = um_get_varint(r);
+    if (r->bad)
+        return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: have");
+    if (!um_sync_is_session(p->session, session) ||
+        !um_sync_is_session(p->own_session, echo))
+        return UMBEL_OK; /* of another life of one of us */
+    if (!um_peer_extend(s, p))
+        return um_no_memory(err, s->nreplicas);
+    for (uint64_t i = 0; i < n; i++) {
+        um_sync_id id;
+        umbel_status status = um_get_id(r, s, &id, err);
+        uint64_t version = um_get_varint(r);
+        um_get_bytes(r, word, sizeof word);
+        uint64_t refused = um_get_varint(r);
+        if (r->bad)
+            return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: have");
+        if (!status)
+            record_version(s, p, &id, version, word, refused);
+    }
+    n = um_get_varint(r);
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        um_get_bytes(r, origin, sizeof origin);
+        uint64_t incarnation = um_get_u64(r), entries = um_get_varint(r);
+        record_log(s, p, origin, incarnation, entries, um_get_u64(r));
+    }
+    if (r->bad)
+        return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: logs");
+    if (flags & FLAG_RULES)
+        UM_TRY(get_rules(s, p, r, err));
+    p->known |= flags & FLAG_FINAL;
+    p->done |= (flags & FLAG_DONE) != 0;
+    return UMBEL_OK;
+}
+
+/* --- STATEMENT -------------------------------------------------------------
+ */
+
+static bool send_statement(umbel_sync *s, um_peer *p)
+{
+    for (size_t i = 0; i < p->nreplicas && i < s->nreplicas; i++) {
+        const um_replica *c = s->replica[i];
+        const um_statement *st;
+        um_peer_replica *pc = &p->replica[i];
+        if (!c || !(pc->prove || (pc->again && s->now >= pc->again)))
+            continue;
+        pc->prove = false;
+        pc->again = s->now + s->limit.retry_seconds;
+        st = um_replica_statement(c, pc->proof);
+        if (!st || !st->version) {
+            pc->again = 0;
+            continue;
+        }
+        um_message_begin(&s->out, UM_MSG_STATEMENT);
+        um_write_id(&s->out, s, &c->id);
+        um_write_statement(&s->out, st);
+        return true;
+    }
+    return false;
+}
+
+static umbel_status receive_statement(umbel_sync *s, int peer, um_reader *r,
+                                      umbel_error *err)
+{
+    um_sync_id id;
+    um_statement st;
+    umbel_error why;
+    umbel_status status = um_get_id(r, s, &id, &why);
+
+    um_get_statement(r, &st);
+    if (r->bad || status == UMBEL_E_FORMAT)
+        return um_fail(err, UMBEL_E_FORMAT, "a statement is cut short");
+    if (status)
+        return um_sync_refuse(s, peer, UMBEL_SYNC_LIST, NULL, status, why.text,
                               err);
+    const um_replica *c = um_replica_find(s, &id, NULL);
+    const um_statement *ours = c ? um_replica_statement(c, st.version) : NULL;
+    if (!ours || memcmp(ours->root, st.root, UM_HASH_LEN) == 0)
+        return UMBEL_OK;
+    if (!um_statement_holds(s, &id, &st))
+        return um_sync_refuse(s, peer, UMBEL_SYNC_ROOT, &id, UMBEL_E_REFUSED,
+                              "a statement is not signed by its origin", err);
+    if (c->own) { /* nobody has ours yet: we were restored from a backup */
+        um_sync_rescue(s, false);
+        um_sync_renew(s, peer);
+        return UMBEL_OK;
     }
-    return UMBEL_OK;
+    um_statement mine = *ours;
+    return um_contradiction_add(s, &id, &mine, &st, peer, err);
 }
 
-umbel_status um_check_origin(umbel_sync *s, int peer, const um_sync_id *id,
-                             umbel_error *err)
+/* --- CONTRADICTION ---------------------------------------------------------
+ */
+
+static bool send_contradiction(umbel_sync *s, um_peer *p)
 {
-    UM_TRY(um_check_standing(s, peer, id, err));
-    if (um_is_contradicted(s, id->origin, id->incarnation)) {
-        s->peer[peer].tell_rules = true;
-        return um_sync_refuse(s, peer, UMBEL_SYNC_INCARNATION, id,
-                              UMBEL_E_REFUSED,
-                              "an incarnation that contradicted itself", err);
+    for (size_t i = 0; i < p->nproved && i < s->ncontradictions; i++) {
+        const um_contradiction *c = &s->contradiction[i];
+        if (p->proved[i] == UM_HAS_IT || s->now + 1 < p->proved[i])
+            continue;
+        p->proved[i] = s->now + 1 + s->limit.retry_seconds;
+        um_message_begin(&s->out, UM_MSG_CONTRADICTION);
+        um_write_id(&s->out, s, &c->id);
+        um_write_statement(&s->out, &c->one);
+        um_write_statement(&s->out, &c->other);
+        return true;
     }
+    return false;
+}
+
+static umbel_status receive_contradiction(umbel_sync *s, int peer, um_reader *r,
+                                          umbel_error *err)
+{
+    um_sync_id id;
+    um_statement one, other;
+    umbel_error why;
+    umbel_status status = um_get_id(r, s, &id, &why);
+
+    um_get_statement(r, &one);
+    um_get_statement(r, &other);
+    if (r->bad || status == UMBEL_E_FORMAT)
+        return um_fail(err, UMBEL_E_FORMAT, "a contradiction is cut short");
+    if (status)
+        return um_sync_refuse(s, peer, UMBEL_SYNC_LIST, NULL, status, why.text,
+                              err);
+    s->peer[peer].report_rules = true;
+    if (um_is_contradicted(s, id.origin, id.incarnation))
+        return UMBEL_OK;
+    if (one.version != other.version ||
+        memcmp(one.root, other.root, UM_HASH_LEN) == 0 ||
+        !um_statement_holds(s, &id, &one) ||
+        !um_statement_holds(s, &id, &other))
+        return um_sync_refuse(s, peer, UMBEL_SYNC_ROOT, &id, UMBEL_E_REFUSED,
+                              "a contradiction that is none", err);
+    return um_contradiction_add(s, &id, &one, &other, peer, err);
+}
+
+/* --- LOG -------------------------------------------------------------------
+ */
+
+static size_t write_entries(const um_sync_log *log, uint64_t from, size_t room,
+                            um_bytes *b)
+{
+    size_t n = 0;
+
+    for (uint64_t i = from; i < log->n && (!n || b->len < room); i++, n++) {
+        const um_log_entry *e = &log->entry[i];
+        um_bytes_append(b, &e->type, 1);
+        um_bytes_varint(b, e->len);
+        um_bytes_append(b, e->body, e->len);
+        um_bytes_append(b, e->signature, sizeof e->signature);
+    }
+    return n;
+}
+
+static bool send_log(umbel_sync *s, um_peer *p)
+{
+    um_bytes part = {.len = 0};
+
+    for (size_t i = 0; i < p->nlogs && i < s->nlogs; i++) {
+        const um_sync_log *log = &s->log[i];
+        uint64_t from = p->log[i].acked;
+        if (from >= log->n || !um_peer_wants(p, log->origin) ||
+            (p->log[i].sent && s->now < p->log[i].retry))
+            continue;
+        size_t n = write_entries(log, from, s->limit.message_bytes / 4, &part);
+        um_message_begin(&s->out, UM_MSG_LOG);
+        um_bytes_u64(&s->out, p->own_session);
+        um_bytes_append(&s->out, log->origin, UMBEL_ORIGIN_LEN);
+        um_bytes_u64(&s->out, log->incarnation);
+        um_bytes_varint(&s->out, from + 1);
+        um_bytes_varint(&s->out, n);
+        um_bytes_append(&s->out, part.at, part.len);
+        p->log[i].sent = from + n;
+        p->log[i].retry = s->now + s->limit.retry_seconds;
+        s->out.failed |= part.failed;
+        um_bytes_fini(&part);
+        return true;
+    }
+    return false;
+}
+
+static umbel_status receive_log(umbel_sync *s, int peer, um_reader *r,
+                                umbel_error *err)
+{
+    um_sync_id id = {.list = 0};
+    umbel_status status = UMBEL_OK;
+    umbel_error why;
+    bool same = true;
+
+    uint64_t session = um_get_u64(r);
+    um_get_bytes(r, id.origin, sizeof id.origin);
+    id.incarnation = um_get_u64(r);
+    uint64_t seq = um_get_varint(r), n = um_get_varint(r);
+    if (r->bad)
+        return um_fail(err, UMBEL_E_FORMAT, "a log is cut short");
+    UM_TRY(um_check_origin(s, peer, &id, err));
+    for (uint64_t i = 0; i < n && !status; i++) {
+        um_log_entry e;
+        um_get_bytes(r, &e.type, 1);
+        uint64_t len = um_get_varint(r);
+        if (r->bad || len > (uint64_t)(r->end - r->at))
+            return um_fail(err, UMBEL_E_FORMAT, "a log is cut short");
+        uint8_t *body = malloc((size_t)len + 1);
+        if (!body)
+            return um_no_memory(err, len);
+        um_get_bytes(r, body, (size_t)len);
+        um_get_bytes(r, e.signature, sizeof e.signature);
+        e.body = body;
+        e.len = (uint32_t)len;
+        e.retracted = false;
+        status = um_fail(&why, UMBEL_E_FORMAT, "a log is cut short");
+        bool applied = false;
+        if (!r->bad)
+            status = um_log_apply(s, peer, id.origin, id.incarnation, seq + i,
+                                  &e, &applied, &why);
+        if (applied)
+            um_sync_honour_entry(s, peer, &id, &e);
+        free(body);
+        same = same && !status &&
+               um_log_has(um_log_find(s, id.origin, id.incarnation, false),
+                          seq + i, &e);
+    }
+    um_peer *p = &s->peer[peer];
+    const um_sync_log *log = um_log_find(s, id.origin, id.incarnation, false);
+    if (log && um_peer_extend(s, p)) {
+        size_t i = (size_t)(log - s->log);
+        p->log[i].report = true;
+        if (!status && !same) /* ours stay: it should have them */
+            p->log[i].acked = p->log[i].sent = 0;
+        else if (!status && um_sync_is_session(p->session, session) &&
+                 seq + n - 1 > p->log[i].acked)
+            p->log[i].acked = seq + n - 1 < log->n ? seq + n - 1 : log->n;
+    }
+    if (status)
+        return um_sync_refuse(s, peer, UMBEL_SYNC_LOG, &id, status, why.text,
+                              err);
     return UMBEL_OK;
 }
 
-/* --- the two verbs -------------------------------------------------------- */
+/* --- receiving and sending -------------------------------------------------
+ */
 
-static um_get_message *const getters[] = {
-    [UM_MSG_HELLO] = um_get_hello_message,
-    [UM_MSG_HAVE] = um_get_have_message,
-    [UM_MSG_UPDATE] = um_get_update_message,
-    [UM_MSG_STATEMENT] = um_get_statement_message,
-    [UM_MSG_CONTRADICTION] = um_get_contradiction_message,
-    [UM_MSG_LOG] = um_get_log_message};
+static umbel_status (*const receivers[])(umbel_sync *, int, um_reader *,
+                                         umbel_error *) = {
+    [UM_MSG_HELLO] = receive_hello,
+    [UM_MSG_HAVE] = receive_have,
+    [UM_MSG_UPDATE] = um_receive_update,
+    [UM_MSG_STATEMENT] = receive_statement,
+    [UM_MSG_CONTRADICTION] = receive_contradiction,
+    [UM_MSG_LOG] = receive_log};
 
 umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
                                 size_t len, uint64_t now, umbel_error *err)
@@ -259,7 +678,7 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
         uint64_t refused = 0, after = 0;
         for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
             refused += p->stats.refused[i];
-        status = getters[type](s, peer, &r, &why);
+        status = receivers[type](s, peer, &r, &why);
         for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
             after += p->stats.refused[i];
         if (status && after != refused) { /* it has been counted */
@@ -275,70 +694,15 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
     return UMBEL_OK;
 }
 
-static bool create_message(umbel_sync *s, um_peer *p)
-{
-    if (p->greet ||
-        (!p->known && s->now + 1 >= p->greeted + s->limit.retry_seconds)) {
-        um_send_hello(s, p);
-        return true;
-    }
-    if (!p->session || !um_peer_retain_up(s, p))
-        return false;
-    if (um_send_have(s, p, false))
-        return true;
-    if (p->known && (um_send_contradiction(s, p) || um_send_statement(s, p) ||
-                     um_send_log(s, p) || um_send_update(s, p)))
-        return true;
-    if (!s->set.announce || p->said_done ||
-        !umbel_sync_settled(s, (int)(p - s->peer)))
-        return false;
-    p->said_done = true;
-    return um_send_have(s, p, true);
-}
-
-/* Nothing was to be sent, and neither time nor anything else has changed. */
-static bool is_idle(const umbel_sync *s, const um_peer *p)
-{
-    return p->idle && p->idle_at == s->now && p->idle_changes == s->changes;
-}
-
-bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
-                     umbel_slice *message)
-{
-    um_peer *p = &s->peer[peer];
-
-    umbel_sync_tick(s, now);
-    if (!p->used || is_idle(s, p) || umbel_sync_busy(s))
-        return false;
-    um_work_yield(s, peer);
-    if (s->work.kind != UM_WORK_MADE && !create_message(s, p)) {
-        p->idle = true;
-        p->idle_at = s->now;
-        p->idle_changes = s->changes;
-        return false;
-    }
-    if (umbel_sync_busy(s))
-        return false;
-    s->work.kind = UM_WORK_NONE;
-    um_message_end(&s->out);
-    if (s->out.failed)
-        return false;
-    *message = (umbel_slice){s->out.at, s->out.len};
-    p->stats.messages_out++;
-    p->stats.bytes_out += s->out.len;
-    return true;
-}
-
 bool umbel_sync_settled(const umbel_sync *s, int peer)
 {
     const um_peer *p = &s->peer[peer];
 
-    if (!p->known || um_peer_has_news(p) || p->greet ||
-        p->nproved < s->ncontradictions)
+    if (!p->known || has_news(p) || p->hello || p->nproved < s->ncontradictions)
         return false;
-    for (size_t i = 0; i < s->ncopies; i++) {
-        const um_copy *c = s->copy[i];
-        const um_peer_copy *pc = i < p->ncopies ? &p->copy[i] : NULL;
+    for (size_t i = 0; i < s->nreplicas; i++) {
+        const um_replica *c = s->replica[i];
+        const um_peer_replica *pc = i < p->nreplicas ? &p->replica[i] : NULL;
         if (c && c->now.version && um_peer_has_list(p, c) &&
             um_peer_wants(p, c->id.origin) &&
             (!pc || pc->prove ||
@@ -360,4 +724,58 @@ bool umbel_sync_finished(const umbel_sync *s, int peer)
     const um_peer *p = &s->peer[peer];
 
     return p->done && p->said_done && umbel_sync_settled(s, peer);
+}
+
+static bool create_message(umbel_sync *s, um_peer *p)
+{
+    if (p->hello ||
+        (!p->known && s->now + 1 >= p->hello_at + s->limit.retry_seconds)) {
+        send_hello(s, p);
+        return true;
+    }
+    if (!p->session || !um_peer_extend(s, p))
+        return false;
+    if (send_have(s, p, false))
+        return true;
+    if (p->known && (send_contradiction(s, p) || send_statement(s, p) ||
+                     send_log(s, p) || um_send_update(s, p)))
+        return true;
+    if (!s->set.announce || p->said_done ||
+        !umbel_sync_settled(s, (int)(p - s->peer)))
+        return false;
+    p->said_done = true;
+    return send_have(s, p, true);
+}
+
+/* Nothing was to be sent, and neither time nor anything else has changed. */
+static bool is_idle(const umbel_sync *s, const um_peer *p)
+{
+    return p->idle && p->idle_at == s->now && p->idle_changes == s->changes;
+}
+
+bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
+                     umbel_slice *message)
+{
+    um_peer *p = &s->peer[peer];
+
+    umbel_sync_tick(s, now);
+    if (!p->used || is_idle(s, p) || umbel_sync_busy(s))
+        return false;
+    um_work_yield(s, peer);
+    if (s->work.kind != UM_WORK_READY && !create_message(s, p)) {
+        p->idle = true;
+        p->idle_at = s->now;
+        p->idle_changes = s->changes;
+        return false;
+    }
+    if (umbel_sync_busy(s))
+        return false;
+    s->work.kind = UM_WORK_NONE;
+    um_message_end(&s->out);
+    if (s->out.failed)
+        return false;
+    *message = (umbel_slice){s->out.at, s->out.len};
+    p->stats.messages_out++;
+    p->stats.bytes_out += s->out.len;
+    return true;
 }

@@ -11,14 +11,14 @@
 
 #include <sodium.h>
 
-static bool counts_for(const umbel_sync *s, const um_copy *c, size_t list)
+static bool counts_for(const umbel_sync *s, const um_replica *c, size_t list)
 {
     return c->id.list == list && c->now.version &&
-           um_standing_of(s, c->id.origin) == UM_ALLOWED;
+           um_origin_status_of(s, c->id.origin) == UM_ALLOWED;
 }
 
-static umbel_status count_copy(const um_copy *c, const umbel_digest *d,
-                               size_t n, uint64_t *out, umbel_error *err)
+static umbel_status count_replica(const um_replica *c, const umbel_digest *d,
+                                  size_t n, uint64_t *out, umbel_error *err)
 {
     bool hit[UM_BATCH];
 
@@ -68,15 +68,15 @@ static void end_origin(counting *c)
     }
 }
 
-static void find_columns(counting *c)
+static void find_likely(counting *c)
 {
-    const um_sync_of_list *l = &c->s->list[c->list];
+    const um_sync_list *l = &c->s->list[c->list];
     uint64_t mask[UM_BATCH];
 
     memset(c->nlikely, 0, sizeof c->nlikely);
-    if (!l->columns.used)
+    if (!l->index.used)
         return;
-    um_columns_find(l, c->d, c->n, mask);
+    um_index_find(l, c->d, c->n, mask);
     for (size_t i = 0; i < c->n; i++)
         for (uint64_t left = mask[i]; left; left &= left - 1) {
             int column = __builtin_ctzll(left);
@@ -85,7 +85,7 @@ static void find_columns(counting *c)
 }
 
 /* Asks a copy for the digests that it may hold. */
-static umbel_status add_likely(counting *c, const um_copy *from,
+static umbel_status add_likely(counting *c, const um_replica *from,
                                umbel_error *err)
 {
     const uint8_t *which = c->likely[from->column - 1];
@@ -97,37 +97,33 @@ static umbel_status add_likely(counting *c, const um_copy *from,
         return UMBEL_OK;
     for (size_t i = 0; i < n; i++)
         d[i] = c->d[which[i]];
-    UM_TRY(count_copy(from, d, n, one, err));
+    UM_TRY(count_replica(from, d, n, one, err));
     for (size_t i = 0; i < n; i++)
         c->sum[which[i]] = add_up(c->sum[which[i]], one[i]);
     return UMBEL_OK;
 }
 
-static umbel_status add_copy(counting *c, const um_copy *from, umbel_error *err)
+static umbel_status add_replica(counting *c, const um_replica *from,
+                                umbel_error *err)
 {
     uint64_t one[UM_BATCH];
 
-    if (um_columns_know(c->s, from))
+    if (um_index_covers(c->s, from))
         return add_likely(c, from, err);
-    UM_TRY(count_copy(from, c->d, c->n, one, err));
+    UM_TRY(count_replica(from, c->d, c->n, one, err));
     for (size_t i = 0; i < c->n; i++)
         c->sum[i] = add_up(c->sum[i], one[i]);
     return UMBEL_OK;
-}
-
-static bool is_ours(const umbel_sync *s, const um_copy *c)
-{
-    return memcmp(c->id.origin, s->origin, UMBEL_ORIGIN_LEN) == 0;
 }
 
 /* Copies that another filter speaks for, if live, are left out. */
 static umbel_status add_ours(counting *c, bool live, umbel_error *err)
 {
     for (size_t i = 0; i < c->s->norder; i++) {
-        const um_copy *from = c->s->copy[c->s->order[i]];
-        if (counts_for(c->s, from, c->list) && is_ours(c->s, from) &&
-            !(live && from->own))
-            UM_TRY(add_copy(c, from, err));
+        const um_replica *from = c->s->replica[c->s->order[i]];
+        if (counts_for(c->s, from, c->list) &&
+            um_is_our_origin(c->s, from->id.origin) && !(live && from->own))
+            UM_TRY(add_replica(c, from, err));
     }
     end_origin(c);
     return UMBEL_OK;
@@ -135,16 +131,17 @@ static umbel_status add_ours(counting *c, bool live, umbel_error *err)
 
 static umbel_status add_others(counting *c, umbel_error *err)
 {
-    const um_copy *last = NULL;
+    const um_replica *last = NULL;
 
     for (size_t i = 0; i < c->s->norder; i++) {
-        const um_copy *from = c->s->copy[c->s->order[i]];
-        if (!counts_for(c->s, from, c->list) || is_ours(c->s, from))
+        const um_replica *from = c->s->replica[c->s->order[i]];
+        if (!counts_for(c->s, from, c->list) ||
+            um_is_our_origin(c->s, from->id.origin))
             continue;
         if (last &&
             memcmp(last->id.origin, from->id.origin, UMBEL_ORIGIN_LEN) != 0)
             end_origin(c);
-        UM_TRY(add_copy(c, from, err));
+        UM_TRY(add_replica(c, from, err));
         last = from;
     }
     end_origin(c);
@@ -156,7 +153,7 @@ static umbel_status count_batch(const umbel_sync *s, size_t list,
                                 const uint64_t *own, uint64_t *counts,
                                 uint32_t *origins, umbel_error *err)
 {
-    const um_sync_of_list *l = &s->list[list];
+    const um_sync_list *l = &s->list[list];
     counting c; /* its arrays are large, and not all of them are used */
 
     c.s = s;
@@ -175,7 +172,7 @@ static umbel_status count_batch(const umbel_sync *s, size_t list,
     memset(c.sum, 0, n * sizeof *c.sum);
     if (own)
         memcpy(c.sum, own, n * sizeof *own);
-    find_columns(&c);
+    find_likely(&c);
     UM_TRY(add_ours(&c, own, err));
     return add_others(&c, err);
 }
@@ -233,10 +230,10 @@ static umbel_status count_ours(const umbel_sync *s, size_t list,
     if (own)
         memcpy(ours, own, n * sizeof *own);
     for (size_t i = 0; i < s->norder && !own; i++) {
-        const um_copy *c = s->copy[s->order[i]];
+        const um_replica *c = s->replica[s->order[i]];
         if (!c->own || !counts_for(s, c, list))
             continue;
-        UM_TRY(count_copy(c, d, n, one, err));
+        UM_TRY(count_replica(c, d, n, one, err));
         for (size_t j = 0; j < n; j++)
             ours[j] = add_up(ours[j], one[j]);
     }
@@ -244,20 +241,20 @@ static umbel_status count_ours(const umbel_sync *s, size_t list,
 }
 
 /* Fills open with the numbers of the digests that may reach the threshold. */
-static umbel_status leave_open(const umbel_sync *s, size_t list,
-                               const umbel_digest *d, size_t n,
-                               const uint64_t *own, uint64_t threshold,
-                               uint8_t open[UM_BATCH], size_t *nopen,
-                               umbel_error *err)
+static umbel_status find_open(const umbel_sync *s, size_t list,
+                              const umbel_digest *d, size_t n,
+                              const uint64_t *own, uint64_t threshold,
+                              uint8_t open[UM_BATCH], size_t *nopen,
+                              umbel_error *err)
 {
     uint64_t ours[UM_BATCH];
     uint8_t most[UM_BATCH];
-    bool know = um_sums_know(s, list);
+    bool know = um_totals_cover(s, list);
 
     *nopen = 0;
     if (know) {
         UM_TRY(count_ours(s, list, d, n, own, ours, err));
-        um_sums_bound(&s->list[list], d, n, most);
+        um_totals_bound(&s->list[list], d, n, most);
     }
     for (size_t i = 0; i < n; i++)
         if (!know || most[i] == UM_TOTAL_MAX ||
@@ -276,7 +273,7 @@ static umbel_status reach_batch(const umbel_sync *s, size_t list,
     uint64_t some_own[UM_BATCH], counts[UM_BATCH];
     size_t nopen;
 
-    UM_TRY(leave_open(s, list, d, n, own, threshold, open, &nopen, err));
+    UM_TRY(find_open(s, list, d, n, own, threshold, open, &nopen, err));
     for (size_t i = 0; i < nopen; i++) {
         some[i] = d[open[i]];
         some_own[i] = own ? own[open[i]] : 0;
@@ -338,7 +335,7 @@ static void hash_logs(const umbel_sync *s, crypto_generichash_state *h)
 
 uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list)
 {
-    const um_sync_of_list *l = &s->list[list];
+    const um_sync_list *l = &s->list[list];
     crypto_generichash_state h;
     uint8_t out[UM_HASH_LEN], numbers[24];
 
@@ -350,7 +347,7 @@ uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list)
     crypto_generichash_update(&h, l->digest, sizeof l->digest);
     crypto_generichash_update(&h, numbers, sizeof numbers);
     for (size_t i = 0; i < s->norder; i++) {
-        const um_copy *c = s->copy[s->order[i]];
+        const um_replica *c = s->replica[s->order[i]];
         if (!counts_for(s, c, list) ||
             memcmp(um_tree_root(&c->tree), l->empty, UM_HASH_LEN) == 0)
             continue;
@@ -364,13 +361,14 @@ uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list)
     return um_load64(out);
 }
 
-bool umbel_sync_next_copy(const umbel_sync *s, size_t *at, umbel_sync_copy *out)
+bool umbel_sync_next_replica(const umbel_sync *s, size_t *at,
+                             umbel_sync_replica *out)
 {
     if (*at >= s->norder)
         return false;
-    const um_copy *c = s->copy[s->order[(*at)++]];
+    const um_replica *c = s->replica[s->order[(*at)++]];
     uint64_t seconds = s->list[c->id.list].set.epoch_seconds;
-    *out = (umbel_sync_copy){
+    *out = (umbel_sync_replica){
         .origin = c->id.origin,
         .incarnation = c->id.incarnation,
         .epoch = c->id.epoch,
@@ -380,7 +378,7 @@ bool umbel_sync_next_copy(const umbel_sync *s, size_t *at, umbel_sync_copy *out)
         .version = c->now.version,
         .keys = c->now.keys,
         .own = c->own,
-        .muted = um_standing_of(s, c->id.origin) != UM_ALLOWED,
+        .muted = um_origin_status_of(s, c->id.origin) != UM_ALLOWED,
         .held = c->held,
         .bytes = s->list[c->id.list].pages.bytes + c->history_bytes,
         .seen = c->seen,

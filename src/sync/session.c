@@ -1,7 +1,11 @@
 /*
- * sync.c - the machine: lists and time.
+ * session.c - the machine: its lists, the time, and its sessions with peers.
+ *
+ * Each side starts another session with each connection. What it knew about the
+ * other side before is forgotten, and messages of an old session are ignored.
  */
 #include "base/error.h"
+#include "base/rng.h"
 #include "filter/head.h"
 #include "sync/internal.h"
 
@@ -10,70 +14,179 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* The analyzer takes what a peer owns for lost. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 enum {
     TICK_BYTES = 512 << 10, /* of copies that are indexed at once ... */
     SLICE_BYTES = 32 << 10  /* ... where no call may take long */
 };
 
-/* --- rules ---------------------------------------------------------------- */
+/* --- sessions with peers ---------------------------------------------------
+ */
 
-static bool signed_by(const uint8_t *origin, const void *text, size_t len,
-                      const uint8_t *signature)
+void um_receive_buffer_fini(umbel_sync *s, um_receive_buffer *g)
 {
-    return crypto_sign_verify_detached(signature, text, len, origin) == 0;
+    for (size_t i = 0; i < g->npages; i++)
+        free(g->page[i].cells);
+    free(g->page);
+    umbel_close(g->filter);
+    um_bytes_fini(&g->old);
+    s->memory -= g->bytes;
+    *g = (um_receive_buffer){.active = false};
 }
 
-static void sign(const uint8_t *key, const void *text, size_t len,
-                 uint8_t *signature)
+static uint64_t next_session(umbel_sync *s)
 {
-    crypto_sign_detached(signature, NULL, text, len, key);
+    uint64_t n = s->connections++;
+
+    return n ? um_mix(um_mix(s->set.session) + n) | 1 : s->set.session;
 }
 
-static bool is_newer(uint64_t have, uint64_t version)
+umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)
 {
-    return version > have;
+    size_t i = 0;
+
+    while (i < s->npeers && s->peer[i].used)
+        i++;
+    if (i >= s->limit.peers)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "there are %u peers already: raise the limit peers",
+                       s->limit.peers);
+    if (i == s->npeers) {
+        um_peer *all = um_grow_array(s->peer, &s->npeers, sizeof *all);
+        if (!all)
+            return um_no_memory(err, sizeof *all);
+        s->peer = all;
+    }
+    s->peer[i] = (um_peer){.used = true, .hello = true};
+    s->peer[i].own_session = next_session(s);
+    *peer = (int)i;
+    return UMBEL_OK;
 }
 
-static bool fits_base(uint64_t have, uint64_t base)
+void um_peer_forget(umbel_sync *s, um_peer *p)
 {
-    return base == 0 || base == have;
+    if (s->work.peer == (int)(p - s->peer)) /* what is done for it */
+        s->work.kind = UM_WORK_NONE;
+    um_receive_buffer_fini(s, &p->receive);
+    free(p->replica);
+    free(p->log);
+    free(p->proved);
+    free(p->unwanted);
+    p->replica = NULL;
+    p->log = NULL;
+    p->proved = NULL;
+    p->unwanted = NULL;
+    p->nreplicas = p->nlogs = p->nproved = p->nunwanted = 0;
+    p->known = p->done = p->said_done = false;
 }
 
-static bool is_expired(uint64_t epoch, uint64_t oldest)
+void um_peers_restart(umbel_sync *s)
 {
-    return epoch < oldest;
+    for (size_t i = 0; i < s->npeers; i++) {
+        um_peer *p = &s->peer[i];
+        if (!p->used)
+            continue;
+        um_peer_forget(s, p);
+        p->own_session = next_session(s);
+        p->session = 0; /* so that it greets us at once */
+        p->hello = true;
+    }
 }
 
-static bool same_session(uint64_t expected, uint64_t session)
+void umbel_sync_disconnect(umbel_sync *s, int peer)
 {
-    return expected == session;
+    um_peer *p = &s->peer[peer];
+
+    if (!p->used)
+        return;
+    um_peer_forget(s, p);
+    *p = (um_peer){.used = false};
 }
 
-const um_sync_rules um_sync_rules_standard = {.signed_by = signed_by,
-                                              .sign = sign,
-                                              .is_newer = is_newer,
-                                              .fits_base = fits_base,
-                                              .has_grown = um_growth_check,
-                                              .is_expired = is_expired,
-                                              .same_session = same_session};
-
-void um_sync_set_rules(umbel_sync *s, const um_sync_rules *rules)
+static void *extend(void *array, size_t *have, size_t want, size_t size)
 {
-    s->rules = rules;
+    if (*have >= want)
+        return array;
+    void *all = realloc(array, want * size);
+    if (!all)
+        return NULL;
+    memset((uint8_t *)all + *have * size, 0, (want - *have) * size);
+    *have = want;
+    return all;
 }
 
-static const char *const reason_names[] = {
-#define UM_REASON_NAME(name, text) [UMBEL_SYNC_##name] = text,
-    UMBEL_SYNC_REASON_LIST(UM_REASON_NAME)
-#undef UM_REASON_NAME
-};
-
-const char *umbel_sync_reason_name(umbel_sync_reason reason)
+/* As many places as there are things to talk about. */
+bool um_peer_extend(const umbel_sync *s, um_peer *p)
 {
-    return reason < UMBEL_SYNC_REASONS ? reason_names[reason] : "unknown";
+    void *copy =
+        extend(p->replica, &p->nreplicas, s->nreplicas, sizeof *p->replica);
+    if (copy || !s->nreplicas)
+        p->replica = copy;
+    void *log = extend(p->log, &p->nlogs, s->nlogs, sizeof *p->log);
+    if (log || !s->nlogs)
+        p->log = log;
+    void *proved =
+        extend(p->proved, &p->nproved, s->ncontradictions, sizeof *p->proved);
+    if (proved || !s->ncontradictions)
+        p->proved = proved;
+    return p->nreplicas >= s->nreplicas && p->nlogs >= s->nlogs &&
+           p->nproved >= s->ncontradictions;
 }
 
-/* --- opening -------------------------------------------------------------- */
+/* When the version after that one came, or one that is not much younger. */
+static uint64_t replaced_at(const um_replica *c, uint64_t version)
+{
+    uint64_t since = c->seen;
+
+    for (size_t i = c->nsteps; i && c->step[i - 1].from.version >= version; i--)
+        if (c->step[i - 1].ended)
+            since = c->step[i - 1].ended;
+    return since;
+}
+
+void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
+                               umbel_sync_peer_stats *out)
+{
+    const um_peer *p = &s->peer[peer];
+
+    *out = p->stats;
+    out->known = p->known;
+    out->ahead = false;
+    out->behind = out->lacks_since = 0;
+    for (size_t i = 0; i < s->nreplicas; i++) {
+        const um_replica *c = s->replica[i];
+        uint64_t acked = i < p->nreplicas ? p->replica[i].acked : 0;
+        out->ahead |= c && c->own && acked > c->now.version;
+        if (!c || c->now.version <= acked ||
+            (p->session && !um_peer_has_list(p, c)))
+            continue;
+        uint64_t since = replaced_at(c, acked);
+        out->behind++;
+        if (!out->lacks_since || since < out->lacks_since)
+            out->lacks_since = since;
+    }
+}
+
+bool um_peer_wants(const um_peer *p, const uint8_t *origin)
+{
+    for (size_t i = 0; i < p->nunwanted; i++)
+        if (memcmp(p->unwanted[i], origin, UMBEL_ORIGIN_LEN) == 0)
+            return false;
+    return true;
+}
+
+void um_peer_prove(um_peer_replica *pc, uint64_t version)
+{
+    pc->prove = true;
+    pc->proof = version;
+}
+
+/* --- opening ---------------------------------------------------------------
+ */
 
 static umbel_status check_name(const char *name, umbel_error *err)
 {
@@ -100,7 +213,7 @@ bool um_is_agree(const char *text)
     return len > 0;
 }
 
-static umbel_status copy_agree(um_sync_of_list *l, const char *text,
+static umbel_status copy_agree(um_sync_list *l, const char *text,
                                umbel_error *err)
 {
     if (!text)
@@ -112,7 +225,7 @@ static umbel_status copy_agree(um_sync_of_list *l, const char *text,
     return UMBEL_OK;
 }
 
-static void digest_list(um_sync_of_list *l)
+static void digest_list(um_sync_list *l)
 {
     um_shape shape = *um_shape_of(l->shape);
     uint8_t head[UM_HEAD_MAX], numbers[16];
@@ -133,7 +246,7 @@ static void digest_list(um_sync_of_list *l)
     crypto_generichash_final(&h, l->digest, UM_HASH_LEN);
 }
 
-static umbel_status open_list(um_sync_of_list *l, const umbel_sync_list *from,
+static umbel_status open_list(um_sync_list *l, const umbel_sync_list *from,
                               umbel_error *err)
 {
     l->set = *from;
@@ -225,7 +338,6 @@ umbel_status umbel_sync_open(const umbel_sync_params *p, umbel_sync **out,
     s->set = *p;
     s->limit = p->limits;
     set_limits(&s->limit);
-    s->rules = &um_sync_rules_standard;
     s->incarnation = p->incarnation;
     if (p->sign_key) {
         memcpy(s->sign_key, p->sign_key, sizeof s->sign_key);
@@ -244,10 +356,10 @@ umbel_status umbel_sync_open(const umbel_sync_params *p, umbel_sync **out,
     return status;
 }
 
-static void close_list(umbel_sync *s, um_sync_of_list *l)
+static void close_list(umbel_sync *s, um_sync_list *l)
 {
-    um_columns_fini(s, l);
-    um_sums_fini(s, l);
+    um_index_fini(s, l);
+    um_totals_fini(s, l);
     umbel_close(l->shape);
     um_tree_fini(&l->tree);
 }
@@ -258,14 +370,14 @@ void umbel_sync_close(umbel_sync *s)
         return;
     for (size_t i = 0; i < s->npeers; i++)
         umbel_sync_disconnect(s, (int)i);
-    for (size_t i = 0; i < s->ncopies; i++)
-        um_copy_free(s, i);
+    for (size_t i = 0; i < s->nreplicas; i++)
+        um_replica_free(s, i);
     for (size_t i = 0; i < s->nlogs; i++)
-        um_forget_origin(s, s->log[i].origin, NULL);
+        um_log_forget(s, &s->log[i]);
     for (size_t i = 0; s->list && i < s->nlists; i++)
         close_list(s, &s->list[i]);
     free(s->list);
-    free(s->copy);
+    free(s->replica);
     free(s->order);
     free(s->held);
     free(s->log);
@@ -291,29 +403,24 @@ uint64_t umbel_sync_incarnation(const umbel_sync *s)
     return s->incarnation;
 }
 
-void um_sync_tell(umbel_sync *s, const umbel_sync_event *e)
-{
-    if (s->set.event)
-        s->set.event(s->set.ctx, e);
-}
-
-/* --- time ----------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------
+ */
 
 static void expire(umbel_sync *s, size_t list, uint64_t oldest)
 {
     bool any = false;
 
     s->list[list].oldest = oldest;
-    for (size_t i = 0; i < s->ncopies; i++) {
-        const um_copy *c = s->copy[i];
+    for (size_t i = 0; i < s->nreplicas; i++) {
+        const um_replica *c = s->replica[i];
         if (!c || c->id.list != list ||
-            !s->rules->is_expired(c->id.epoch, oldest))
+            !um_sync_is_expired(c->id.epoch, oldest))
             continue;
         any = true;
-        um_copy_free(s, i);
+        um_replica_free(s, i);
     }
     if (any)
-        um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_EXPIRED,
+        um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_EXPIRED,
                                             .peer = -1,
                                             .list = (int)list,
                                             .epoch = oldest - 1});
@@ -324,7 +431,7 @@ void umbel_sync_tick(umbel_sync *s, uint64_t now)
     if (now > s->now)
         s->now = now;
     for (size_t i = 0; i < s->nlists; i++) {
-        um_sync_of_list *l = &s->list[i];
+        um_sync_list *l = &s->list[i];
         uint64_t epoch =
             l->set.epoch_seconds ? s->now / l->set.epoch_seconds : 0;
         if (epoch <= l->epoch)
@@ -340,7 +447,7 @@ bool umbel_sync_index(umbel_sync *s)
 {
     size_t bytes = s->limit.slice_pages ? SLICE_BYTES : TICK_BYTES;
 
-    return um_sums_work(s, um_columns_work(s, bytes)) < bytes;
+    return um_totals_work(s, um_index_work(s, bytes)) < bytes;
 }
 
 uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list)

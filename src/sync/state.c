@@ -14,9 +14,9 @@
 
 #include <stdlib.h>
 
-#define COPY_MAGIC "umbel-copy-1"
+#define REPLICA_MAGIC "umbel-copy-1"
 #define STATE_MAGIC "umbel-sync-state-1"
-enum { COPY_MAGIC_LEN = 12, STATE_MAGIC_LEN = 18 };
+enum { REPLICA_MAGIC_LEN = 12, STATE_MAGIC_LEN = 18 };
 
 /* --- copies --------------------------------------------------------------- */
 
@@ -41,11 +41,12 @@ static bool get_list(um_reader *r, const umbel_sync *s, size_t *list)
     return false;
 }
 
-static void write_copy_data(const umbel_sync *s, const um_copy *c, um_bytes *b)
+static void write_replica_data(const umbel_sync *s, const um_replica *c,
+                               um_bytes *b)
 {
-    const um_sync_of_list *l = &s->list[c->id.list];
+    const um_sync_list *l = &s->list[c->id.list];
 
-    um_bytes_append(b, COPY_MAGIC, COPY_MAGIC_LEN);
+    um_bytes_append(b, REPLICA_MAGIC, REPLICA_MAGIC_LEN);
     um_bytes_u64(b, c->id.incarnation);
     um_bytes_u64(b, c->id.epoch);
     um_bytes_append(b, c->id.origin, UMBEL_ORIGIN_LEN);
@@ -71,9 +72,9 @@ umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
 
     if (!at || at > s->norder)
         return um_fail(err, UMBEL_E_RANGE, "there is no such copy");
-    const um_copy *c = s->copy[s->order[at - 1]];
+    const um_replica *c = s->replica[s->order[at - 1]];
     UM_TRY(umbel_copy(c->filter, &f, err));
-    write_copy_data(s, c, &data);
+    write_replica_data(s, c, &data);
     umbel_status status = um_no_memory(err, data.len);
     if (!data.failed)
         status = umbel_set_data(f, data.at, data.len, err);
@@ -107,14 +108,14 @@ static bool is_sound_step(const um_pages *pages, um_reader r)
     return !r.bad;
 }
 
-static umbel_status get_steps(const umbel_sync *s, um_copy *c, um_reader *r,
+static umbel_status get_steps(const umbel_sync *s, um_replica *c, um_reader *r,
                               umbel_error *err)
 {
     const um_pages *pages = &s->list[c->id.list].pages;
     uint64_t n = um_get_varint(r);
 
     for (uint64_t i = 0; i < n && !r->bad; i++) {
-        um_step step = {.old = {.len = 0}};
+        um_version_step step = {.old = {.len = 0}};
         um_get_statement(r, &step.from);
         uint64_t len = um_get_varint(r);
         if (r->bad || len > (uint64_t)(r->end - r->at) ||
@@ -122,7 +123,7 @@ static umbel_status get_steps(const umbel_sync *s, um_copy *c, um_reader *r,
             return um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged");
         um_bytes_append(&step.old, r->at, (size_t)len);
         r->at += len;
-        um_step *all = NULL;
+        um_version_step *all = NULL;
         if (!step.old.failed && um_step_index(&step))
             all = um_grow_array(c->step, &c->nsteps, sizeof *all);
         if (!all) {
@@ -137,10 +138,11 @@ static umbel_status get_steps(const umbel_sync *s, um_copy *c, um_reader *r,
                   : UMBEL_OK;
 }
 
-static umbel_status fill_copy(umbel_sync *s, um_copy *c, const umbel_filter *f,
-                              um_reader *r, umbel_error *err)
+static umbel_status fill_replica(umbel_sync *s, um_replica *c,
+                                 const umbel_filter *f, um_reader *r,
+                                 umbel_error *err)
 {
-    const um_sync_of_list *l = &s->list[c->id.list];
+    const um_sync_list *l = &s->list[c->id.list];
     um_statement now;
 
     um_get_statement(r, &now);
@@ -174,32 +176,32 @@ umbel_status umbel_sync_import(umbel_sync *s, const umbel_filter *f,
 {
     umbel_slice data = umbel_data(f);
     um_reader r = {data.data, (const uint8_t *)data.data + data.len, false};
-    char magic[COPY_MAGIC_LEN];
+    char magic[REPLICA_MAGIC_LEN];
     um_sync_id id;
-    um_copy *c;
+    um_replica *c;
     size_t slot;
 
     um_get_bytes(&r, magic, sizeof magic);
     id.incarnation = um_get_u64(&r);
     id.epoch = um_get_u64(&r);
     um_get_bytes(&r, id.origin, sizeof id.origin);
-    if (r.bad || memcmp(magic, COPY_MAGIC, sizeof magic) != 0)
+    if (r.bad || memcmp(magic, REPLICA_MAGIC, sizeof magic) != 0)
         return um_fail(err, UMBEL_E_FORMAT, "the filter is not a saved copy");
     if (!get_list(&r, s, &id.list))
         return um_fail(err, UMBEL_E_MISMATCH,
                        "the copy is of a list that is not here");
     UM_TRY(umbel_same_shape(s->list[id.list].shape, f, err));
     if (id.epoch < s->list[id.list].oldest ||
-        um_standing_of(s, id.origin) == UM_DROPPED ||
+        um_origin_status_of(s, id.origin) == UM_DROPPED ||
         um_is_contradicted(s, id.origin, id.incarnation) ||
-        um_copy_find(s, &id, NULL))
+        um_replica_find(s, &id, NULL))
         return um_fail(err, UMBEL_E_REFUSED,
                        "the copy is of an epoch that is over, of an origin "
                        "that was dropped, or there already");
-    UM_TRY(um_copy_create(s, &id, &c, err));
-    umbel_status status = fill_copy(s, c, f, &r, err);
-    if (status && um_copy_find(s, &id, &slot))
-        um_copy_free(s, slot);
+    UM_TRY(um_replica_create(s, &id, &c, err));
+    umbel_status status = fill_replica(s, c, f, &r, err);
+    if (status && um_replica_find(s, &id, &slot))
+        um_replica_free(s, slot);
     return status;
 }
 
@@ -229,9 +231,9 @@ static void write_state(const umbel_sync *s, um_bytes *b)
     }
     um_bytes_varint(b, s->nrules);
     for (size_t i = 0; i < s->nrules; i++) {
-        uint8_t standing = (uint8_t)s->rule[i].standing;
+        uint8_t status = (uint8_t)s->rule[i].status;
         um_bytes_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
-        um_bytes_append(b, &standing, 1);
+        um_bytes_append(b, &status, 1);
     }
     um_bytes_varint(b, s->ncontradictions);
     for (size_t i = 0; i < s->ncontradictions; i++) {
@@ -272,16 +274,16 @@ static umbel_status get_state_rules(umbel_sync *s, um_reader *r,
                                     umbel_error *err)
 {
     uint64_t n = um_get_varint(r);
-    uint8_t origin[UMBEL_ORIGIN_LEN], standing;
+    uint8_t origin[UMBEL_ORIGIN_LEN], rule;
 
     for (uint64_t i = 0; i < n; i++) {
         um_get_bytes(r, origin, sizeof origin);
-        um_get_bytes(r, &standing, 1);
-        if (r->bad || standing > UM_DROPPED)
+        um_get_bytes(r, &rule, 1);
+        if (r->bad || rule > UM_DROPPED)
             return bad_state(err);
-        UM_TRY(standing == UM_DROPPED ? umbel_sync_drop(s, origin, false, err)
-               : standing == UM_MUTED ? umbel_sync_mute(s, origin, err)
-                                      : umbel_sync_allow(s, origin, err));
+        UM_TRY(rule == UM_DROPPED ? umbel_sync_drop(s, origin, false, err)
+               : rule == UM_MUTED ? umbel_sync_mute(s, origin, err)
+                                  : umbel_sync_allow(s, origin, err));
     }
     n = um_get_varint(r);
     for (uint64_t i = 0; i < n && !r->bad; i++) {
@@ -303,7 +305,7 @@ static umbel_status get_state_log(umbel_sync *s, um_reader *r, umbel_error *err)
     um_get_bytes(r, origin, sizeof origin);
     uint64_t incarnation = um_get_u64(r), n = um_get_varint(r);
     for (uint64_t i = 0; i < n; i++) {
-        um_log_entry e = {.taken_back = false};
+        um_log_entry e = {.retracted = false};
         um_get_bytes(r, &e.type, 1);
         uint64_t len = um_get_varint(r);
         if (r->bad || len > (uint64_t)(r->end - r->at))
@@ -315,8 +317,10 @@ static umbel_status get_state_log(umbel_sync *s, um_reader *r, umbel_error *err)
         e.body = body.at;
         e.len = (uint32_t)len;
         umbel_status status = bad_state(err);
+        bool applied; /* notices were honoured when they came */
         if (!r->bad && !body.failed)
-            status = um_log_apply(s, -1, origin, incarnation, i + 1, &e, err);
+            status = um_log_apply(s, -1, origin, incarnation, i + 1, &e,
+                                  &applied, err);
         um_bytes_fini(&body);
         UM_TRY(status);
     }

@@ -1,5 +1,5 @@
 /*
- * sync_message.c - messages as bytes, and back.
+ * wire.c - messages as bytes and back, and the texts that origins sign.
  *
  *   type 1 | length of the body 4 | body | XXH3-64 of all before 8
  */
@@ -11,6 +11,8 @@
 #include <stdlib.h>
 
 enum { START = 5, END = 8, LIST_LEN = 8 };
+
+enum { TEXT_LEN = 12 + UM_HASH_LEN + 4 * 8 + UM_HASH_LEN };
 
 uint8_t *um_bytes_room(um_bytes *b, size_t len)
 {
@@ -60,6 +62,9 @@ void um_bytes_fini(um_bytes *b)
     free(b->at);
     *b = (um_bytes){.len = 0};
 }
+
+/* --- messages --------------------------------------------------------------
+ */
 
 void um_message_begin(um_bytes *b, um_message_type type)
 {
@@ -167,4 +172,39 @@ void um_get_statement(um_reader *r, um_statement *st)
     st->keys = um_get_varint(r);
     um_get_bytes(r, st->root, sizeof st->root);
     um_get_bytes(r, st->signature, sizeof st->signature);
+}
+
+/* --- signed text -----------------------------------------------------------
+ */
+
+static void statement_text(const umbel_sync *s, const um_sync_id *id,
+                           const um_statement *st, uint8_t out[TEXT_LEN])
+{
+    um_writer w = {out, out + TEXT_LEN, false};
+
+    um_write_bytes(&w, "umbel-sync-1", 12);
+    um_write_bytes(&w, s->list[id->list].digest, UM_HASH_LEN);
+    um_write_u64(&w, id->incarnation);
+    um_write_u64(&w, id->epoch);
+    um_write_u64(&w, st->version);
+    um_write_u64(&w, st->keys);
+    um_write_bytes(&w, st->root, UM_HASH_LEN);
+}
+
+void um_statement_sign(const umbel_sync *s, const um_replica *c,
+                       um_statement *out)
+{
+    uint8_t text[TEXT_LEN];
+
+    statement_text(s, &c->id, out, text);
+    um_sync_sign(s->sign_key, text, sizeof text, out->signature);
+}
+
+bool um_statement_holds(const umbel_sync *s, const um_sync_id *id,
+                        const um_statement *st)
+{
+    uint8_t text[TEXT_LEN];
+
+    statement_text(s, id, st, text);
+    return um_sync_is_signed(id->origin, text, sizeof text, st->signature);
 }

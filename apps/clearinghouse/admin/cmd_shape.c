@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cli/commands/files.h"
 #include "store/store.h"
-#include "sync/terms.h"
+#include "sync/directory.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -67,13 +67,13 @@ static umbel_status create_shape(const um_config *c, size_t list,
                        "the configuration has no origin: nobody can exchange "
                        "with this server");
     UM_TRY(um_peers_keys_read(c, &keys, err));
-    um_sync_terms terms = um_peers_terms(c, list, keys.origin);
+    um_sync_parameters parameters = um_peers_parameters(c, list, keys.origin);
     um_peers_keys_fini(&keys);
     UM_TRY(read_secret(c, secret, err));
     umbel_status status = um_list_config_filter(&l, secret, out, err);
     sodium_memzero(secret, sizeof secret);
     UM_TRY(status);
-    return um_sync_terms_attach(&terms, *out, err);
+    return um_sync_parameters_attach(&parameters, *out, err);
 }
 
 static umbel_status write_shape(const shape_args *a, umbel_error *err)

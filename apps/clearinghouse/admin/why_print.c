@@ -190,7 +190,7 @@ static bool print_welcome(FILE *out, const um_why *w)
 
 /* Finds the next copy of another server that counts a signature. */
 static bool next_other(const um_why *w, const um_why_signature *s,
-                       unsigned list, size_t *at, umbel_sync_copy *copy,
+                       unsigned list, size_t *at, umbel_sync_replica *copy,
                        uint64_t *count)
 {
     while (um_server_next_copy(w->house, list, at, copy))
@@ -206,7 +206,7 @@ static bool print_others(FILE *out, const um_why *w, const um_why_signature *s,
                          unsigned list)
 {
     char name[UM_ORIGIN_NAME];
-    umbel_sync_copy copy;
+    umbel_sync_replica copy;
     uint64_t count;
     bool any = false;
 
@@ -338,7 +338,7 @@ static void write_count(FILE *out, const char *comma, unsigned list,
 static void write_counts(FILE *out, const um_why *w, const um_why_signature *s)
 {
     char name[UM_ORIGIN_NAME];
-    umbel_sync_copy copy;
+    umbel_sync_replica copy;
     uint64_t count;
     const char *comma = "";
     um_list_stats stats;

@@ -119,7 +119,7 @@ void um_server_reaches(const um_server *h, unsigned list, const umbel_digest *d,
 }
 
 /* An epoch of others, as far as it has come. */
-static void add_times(const um_server *h, const umbel_sync_copy *c,
+static void add_times(const um_server *h, const umbel_sync_replica *c,
                       uint64_t *entered, uint64_t *updated)
 {
     uint64_t begin = c->end ? c->begin : c->seen;
@@ -132,9 +132,9 @@ static void add_times(const um_server *h, const umbel_sync_copy *c,
 }
 
 bool um_server_next_copy(const um_server *h, unsigned list, size_t *at,
-                         umbel_sync_copy *out)
+                         umbel_sync_replica *out)
 {
-    while (h->machine && umbel_sync_next_copy(h->machine, at, out))
+    while (h->machine && umbel_sync_next_replica(h->machine, at, out))
         if (out->list == list && !out->own && !out->muted && out->version)
             return true;
     return false;
@@ -143,7 +143,7 @@ bool um_server_next_copy(const um_server *h, unsigned list, size_t *at,
 bool um_server_times(const um_server *h, unsigned list, const umbel_digest *d,
                      uint64_t *entered, uint64_t *updated)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
     uint64_t count;
     bool known = um_store_times(h->store, list, d, h->now, entered, updated);
 

@@ -31,7 +31,7 @@ bool um_server_times(const um_server *h, unsigned list, const umbel_digest *d,
 /* Walks the copies of other servers that count here, and of our own older
  * incarnations; *at is 0 at first. */
 bool um_server_next_copy(const um_server *h, unsigned list, size_t *at,
-                         umbel_sync_copy *out);
+                         umbel_sync_replica *out);
 
 enum { UM_ORIGIN_NAME = 128 };
 

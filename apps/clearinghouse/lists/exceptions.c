@@ -92,7 +92,7 @@ umbel_status um_exceptions_undo(um_server *h, unsigned list,
             continue;
         um_store64(body, e.incarnation);
         um_store64(body + 8, e.seq);
-        UM_TRY(um_peers_append(h->peers, UMBEL_SYNC_LOG_TAKE_BACK,
+        UM_TRY(um_peers_append(h->peers, UMBEL_SYNC_LOG_RETRACT,
                                (umbel_slice){body, sizeof body}, ticket, err));
         ++*n;
         at = 0; /* the set is another */

@@ -238,7 +238,7 @@ static uint64_t newest_of_ours(const um_server *h, unsigned list,
 static bool newest_count(const um_server *h, unsigned list,
                          const umbel_digest *d, uint64_t *begin)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
     uint64_t count;
 
     *begin = newest_of_ours(h, list, d);

@@ -25,7 +25,7 @@ typedef struct found {
 void um_fuzzy_look(um_fuzzy_view *v, const um_server *h, unsigned list)
 {
     const um_list *l = um_store_list(h->store, list);
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
     v->house = h;
     v->n = 0;

@@ -61,11 +61,11 @@ static bool describe(const um_peers *p, const umbel_sync_event *e, char *out,
     const char *in = e->list >= 0 ? ", list " : "";
     char who[UM_LOG_LINE_LEN / 4] = "";
 
-    if (e->kind == UMBEL_SYNC_TOOK || e->kind == UMBEL_SYNC_LOGGED)
+    if (e->kind == UMBEL_SYNC_APPLIED || e->kind == UMBEL_SYNC_LOGGED)
         return false; /* there may be thousands a second */
     origin_name(p, e->origin, who, sizeof who);
     switch (e->kind) {
-    case UMBEL_SYNC_TOOK:
+    case UMBEL_SYNC_APPLIED:
     case UMBEL_SYNC_LOGGED:
         break;
     case UMBEL_SYNC_REFUSED:

@@ -61,9 +61,9 @@ static bool has_copy(const um_peers *p, const um_latest_mail *m,
                      const um_near_record *ours)
 {
     um_near_record theirs;
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
-    for (size_t at = 0; umbel_sync_next_copy(p->machine, &at, &c);)
+    for (size_t at = 0; umbel_sync_next_replica(p->machine, &at, &c);)
         if (c.own && c.list == m->list && um_is_near(c.filter) &&
             um_near_find(c.filter, &m->write.digest, m->write.name, &theirs) &&
             same_record(ours, &theirs))

@@ -188,7 +188,7 @@ static bool add_peers(um_origins *o)
     return true;
 }
 
-static double fill_of(const um_server *h, const umbel_sync_copy *c)
+static double fill_of(const um_server *h, const umbel_sync_replica *c)
 {
     um_list_stats l;
 
@@ -198,10 +198,10 @@ static double fill_of(const um_server *h, const umbel_sync_copy *c)
 
 static bool add_copies(um_origins *o)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
     for (size_t at = 0;
-         umbel_sync_next_copy(um_peers_machine(o->house->peers), &at, &c);) {
+         umbel_sync_next_replica(um_peers_machine(o->house->peers), &at, &c);) {
         um_origin *r = row_of(o, c.origin);
         if (!r)
             return false;
@@ -218,9 +218,9 @@ static bool add_copies(um_origins *o)
 
 static bool add_standings(um_origins *o)
 {
-    umbel_sync_standing s;
+    umbel_sync_origin_status s;
 
-    for (size_t at = 0; umbel_sync_next_standing(
+    for (size_t at = 0; umbel_sync_next_origin_status(
              um_peers_machine(o->house->peers), &at, &s);) {
         um_origin *r = s.dropped || s.muted ? row_of(o, s.origin) : NULL;
         if (r)

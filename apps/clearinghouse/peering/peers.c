@@ -30,9 +30,9 @@ enum {
 
 static bool has_standing(const um_peers *p, const uint8_t *origin)
 {
-    umbel_sync_standing s;
+    umbel_sync_origin_status s;
 
-    for (size_t at = 0; umbel_sync_next_standing(p->machine, &at, &s);)
+    for (size_t at = 0; umbel_sync_next_origin_status(p->machine, &at, &s);)
         if (memcmp(s.origin, origin, UMBEL_ORIGIN_LEN) == 0)
             return true;
     return false;
@@ -96,16 +96,16 @@ static void agree_of(const um_config *c, size_t list,
         f->agree(um_config_protocol(c, f), out);
 }
 
-um_sync_terms um_peers_terms(const um_config *c, size_t list,
-                             const uint8_t *key)
+um_sync_parameters um_peers_parameters(const um_config *c, size_t list,
+                                       const uint8_t *key)
 {
     um_list_config l = um_server_list_config(c, list);
-    um_sync_terms t = {.epoch_seconds = l.epoch_seconds,
-                       .epochs = l.epochs,
-                       .page_bytes = UM_PEERS_PAGE,
-                       .quorum = quorum_of(c, list),
-                       .origin_cap = c->peers.origin_cap,
-                       .has_server = true};
+    um_sync_parameters t = {.epoch_seconds = l.epoch_seconds,
+                            .epochs = l.epochs,
+                            .page_bytes = UM_PEERS_PAGE,
+                            .quorum = quorum_of(c, list),
+                            .origin_cap = c->peers.origin_cap,
+                            .has_server = true};
 
     snprintf(t.list, sizeof t.list, "%s", l.name);
     memcpy(t.server, key, sizeof t.server);

@@ -21,7 +21,7 @@
 #include "clearinghouse/config/config.h"
 #include "clearinghouse/peering/replica_store.h"
 #include "store/store.h"
-#include "sync/terms.h"
+#include "sync/directory.h"
 
 #include <umbel/sync.h>
 
@@ -37,9 +37,9 @@ enum {
 /* Checks origin and peers of a configuration; reads the keys. */
 umbel_status um_peers_check(const um_config *c, umbel_error *err);
 
-/* On which terms we exchange a list; key is our public one. */
-um_sync_terms um_peers_terms(const um_config *c, size_t list,
-                             const uint8_t *key);
+/* Returns the parameters of the exchange of a list; key is our public one. */
+um_sync_parameters um_peers_parameters(const um_config *c, size_t list,
+                                       const uint8_t *key);
 
 /* What peers may take of memory. */
 uint64_t um_peers_bytes(const um_config *c);

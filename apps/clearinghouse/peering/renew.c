@@ -99,10 +99,10 @@ static int compare_entries(const void *a, const void *b)
 /* Returns what our own copies say of a digest. */
 static uint64_t count_published(const um_peers *p, const um_entry *e)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
     uint64_t sum = 0, count;
 
-    for (size_t at = 0; umbel_sync_next_copy(p->machine, &at, &c);)
+    for (size_t at = 0; umbel_sync_next_replica(p->machine, &at, &c);)
         if (c.own && c.list == e->list &&
             umbel_count_digests(c.filter, &e->digest, 1, &count, NULL) ==
                 UMBEL_OK)

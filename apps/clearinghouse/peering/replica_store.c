@@ -95,7 +95,7 @@ static int compare_names(const void *a, const void *b)
                   ((const replica_name *)b)->text);
 }
 
-static void create_name(const umbel_sync_copy *c, const char *list,
+static void create_name(const umbel_sync_replica *c, const char *list,
                         replica_name *out)
 {
     uint8_t numbers[16], hash[crypto_generichash_BYTES_MIN];
@@ -350,15 +350,15 @@ static const saved_replica *find_saved(const saved_replicas *c,
 /* Lists the replicas that belong on disk, sorted; false without memory. */
 static bool list_saved(const um_replica_store *p, saved_replicas *out)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
     size_t most = 0;
 
-    for (size_t at = 0; umbel_sync_next_copy(p->set.machine, &at, &c);)
+    for (size_t at = 0; umbel_sync_next_replica(p->set.machine, &at, &c);)
         most++;
     *out = (saved_replicas){calloc(most + 1, sizeof *out->item), 0};
     if (!out->item)
         return false;
-    for (size_t at = 0; umbel_sync_next_copy(p->set.machine, &at, &c);) {
+    for (size_t at = 0; umbel_sync_next_replica(p->set.machine, &at, &c);) {
         saved_replica *s = &out->item[out->n];
         if (c.own || !c.version)
             continue;

@@ -60,11 +60,11 @@ static umbel_status describe_directory(const um_args *args, umbel_error *err)
     char origin[UM_DIGEST_HEX];
     um_report report = {0};
     uint64_t copies = 0, keys = 0, own = 0;
-    umbel_sync_copy c;
+    umbel_sync_replica c;
     um_sync_dir dir;
 
     UM_TRY(um_sync_dir_open(&dir, a->file, (uint64_t)time(NULL), err));
-    for (size_t at = 0; umbel_sync_next_copy(dir.machine, &at, &c);) {
+    for (size_t at = 0; umbel_sync_next_replica(dir.machine, &at, &c);) {
         copies++;
         keys += c.keys;
         own += c.own ? c.keys : 0;

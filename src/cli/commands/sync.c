@@ -299,7 +299,7 @@ static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
 {
     const line *l = ctx;
 
-    return memcmp(key, l->dir->terms.server, UMBEL_ORIGIN_LEN) == 0;
+    return memcmp(key, l->dir->parameters.server, UMBEL_ORIGIN_LEN) == 0;
 }
 
 static umbel_status parse_from_link(void *ctx, umbel_slice message,
@@ -357,7 +357,7 @@ static umbel_status call(const char *address, int *fd, umbel_error *err)
     return *fd < 0 ? um_fail_errno(err, "calling the server") : UMBEL_OK;
 }
 
-/* The same with a clearinghouse at HOST:PORT, whose key the terms name. */
+/* The same with a clearinghouse at HOST:PORT, whose key the parameters name. */
 static umbel_status sync_over_tcp(um_sync_dir *d, const char *address,
                                   um_sync_outcome *result, umbel_error *err)
 {
@@ -370,7 +370,7 @@ static umbel_status sync_over_tcp(um_sync_dir *d, const char *address,
                              .ctx = &l,
                              .message_max = PIECE};
 
-    if (!d->terms.has_server)
+    if (!d->parameters.has_server)
         return um_fail(err, UMBEL_E_MISMATCH,
                        "the directory is of no server: make one with "
                        "--like FILE, which 'umbel-clearinghouse shape' writes");
@@ -615,18 +615,19 @@ static umbel_status sync_target(const sync_args *a, um_sync_outcome *out,
 /* An empty filter, by options or like another one, whose file is tiny however
  * large the list is: 1 GiB are about 200 million digests. */
 static umbel_status create_shape(const sync_args *a, umbel_filter **shape,
-                                 um_sync_terms *terms, umbel_error *err)
+                                 um_sync_parameters *parameters,
+                                 umbel_error *err)
 {
     umbel_source source = {.size = sizeof source,
                            .memory_limit = UINT64_C(1) << 30};
     um_filter_params p;
 
-    *terms = um_sync_terms_standard;
+    *parameters = um_sync_parameters_standard;
     if (a->like) {
         UM_TRY(umbel_load(a->like, &source, shape, err));
         umbel_set_coded(*shape, false);
-        UM_TRY(
-            um_name_file(um_sync_terms_of(*shape, terms, err), a->like, err));
+        UM_TRY(um_name_file(um_sync_parameters_of(*shape, parameters, err),
+                            a->like, err));
         UM_TRY(umbel_set_data(*shape, NULL, 0, err));
         return umbel_clear(*shape, err);
     }
@@ -641,7 +642,7 @@ static umbel_status create_dir(const um_args *args, umbel_error *err)
 {
     const sync_args *a = args->values;
     umbel_filter *shape = NULL;
-    um_sync_terms terms;
+    um_sync_parameters parameters;
     um_report report = {0};
     um_sync_dir d;
     char origin[UM_DIGEST_HEX];
@@ -650,9 +651,10 @@ static umbel_status create_dir(const um_args *args, umbel_error *err)
         return um_fail(err, UMBEL_E_RANGE,
                        "--init needs --name NAME, what people call this "
                        "writer");
-    umbel_status status = create_shape(a, &shape, &terms, err);
+    umbel_status status = create_shape(a, &shape, &parameters, err);
     if (!status)
-        status = um_sync_dir_create(a->dir, a->name, shape, &terms, now(), err);
+        status =
+            um_sync_dir_create(a->dir, a->name, shape, &parameters, now(), err);
     umbel_close(shape);
     UM_TRY(status);
     UM_TRY(um_sync_dir_open(&d, a->dir, now(), err));
@@ -663,7 +665,7 @@ static umbel_status create_dir(const um_args *args, umbel_error *err)
     um_report_text(&report, "kind", NULL, umbel_kind(d.shape));
     um_report_count(&report, "bytes", "bytes of a filter", NULL,
                     umbel_encoded_len(d.shape));
-    if (terms.has_server)
+    if (parameters.has_server)
         um_report_note(&report,
                        "The server's configuration needs peer \"%s\" { key = "
                        "\"%s\" }. Then exchange with umbel sync DIR "

@@ -449,9 +449,9 @@ typedef struct found {
 static found look(const world *w)
 {
     found f = {.oldest = UINT64_MAX};
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
-    for (size_t at = 0; umbel_sync_next_copy(w->here.machine, &at, &c);) {
+    for (size_t at = 0; umbel_sync_next_replica(w->here.machine, &at, &c);) {
         f.copies++;
         f.muted += c.muted;
         f.oldest = c.version < f.oldest ? c.version : f.oldest;

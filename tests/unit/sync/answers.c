@@ -150,10 +150,10 @@ static uint64_t plain_sum(const umbel_sync *s, const umbel_digest *d,
     const uint8_t *last = NULL;
     uint64_t sum = 0, one;
     bool counted = false;
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
     *origins = 0;
-    for (size_t at = 0; umbel_sync_next_copy(s, &at, &c);) {
+    for (size_t at = 0; umbel_sync_next_replica(s, &at, &c);) {
         if (c.muted || !c.version)
             continue;
         if (!last || memcmp(last, c.origin, UMBEL_ORIGIN_LEN) != 0)
@@ -273,8 +273,8 @@ static size_t known_copies(const umbel_sync *s)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s->ncopies; i++)
-        n += s->copy[i] && um_columns_know(s, s->copy[i]);
+    for (size_t i = 0; i < s->nreplicas; i++)
+        n += s->replica[i] && um_index_covers(s, s->replica[i]);
     return n;
 }
 
@@ -301,7 +301,7 @@ static void the_index_never_changes_an_answer(void **state)
             random_event(c);
             if (event % 8 == 0) {
                 compare_counts(&c->all);
-                by_sums += um_sums_know(c->all.machine, 0);
+                by_sums += um_totals_cover(c->all.machine, 0);
             }
             size_t known = known_copies(c->all.machine);
             max_known = known > max_known ? known : max_known;
@@ -341,22 +341,22 @@ static void sums_bound_what_copies_count(void **state)
                 umbel_sync_tick(all.machine, 1000);
             }
         umbel_digest d = digest_of(&all, 7);
-        assert_true(um_sums_know(all.machine, 0));
-        um_sums_bound(&all.machine->list[0], &d, 1, &most);
+        assert_true(um_totals_cover(all.machine, 0));
+        um_totals_bound(&all.machine->list[0], &d, 1, &most);
         assert_int_equal(most, 3 * (1 + 2 + 3));
         assert_ok(umbel_sync_drop(all.machine,
                                   umbel_sync_origin(one[1].machine), false,
                                   &test_refusal));
-        um_sums_bound(&all.machine->list[0], &d, 1, &most);
+        um_totals_bound(&all.machine->list[0], &d, 1, &most);
         assert_int_equal(most, 3 * (1 + 2 + 3)); /* too large, and no less */
         umbel_sync_tick(all.machine, 1001);
-        assert_true(um_sums_know(all.machine, 0));
-        um_sums_bound(&all.machine->list[0], &d, 1, &most);
+        assert_true(um_totals_cover(all.machine, 0));
+        um_totals_bound(&all.machine->list[0], &d, 1, &most);
         assert_int_equal(most, 3 * (1 + 3));
         test_sync_add(&one[0], 7, 1000);
         test_sync_publish(&one[0]);
         exchange(&one[0], &all, 1001);
-        um_sums_bound(&all.machine->list[0], &d, 1, &most);
+        um_totals_bound(&all.machine->list[0], &d, 1, &most);
         uint64_t count = test_sync_count(&all, 7); /* cells may be small */
         assert_int_equal(most, count < UM_TOTAL_MAX ? count : UM_TOTAL_MAX);
         for (size_t i = 0; i < TEST_COUNT(one); i++)
@@ -395,7 +395,7 @@ static void an_index_gives_its_memory_to_copies(void **state)
     }
     assert_true(max_known > 0);
     assert_int_equal(known_copies(all.machine), 0);
-    assert_false(um_sums_know(all.machine, 0));
+    assert_false(um_totals_cover(all.machine, 0));
     test_sync_close(&all);
     umbel_close(shape);
 }

@@ -81,7 +81,7 @@ static void one_that_was_refused_waits_a_minute(void **state)
         a.own->added++;
         test_sync_publish(&a);
         test_sync_run(&l, now);
-        looks += b.machine->copy[0]->judged == now + 1;
+        looks += b.machine->replica[0]->not_admitted == now + 1;
     }
     assert_named(&b, UMBEL_SYNC_ADMISSION, &a);
     assert_int_equal(looks, 2);
@@ -160,7 +160,7 @@ static void an_epoch_that_is_over_cannot_come_back(void **state)
     test_sync_server a = {0}, b = {0};
     test_sync_link l;
     size_t len;
-    umbel_sync_copy c;
+    umbel_sync_replica c;
 
     (void)state;
     a.list.epoch_seconds = b.list.epoch_seconds = 100;
@@ -184,7 +184,7 @@ static void an_epoch_that_is_over_cannot_come_back(void **state)
     umbel_sync_receive(b.machine, l.peer[1], update, len, 900, NULL);
     assert_int_equal(test_sync_count(&b, 5), 0);
     size_t at = 0;
-    assert_false(umbel_sync_next_copy(b.machine, &at, &c));
+    assert_false(umbel_sync_next_replica(b.machine, &at, &c));
     free(update);
     test_sync_close(&a);
     test_sync_close(&b);
@@ -568,14 +568,16 @@ static void one_that_was_allowed_again_stays_so_after_a_restart(void **state)
     test_sync_run(&l, 10);
     assert_int_equal(c.events[UMBEL_SYNC_DROPPED], 1);
     restart_with_state(&c, 3);
-    assert_int_equal(um_standing_of(c.machine, umbel_sync_origin(a.machine)),
-                     UM_DROPPED);
+    assert_int_equal(
+        um_origin_status_of(c.machine, umbel_sync_origin(a.machine)),
+        UM_DROPPED);
     assert_ok(umbel_sync_allow(c.machine, umbel_sync_origin(a.machine),
                                &test_refusal));
     restart_with_state(&c, 3);
     assert_int_equal(c.events[UMBEL_SYNC_DROPPED], 0);
-    assert_int_equal(um_standing_of(c.machine, umbel_sync_origin(a.machine)),
-                     UM_ALLOWED);
+    assert_int_equal(
+        um_origin_status_of(c.machine, umbel_sync_origin(a.machine)),
+        UM_ALLOWED);
     test_sync_close(&a);
     test_sync_close(&b);
     test_sync_close(&c);

@@ -84,7 +84,7 @@ static void craft_pages(const umbel_sync *s, umbel_filter *f, unsigned round,
 /* Signs what the pages of its own copy say, as no honest machine would. */
 static void sign_copy(umbel_sync *s, const umbel_filter *f)
 {
-    um_copy *c = s->copy[0];
+    um_replica *c = s->replica[0];
     const um_pages *pages = &s->list[0].pages;
     um_statement next = {.version = c->now.version + 1, .keys = f->added};
     um_bytes none = {.len = 0};
@@ -100,9 +100,9 @@ static void sign_copy(umbel_sync *s, const umbel_filter *f)
     um_tree_end(&c->tree);
     memcpy(next.root, um_tree_root(&c->tree), UM_HASH_LEN);
     um_statement_sign(s, c, &next);
-    um_drop_steps(c, c->nsteps);
-    um_copy_end_step(s, c, &none, &next);
-    um_drop_steps(c, c->nsteps); /* all pages are sent as they are */
+    um_replica_drop_steps(c, c->nsteps);
+    um_replica_end_step(s, c, &none, &next);
+    um_replica_drop_steps(c, c->nsteps); /* all pages are sent as they are */
 }
 
 static void open_server(test_sync_server *s, umbel_filter *shape, uint64_t seed)
@@ -138,10 +138,10 @@ static uint64_t read_copy(const umbel_filter *f)
 
 static bool read_copies(const test_sync_server *s, const uint8_t *honest)
 {
-    umbel_sync_copy c;
+    umbel_sync_replica c;
     bool took = false;
 
-    for (size_t at = 0; umbel_sync_next_copy(s->machine, &at, &c);) {
+    for (size_t at = 0; umbel_sync_next_replica(s->machine, &at, &c);) {
         if (!c.version)
             continue;
         uint64_t found = read_copy(c.filter);

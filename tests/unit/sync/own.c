@@ -38,10 +38,10 @@ static uint64_t publish_slice(test_sync_server *s, const umbel_filter *f,
     return publish_range(s, f, first, end).version;
 }
 
-static const um_copy *only_copy(const test_sync_server *s)
+static const um_replica *only_replica(const test_sync_server *s)
 {
     assert_int_equal(s->machine->norder, 1);
-    return s->machine->copy[s->machine->order[0]];
+    return s->machine->replica[s->machine->order[0]];
 }
 
 static void slices_in_any_order_give_the_root_of_one_publish(void **state)
@@ -184,7 +184,7 @@ static void live_and_mark(test_sync_server *s, mark *m)
         m[i].at = publish_range(s, s->own, i ? i * 5 % (pages / 2) : 0,
                                 pages - i % 4);
         assert_true(m[i].at.first < m[i].at.end && m[i].at.end <= pages);
-        m[i].signed_as = only_copy(s)->now;
+        m[i].signed_as = only_replica(s)->now;
         assert_ok(umbel_copy(s->own, &m[i].then, &test_refusal));
     }
 }
@@ -198,7 +198,7 @@ static void replay(test_sync_server *s, const mark *m)
             assert_int_equal(
                 publish_slice(s, m[i].then, m[i].at.first, m[i].at.end),
                 m[i].at.version);
-        const um_statement *now = &only_copy(s)->now;
+        const um_statement *now = &only_replica(s)->now;
         assert_int_equal(now->version, m[i].signed_as.version);
         assert_int_equal(now->keys, m[i].signed_as.keys);
         assert_memory_equal(now->root, m[i].signed_as.root, UM_HASH_LEN);
@@ -249,7 +249,7 @@ static void a_claim_that_grew_alone_is_published_with_all_pages(void **state)
     assert_int_equal(publish_slice(&a, a.own, 0, pages), 2);
     test_sync_connect(&l, &a, &b);
     test_sync_run(&l, 1000);
-    assert_int_equal(only_copy(&b)->now.keys, 51);
+    assert_int_equal(only_replica(&b)->now.keys, 51);
     test_sync_close(&a);
     test_sync_close(&b);
 }

@@ -132,7 +132,7 @@ static void a_restart_goes_on_with_differences(void **state)
     test_sync_link l;
     umbel_filter *saved;
     size_t at = 0;
-    umbel_sync_copy copy;
+    umbel_sync_replica copy;
 
     (void)state;
     test_sync_open(&a, 1);
@@ -144,7 +144,7 @@ static void a_restart_goes_on_with_differences(void **state)
     test_sync_run(&l, 1);
     test_sync_add(&a, 501, 1);
     test_sync_publish(&a);
-    assert_true(umbel_sync_next_copy(a.machine, &at, &copy));
+    assert_true(umbel_sync_next_replica(a.machine, &at, &copy));
     assert_int_equal(copy.version, 2);
     assert_ok(umbel_sync_export(a.machine, at, &saved, &test_refusal));
     again.params.session = 99;
@@ -199,7 +199,7 @@ static void standings_are_listed(void **state)
 {
     test_sync_server a = {0};
     uint8_t origin[3][UMBEL_ORIGIN_LEN] = {{1}, {2}, {3}};
-    umbel_sync_standing found;
+    umbel_sync_origin_status found;
     size_t at = 0;
 
     (void)state;
@@ -209,12 +209,12 @@ static void standings_are_listed(void **state)
     assert_ok(umbel_sync_mute(a.machine, origin[2], &test_refusal));
     assert_ok(umbel_sync_allow(a.machine, origin[2], &test_refusal));
     for (size_t i = 0; i < 3; i++) {
-        assert_true(umbel_sync_next_standing(a.machine, &at, &found));
+        assert_true(umbel_sync_next_origin_status(a.machine, &at, &found));
         assert_memory_equal(found.origin, origin[i], UMBEL_ORIGIN_LEN);
         assert_int_equal(found.dropped, i == 0);
         assert_int_equal(found.muted, i == 1);
     }
-    assert_false(umbel_sync_next_standing(a.machine, &at, &found));
+    assert_false(umbel_sync_next_origin_status(a.machine, &at, &found));
     test_sync_close(&a);
 }
 
@@ -237,7 +237,7 @@ static void entries_that_nobody_took_back_are_walked(void **state)
     um_store64(body, 1);
     um_store64(body + 8, 4);
     uint64_t word = test_sync_word(&a);
-    assert_ok(umbel_sync_log_append(a.machine, UMBEL_SYNC_LOG_TAKE_BACK,
+    assert_ok(umbel_sync_log_append(a.machine, UMBEL_SYNC_LOG_RETRACT,
                                     (umbel_slice){body, 16}, &seq,
                                     &test_refusal));
     assert_true(word != test_sync_word(&a));

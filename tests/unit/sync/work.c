@@ -86,9 +86,9 @@ static void an_update_is_seen_when_its_last_page_is_read(void **state)
     publish_keys(&f.a, 0);
     create_busy(&f);
     assert_int_equal(test_sync_count(&f.b, 7), 0);
-    assert_int_equal(f.b.events[UMBEL_SYNC_TOOK], 0);
+    assert_int_equal(f.b.events[UMBEL_SYNC_APPLIED], 0);
     assert_true(finish(&f.b) > 2);
-    assert_int_equal(f.b.events[UMBEL_SYNC_TOOK], 1);
+    assert_int_equal(f.b.events[UMBEL_SYNC_APPLIED], 1);
     assert_int_equal(test_sync_count(&f.b, 7), 1);
     test_sync_run(&f.l, NOW);
     publish_keys(&f.a, KEYS); /* a difference */
@@ -146,7 +146,7 @@ static void what_ends_meanwhile_does_not_come_back(void **state)
         else
             umbel_sync_disconnect(f.b.machine, f.l.peer[1]);
         finish(&f.b);
-        assert_int_equal(f.b.events[UMBEL_SYNC_TOOK], 0);
+        assert_int_equal(f.b.events[UMBEL_SYNC_APPLIED], 0);
         assert_int_equal(test_sync_count(&f.b, 7), 0);
         close_both(&f);
     }
