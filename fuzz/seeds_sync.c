@@ -70,7 +70,7 @@ static void append(umbel_sync *s, uint8_t type, umbel_slice body)
 
 /* Joins both; what the peer says is appended to out as sync.c reads it. */
 static void talk(umbel_sync *s, int s_peer, umbel_sync *peer, int peer_s,
-                 uint64_t now, um_bytes *out)
+                 uint64_t now, um_buffer *out)
 {
     umbel_slice m;
 
@@ -80,8 +80,8 @@ static void talk(umbel_sync *s, int s_peer, umbel_sync *peer, int peer_s,
             const uint8_t *at = m.data;
             uint8_t head[3] = {at[0], at[1], at[2]};
             quiet = false;
-            um_bytes_append(out, head, sizeof head);
-            um_bytes_append(out, at + 5, m.len - 5 - 8);
+            um_buffer_append(out, head, sizeof head);
+            um_buffer_append(out, at + 5, m.len - 5 - 8);
             umbel_sync_receive(s, s_peer, m.data, m.len, now, NULL);
         }
         while (umbel_sync_next(s, s_peer, now, &m)) {
@@ -91,7 +91,7 @@ static void talk(umbel_sync *s, int s_peer, umbel_sync *peer, int peer_s,
     }
 }
 
-static void join(umbel_sync *s, umbel_sync *peer, um_bytes *out)
+static void join(umbel_sync *s, umbel_sync *peer, um_buffer *out)
 {
     int a, b;
 
@@ -107,7 +107,7 @@ static void contradict(umbel_sync *peer)
 {
     umbel_sync *twin = open_machine(2, 8), *heard = open_machine(2, 9);
     umbel_filter *one, *other;
-    um_bytes out = {.len = 0};
+    um_buffer out = {.len = 0};
 
     if (umbel_copy(um_fuzz_sync_list().shape, &one, NULL) ||
         umbel_copy(one, &other, NULL))
@@ -116,7 +116,7 @@ static void contradict(umbel_sync *peer)
     report(other, heard, 2);
     join(peer, twin, &out);
     join(peer, heard, &out);
-    um_bytes_fini(&out);
+    um_buffer_fini(&out);
     umbel_close(one);
     umbel_close(other);
     umbel_sync_close(twin);
@@ -129,7 +129,7 @@ static void write_seed(const char *name, seed which)
                *peer = open_machine(1, 6);
     umbel_filter *own;
     uint8_t back[16] = {1, 0, 0, 0, 0, 0, 0, 0, 1};
-    um_bytes out = {.len = 0};
+    um_buffer out = {.len = 0};
     int a, b;
 
     if (umbel_copy(um_fuzz_sync_list().shape, &own, NULL) ||
@@ -149,8 +149,8 @@ static void write_seed(const char *name, seed which)
         report(own, peer, key);
         talk(s, a, peer, b, UM_FUZZ_NOW + key, &out);
     }
-    um_seed_write("sync", name, out.at, out.len);
-    um_bytes_fini(&out);
+    um_seed_write("sync", name, out.data, out.len);
+    um_buffer_fini(&out);
     umbel_close(own);
     umbel_sync_close(s);
     umbel_sync_close(peer);
@@ -162,7 +162,7 @@ static void write_statement(void)
     umbel_sync *s = open_machine(0, UM_FUZZ_SESSION),
                *peer = open_machine(1, 6);
     umbel_filter *own;
-    um_bytes out = {.len = 0}, m = {.len = 0};
+    um_buffer out = {.len = 0}, m = {.len = 0};
 
     if (umbel_copy(um_fuzz_sync_list().shape, &own, NULL))
         exit(EXIT_FAILURE);
@@ -173,11 +173,11 @@ static void write_statement(void)
     peer->copy[0]->now.root[0] ^= 1;
     um_write_statement(&m, &peer->copy[0]->now);
     um_message_end(&m);
-    um_bytes_append(&out, m.at, 3);
-    um_bytes_append(&out, m.at + 5, m.len - 5 - 8);
-    um_seed_write("sync", "statement", out.at, out.len);
-    um_bytes_fini(&out);
-    um_bytes_fini(&m);
+    um_buffer_append(&out, m.data, 3);
+    um_buffer_append(&out, m.data + 5, m.len - 5 - 8);
+    um_seed_write("sync", "statement", out.data, out.len);
+    um_buffer_fini(&out);
+    um_buffer_fini(&m);
     umbel_close(own);
     umbel_sync_close(s);
     umbel_sync_close(peer);

@@ -69,7 +69,7 @@ static void work(umbel_sync *s, uint8_t byte)
 
 static void live_through(const uint8_t *data, size_t len, uint32_t slice_pages)
 {
-    um_bytes m = {.len = 0};
+    um_buffer m = {.len = 0};
     umbel_digest d = {1, 2};
     umbel_slice out;
     uint64_t count;
@@ -83,11 +83,11 @@ static void live_through(const uint8_t *data, size_t len, uint32_t slice_pages)
         size_t body = data[1] | (size_t)data[2] << 8;
         body = body < len - 3 ? body : len - 3;
         um_message_begin(&m, (um_message_type)data[0]);
-        um_bytes_append(&m, data + 3, body);
+        um_buffer_append(&m, data + 3, body);
         um_message_end(&m);
         uint64_t now = UM_FUZZ_NOW + 20 * (uint64_t)n;
-        umbel_sync_receive(s, peer, m.at, m.len, now, NULL);
-        memset(m.at, 0xA5, m.len); /* it is the caller's again */
+        umbel_sync_receive(s, peer, m.data, m.len, now, NULL);
+        memset(m.data, 0xA5, m.len); /* it is the caller's again */
         work(s, body ? data[2 + body] : 0);
         for (int i = 0; i < 8 && umbel_sync_next(s, peer, now, &out); i++)
             if (out.len > s->limit.message_bytes)
@@ -102,7 +102,7 @@ static void live_through(const uint8_t *data, size_t len, uint32_t slice_pages)
         reached != (count >= 1))
         abort();
     umbel_sync_agreement(s, 0);
-    um_bytes_fini(&m);
+    um_buffer_fini(&m);
     umbel_sync_close(s);
 }
 

@@ -25,7 +25,7 @@ typedef struct end {
     uint64_t epoch, incarnation;
     uint8_t number;
     int peer;
-    um_bytes late[LATE]; /* messages on their way from here */
+    um_buffer late[LATE]; /* messages on their way from here */
 } end;
 
 /* A cheap keyed hash; nobody here computes that of another. */
@@ -116,15 +116,15 @@ static void send(end *e, uint8_t slot, uint64_t now)
     if (!umbel_sync_next(e->machine, e->peer, now, &m))
         return;
     e->late[slot % LATE].len = 0;
-    um_bytes_append(&e->late[slot % LATE], m.data, m.len);
+    um_buffer_append(&e->late[slot % LATE], m.data, m.len);
 }
 
 static void deliver(end *from, end *to, uint8_t slot, uint64_t now)
 {
-    um_bytes *m = &from->late[slot % LATE];
+    um_buffer *m = &from->late[slot % LATE];
 
     if (m->len)
-        umbel_sync_receive(to->machine, to->peer, m->at, m->len, now, NULL);
+        umbel_sync_receive(to->machine, to->peer, m->data, m->len, now, NULL);
 }
 
 static void cut(end pair[2])
@@ -273,7 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     heal(pair, now);
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < LATE; j++)
-            um_bytes_fini(&pair[i].late[j]);
+            um_buffer_fini(&pair[i].late[j]);
         umbel_sync_close(pair[i].machine);
         umbel_close(pair[i].own);
     }

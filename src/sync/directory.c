@@ -331,21 +331,21 @@ static umbel_status load_state(um_sync_dir *d, umbel_error *err)
 {
     char file[FILE_LEN];
     FILE *in = fopen(file_in(d->path, "state", file), "r");
-    um_bytes b = {.len = 0};
+    um_buffer b = {.len = 0};
     size_t got = 1;
 
     if (!in)
         return errno == ENOENT ? UMBEL_OK : um_fail_path(err, file);
     while (got && b.len < MAX_STATE) {
-        uint8_t *at = um_bytes_room(&b, 65536);
+        uint8_t *at = um_buffer_reserve(&b, 65536);
         got = at ? fread(at, 1, 65536, in) : 0;
         b.len += got;
     }
     fclose(in);
     umbel_status status = um_no_memory(err, b.len);
     if (!b.failed)
-        status = umbel_sync_import_state(d->machine, b.at, b.len, err);
-    um_bytes_fini(&b);
+        status = umbel_sync_import_state(d->machine, b.data, b.len, err);
+    um_buffer_fini(&b);
     return um_name_file(status, file, err);
 }
 

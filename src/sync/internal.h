@@ -19,6 +19,7 @@
 #ifndef UM_SYNC_INTERNAL_H
 #define UM_SYNC_INTERNAL_H
 
+#include "base/buffer.h"
 #include "base/bytes.h"
 #include "coding/code.h"
 #include "coding/entries.h"
@@ -34,27 +35,6 @@ enum {
     UM_TREE_FAN = 16, /* on the wire: what a root is */
     UM_TREE_LEVELS = 16
 };
-
-/* --- bytes that grow ------------------------------------------------------ */
-
-typedef struct um_bytes {
-    uint8_t *at;
-    size_t len, cap;
-    bool failed; /* an allocation failed */
-} um_bytes;
-
-/* Starts again in the same memory. */
-static inline void um_bytes_reset(um_bytes *b)
-{
-    b->len = 0;
-    b->failed = false;
-}
-void um_bytes_append(um_bytes *b, const void *data, size_t len);
-void um_bytes_u64(um_bytes *b, uint64_t x);
-void um_bytes_varint(um_bytes *b, uint64_t x);
-/* Reserves len more bytes and returns where they begin; NULL: no memory. */
-uint8_t *um_bytes_room(um_bytes *b, size_t len);
-void um_bytes_fini(um_bytes *b);
 
 /* Grows an array by one zeroed item; NULL when there is no memory. */
 void *um_grow_array(void *array, size_t *n, size_t size);
@@ -92,7 +72,7 @@ typedef struct um_step_page {
 /* From one version to the next: the old counts of entries that changed. */
 typedef struct um_version_step {
     um_statement from;
-    um_bytes old;
+    um_buffer old;
     um_step_page *page; /* in old, ascending */
     size_t npages;
     uint64_t ended; /* when the next version came, in seconds */
@@ -217,7 +197,7 @@ typedef struct um_receive_buffer {
     uint64_t bytes, changed, fresh;
     uint64_t max_bytes; /* with the message that is being read */
     bool shrank;        /* a page has less than before */
-    um_bytes old;       /* how to go back */
+    um_buffer old;      /* how to go back */
 } um_receive_buffer;
 
 /* What a peer has of a replica. */
@@ -281,7 +261,7 @@ typedef struct um_update_reader {
     um_reader r;
     uint64_t runs;      /* that are left after the current one */
     uint64_t page, end; /* of the current run: its pages that are left */
-    um_bytes cells;     /* ... all of its cells */
+    um_buffer cells;    /* ... all of its cells */
     size_t at;          /* ... and where those of the next page begin */
     bool changes;       /* the machine's decoder is in the changes after them */
 } um_update_reader;
@@ -306,7 +286,7 @@ typedef enum um_work_kind {
 typedef struct um_sync_work {
     um_work_kind kind;
     int peer;
-    um_bytes message; /* the bytes that are read */
+    um_buffer message; /* the bytes that are read */
     um_update_head head;
     uint64_t have; /* version of the replica when the message came */
     um_update_reader in;
@@ -345,7 +325,7 @@ struct umbel_sync {
     uint64_t memory;      /* bytes of replicas and receive buffers */
     uint64_t now;
     um_growth *growth; /* the work's, while there is some */
-    um_bytes out;
+    um_buffer out;
     um_sync_work work;
     uint8_t *scratch; /* two pages of the largest list */
 };
@@ -409,17 +389,19 @@ typedef enum um_message_type {
     UM_MSG_LOG = 6
 } um_message_type;
 
-void um_message_begin(um_bytes *b, um_message_type type);
+void um_append_u64(um_buffer *b, uint64_t x);
+void um_append_varint(um_buffer *b, uint64_t x);
+void um_message_begin(um_buffer *b, um_message_type type);
 /* Fills in length and checksum. */
-void um_message_end(um_bytes *b);
+void um_message_end(um_buffer *b);
 umbel_status um_message_open(const umbel_sync *s, const void *bytes, size_t len,
                              um_message_type *type, um_reader *body,
                              umbel_error *err);
-void um_write_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id);
+void um_write_id(um_buffer *b, const umbel_sync *s, const um_sync_id *id);
 /* E_UNKNOWN: a list that we do not have; E_FORMAT. */
 umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
                        umbel_error *err);
-void um_write_statement(um_bytes *b, const um_statement *st);
+void um_write_statement(um_buffer *b, const um_statement *st);
 void um_get_statement(um_reader *r, um_statement *st);
 
 /* Signs a statement of ours. */
@@ -505,12 +487,12 @@ void um_replica_page_at(const umbel_sync *s, const um_replica *c,
 bool um_replica_page_differs(const um_replica *c, uint64_t number,
                              uint64_t base, uint64_t version);
 /* Appends to a step how to go back from p->now to p->old. */
-void um_replica_record_old(um_bytes *out, const um_growth_page *p);
+void um_replica_record_old(um_buffer *out, const um_growth_page *p);
 /* Pairs a page of two payloads, to be compared. */
 um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
                             const uint8_t *old, uint8_t *now);
 /* Ends a step: the replica is at next from now on; old is how to go back. */
-void um_replica_end_step(umbel_sync *s, um_replica *c, um_bytes *old,
+void um_replica_end_step(umbel_sync *s, um_replica *c, um_buffer *old,
                          const um_statement *next);
 
 /* --- log.c ---------------------------------------------------------------- */

@@ -21,13 +21,13 @@
 #endif
 
 static void entry_text(uint64_t incarnation, uint64_t seq,
-                       const um_log_entry *e, um_bytes *out)
+                       const um_log_entry *e, um_buffer *out)
 {
-    um_bytes_append(out, "umbel-slog-1", 12);
-    um_bytes_u64(out, incarnation);
-    um_bytes_u64(out, seq);
-    um_bytes_append(out, &e->type, 1);
-    um_bytes_append(out, e->body, e->len);
+    um_buffer_append(out, "umbel-slog-1", 12);
+    um_append_u64(out, incarnation);
+    um_append_u64(out, seq);
+    um_buffer_append(out, &e->type, 1);
+    um_buffer_append(out, e->body, e->len);
 }
 
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
@@ -167,12 +167,12 @@ static bool outranks(const um_log_entry *a, const um_log_entry *b)
 static bool is_signed(const um_sync_log *log, uint64_t seq,
                       const um_log_entry *e)
 {
-    um_bytes text = {.len = 0};
+    um_buffer text = {.len = 0};
 
     entry_text(log->incarnation, seq, e, &text);
-    bool right = !text.failed && um_sync_is_signed(log->origin, text.at,
+    bool right = !text.failed && um_sync_is_signed(log->origin, text.data,
                                                    text.len, e->signature);
-    um_bytes_fini(&text);
+    um_buffer_fini(&text);
     return right;
 }
 
@@ -263,7 +263,7 @@ umbel_status umbel_sync_log_append(umbel_sync *s, uint8_t type,
                                    umbel_slice body, uint64_t *seq,
                                    umbel_error *err)
 {
-    um_bytes text = {.len = 0};
+    um_buffer text = {.len = 0};
     um_log_entry e = {.type = type, .len = (uint32_t)body.len};
 
     if (!s->set.sign_key)
@@ -284,7 +284,7 @@ umbel_status umbel_sync_log_append(umbel_sync *s, uint8_t type,
         memcpy(e.body, body.data, body.len);
     entry_text(s->incarnation, log->n + 1, &e, &text);
     if (!text.failed)
-        um_sync_sign(s->sign_key, text.at, text.len, e.signature);
+        um_sync_sign(s->sign_key, text.data, text.len, e.signature);
     umbel_status status = um_no_memory(err, body.len);
     if (!text.failed)
         status = append_entry(s, log, &e, err);
@@ -294,7 +294,7 @@ umbel_status umbel_sync_log_append(umbel_sync *s, uint8_t type,
         if (seq)
             *seq = log->n;
     }
-    um_bytes_fini(&text);
+    um_buffer_fini(&text);
     free(e.body);
     return status;
 }

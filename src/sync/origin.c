@@ -125,7 +125,7 @@ static void move_replica(umbel_sync *s, size_t slot, uint64_t incarnation)
     um_tree tree = from->tree;
     umbel_filter *filter = from->filter;
     um_statement first = {.version = 1, .keys = from->now.keys};
-    um_bytes none = {.len = 0};
+    um_buffer none = {.len = 0};
 
     id.incarnation = incarnation;
     if (um_replica_create(s, &id, &to, NULL))

@@ -28,7 +28,7 @@ enum {
  */
 
 /* What lists agree on beside their shape, by their place in the greeting. */
-static void write_agreed(const umbel_sync *s, um_bytes *b)
+static void write_agreed(const umbel_sync *s, um_buffer *b)
 {
     uint64_t n = 0;
 
@@ -36,38 +36,38 @@ static void write_agreed(const umbel_sync *s, um_bytes *b)
         n += s->list[i].agree[0] != '\0';
     if (!n)
         return;
-    um_bytes_varint(b, n);
+    um_append_varint(b, n);
     for (size_t i = 0; i < s->nlists; i++) {
         size_t len = strlen(s->list[i].agree);
         if (!len)
             continue;
-        um_bytes_varint(b, i);
-        um_bytes_varint(b, len);
-        um_bytes_append(b, s->list[i].agree, len);
+        um_append_varint(b, i);
+        um_append_varint(b, len);
+        um_buffer_append(b, s->list[i].agree, len);
     }
 }
 
 static void send_hello(umbel_sync *s, um_peer *p)
 {
-    um_bytes *b = &s->out;
+    um_buffer *b = &s->out;
     uint8_t first[2] = {PROTOCOL, p->known ? 0 : FLAG_FINAL};
 
     um_message_begin(b, UM_MSG_HELLO);
-    um_bytes_append(b, first, sizeof first);
-    um_bytes_u64(b, p->own_session);
-    um_bytes_u64(b, p->session);
-    um_bytes_append(b, s->origin, UMBEL_ORIGIN_LEN);
-    um_bytes_varint(b, s->nlists);
+    um_buffer_append(b, first, sizeof first);
+    um_append_u64(b, p->own_session);
+    um_append_u64(b, p->session);
+    um_buffer_append(b, s->origin, UMBEL_ORIGIN_LEN);
+    um_append_varint(b, s->nlists);
     for (size_t i = 0; i < s->nlists; i++) {
         const um_sync_list *l = &s->list[i];
         uint8_t head[UM_HEAD_MAX];
         size_t len = um_head_append(um_shape_of(l->shape), 0, NULL, head);
-        um_bytes_varint(b, strlen(l->name));
-        um_bytes_append(b, l->name, strlen(l->name));
-        um_bytes_varint(b, l->set.epoch_seconds);
-        um_bytes_varint(b, l->set.page_bytes);
-        um_bytes_varint(b, len);
-        um_bytes_append(b, head, len);
+        um_append_varint(b, strlen(l->name));
+        um_buffer_append(b, l->name, strlen(l->name));
+        um_append_varint(b, l->set.epoch_seconds);
+        um_append_varint(b, l->set.page_bytes);
+        um_append_varint(b, len);
+        um_buffer_append(b, head, len);
     }
     write_agreed(s, b);
     p->hello = false;
@@ -211,7 +211,7 @@ static umbel_status receive_hello(umbel_sync *s, int peer, um_reader *r,
  */
 
 static size_t write_replicas(umbel_sync *s, um_peer *p, size_t room,
-                             um_bytes *b)
+                             um_buffer *b)
 {
     size_t n = 0;
 
@@ -227,16 +227,16 @@ static size_t write_replicas(umbel_sync *s, um_peer *p, size_t room,
             um_replica_statement(c, p->replica[i].disputed);
         if (!p->replica[i].disputed || !st)
             st = &c->now;
-        um_bytes_varint(b, st->version);
-        um_bytes_append(b, st->root, UM_ROOT_WORD);
-        um_bytes_varint(b, c->refused);
+        um_append_varint(b, st->version);
+        um_buffer_append(b, st->root, UM_ROOT_WORD);
+        um_append_varint(b, c->refused);
         n++;
     }
     return n;
 }
 
 static size_t write_logs(const umbel_sync *s, um_peer *p, size_t room,
-                         um_bytes *b)
+                         um_buffer *b)
 {
     size_t n = 0;
 
@@ -244,30 +244,30 @@ static size_t write_logs(const umbel_sync *s, um_peer *p, size_t room,
         if (!p->log[i].report)
             continue;
         p->log[i].report = false;
-        um_bytes_append(b, s->log[i].origin, UMBEL_ORIGIN_LEN);
-        um_bytes_u64(b, s->log[i].incarnation);
-        um_bytes_varint(b, s->log[i].n);
-        um_bytes_u64(b, um_log_word(&s->log[i], s->log[i].n));
+        um_buffer_append(b, s->log[i].origin, UMBEL_ORIGIN_LEN);
+        um_append_u64(b, s->log[i].incarnation);
+        um_append_varint(b, s->log[i].n);
+        um_append_u64(b, um_log_word(&s->log[i], s->log[i].n));
         n++;
     }
     return n;
 }
 
-static void write_rules(const umbel_sync *s, um_bytes *b)
+static void write_rules(const umbel_sync *s, um_buffer *b)
 {
     size_t n = 0;
 
-    um_bytes_varint(b, s->ncontradictions);
+    um_append_varint(b, s->ncontradictions);
     for (size_t i = 0; i < s->ncontradictions; i++) {
-        um_bytes_append(b, s->contradiction[i].id.origin, UMBEL_ORIGIN_LEN);
-        um_bytes_u64(b, s->contradiction[i].id.incarnation);
+        um_buffer_append(b, s->contradiction[i].id.origin, UMBEL_ORIGIN_LEN);
+        um_append_u64(b, s->contradiction[i].id.incarnation);
     }
     for (size_t i = 0; i < s->nrules; i++)
         n += s->rule[i].status == UM_DROPPED;
-    um_bytes_varint(b, n);
+    um_append_varint(b, n);
     for (size_t i = 0; i < s->nrules; i++)
         if (s->rule[i].status == UM_DROPPED)
-            um_bytes_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
+            um_buffer_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
 }
 
 static bool has_news(const um_peer *p)
@@ -283,23 +283,23 @@ static bool has_news(const um_peer *p)
 
 static bool send_have(umbel_sync *s, um_peer *p, bool done)
 {
-    um_bytes part = {.len = 0}, *b = &s->out;
+    um_buffer part = {.len = 0}, *b = &s->out;
     size_t room = s->limit.message_bytes / 4;
 
     if (!has_news(p) && !done)
         return false;
     um_message_begin(b, UM_MSG_HAVE);
-    um_bytes_u64(b, p->own_session);
-    um_bytes_u64(b, p->session);
+    um_append_u64(b, p->own_session);
+    um_append_u64(b, p->session);
     size_t flags_at = b->len;
-    um_bytes_append(b, "", 1);
+    um_buffer_append(b, "", 1);
     size_t n = write_replicas(s, p, room, &part);
-    um_bytes_varint(b, n);
-    um_bytes_append(b, part.at, part.len);
+    um_append_varint(b, n);
+    um_buffer_append(b, part.data, part.len);
     part.len = 0;
     n = write_logs(s, p, room, &part);
-    um_bytes_varint(b, n);
-    um_bytes_append(b, part.at, part.len);
+    um_append_varint(b, n);
+    um_buffer_append(b, part.data, part.len);
     uint8_t flags =
         (uint8_t)((p->report_rules ? FLAG_RULES : 0) | (done ? FLAG_DONE : 0));
     if (p->report_rules)
@@ -310,10 +310,10 @@ static bool send_have(umbel_sync *s, um_peer *p, bool done)
         flags |= FLAG_FINAL;
     else
         p->report_all = all;
-    um_bytes_fini(&part);
-    if (failed || !b->at)
+    um_buffer_fini(&part);
+    if (failed || !b->data)
         return false;
-    b->at[flags_at] = flags;
+    b->data[flags_at] = flags;
     return true;
 }
 
@@ -542,23 +542,23 @@ static umbel_status receive_contradiction(umbel_sync *s, int peer, um_reader *r,
  */
 
 static size_t write_entries(const um_sync_log *log, uint64_t from, size_t room,
-                            um_bytes *b)
+                            um_buffer *b)
 {
     size_t n = 0;
 
     for (uint64_t i = from; i < log->n && (!n || b->len < room); i++, n++) {
         const um_log_entry *e = &log->entry[i];
-        um_bytes_append(b, &e->type, 1);
-        um_bytes_varint(b, e->len);
-        um_bytes_append(b, e->body, e->len);
-        um_bytes_append(b, e->signature, sizeof e->signature);
+        um_buffer_append(b, &e->type, 1);
+        um_append_varint(b, e->len);
+        um_buffer_append(b, e->body, e->len);
+        um_buffer_append(b, e->signature, sizeof e->signature);
     }
     return n;
 }
 
 static bool send_log(umbel_sync *s, um_peer *p)
 {
-    um_bytes part = {.len = 0};
+    um_buffer part = {.len = 0};
 
     for (size_t i = 0; i < p->nlogs && i < s->nlogs; i++) {
         const um_sync_log *log = &s->log[i];
@@ -568,16 +568,16 @@ static bool send_log(umbel_sync *s, um_peer *p)
             continue;
         size_t n = write_entries(log, from, s->limit.message_bytes / 4, &part);
         um_message_begin(&s->out, UM_MSG_LOG);
-        um_bytes_u64(&s->out, p->own_session);
-        um_bytes_append(&s->out, log->origin, UMBEL_ORIGIN_LEN);
-        um_bytes_u64(&s->out, log->incarnation);
-        um_bytes_varint(&s->out, from + 1);
-        um_bytes_varint(&s->out, n);
-        um_bytes_append(&s->out, part.at, part.len);
+        um_append_u64(&s->out, p->own_session);
+        um_buffer_append(&s->out, log->origin, UMBEL_ORIGIN_LEN);
+        um_append_u64(&s->out, log->incarnation);
+        um_append_varint(&s->out, from + 1);
+        um_append_varint(&s->out, n);
+        um_buffer_append(&s->out, part.data, part.len);
         p->log[i].sent = from + n;
         p->log[i].retry = s->now + s->limit.retry_seconds;
         s->out.failed |= part.failed;
-        um_bytes_fini(&part);
+        um_buffer_fini(&part);
         return true;
     }
     return false;
@@ -667,11 +667,11 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
     p->stats.messages_in++;
     p->stats.bytes_in += len;
     if (s->limit.slice_pages) { /* it is read after this call, too */
-        um_bytes_reset(&s->work.message);
-        um_bytes_append(&s->work.message, message, len);
+        um_buffer_clear(&s->work.message, SIZE_MAX);
+        um_buffer_append(&s->work.message, message, len);
         if (s->work.message.failed)
             return um_no_memory(err, len);
-        message = s->work.message.at;
+        message = s->work.message.data;
     }
     umbel_status status = um_message_open(s, message, len, &type, &r, &why);
     if (!status) {
@@ -774,7 +774,7 @@ bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
     um_message_end(&s->out);
     if (s->out.failed)
         return false;
-    *message = (umbel_slice){s->out.at, s->out.len};
+    *message = (umbel_slice){s->out.data, s->out.len};
     p->stats.messages_out++;
     p->stats.bytes_out += s->out.len;
     return true;

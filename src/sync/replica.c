@@ -161,27 +161,27 @@ const um_statement *um_replica_statement(const um_replica *c, uint64_t version)
     return NULL;
 }
 
-void um_replica_record_old(um_bytes *out, const um_growth_page *p)
+void um_replica_record_old(um_buffer *out, const um_growth_page *p)
 {
-    um_bytes entries = {.len = 0};
+    um_buffer entries = {.len = 0};
     bool empty = um_all_zero(p->old, um_entry_bytes(p->form, p->n));
     uint64_t from = 0;
 
     for (uint64_t i = 0; !empty && um_growth_differs(p, &i); from = ++i) {
-        um_bytes_varint(&entries, i - from);
-        um_bytes_varint(&entries, um_entry_get(p->form, p->old, i).count);
+        um_append_varint(&entries, i - from);
+        um_append_varint(&entries, um_entry_get(p->form, p->old, i).count);
     }
-    um_bytes_varint(out, p->number);
-    um_bytes_varint(out, entries.len);
-    um_bytes_append(out, entries.at, entries.len);
+    um_append_varint(out, p->number);
+    um_append_varint(out, entries.len);
+    um_buffer_append(out, entries.data, entries.len);
     out->failed |= entries.failed;
-    um_bytes_fini(&entries);
+    um_buffer_fini(&entries);
 }
 
 /* Finds the pages in the bytes of a step. */
 bool um_step_index(um_version_step *step)
 {
-    um_reader r = {step->old.at, step->old.at + step->old.len, false};
+    um_reader r = {step->old.data, step->old.data + step->old.len, false};
 
     while (r.at < r.end) {
         uint64_t number = um_get_varint(&r);
@@ -192,7 +192,7 @@ bool um_step_index(um_version_step *step)
             return false;
         step->page = all;
         all[step->npages - 1] =
-            (um_step_page){number, (size_t)(r.at - step->old.at), len};
+            (um_step_page){number, (size_t)(r.at - step->old.data), len};
         r.at += len;
     }
     return true;
@@ -200,7 +200,7 @@ bool um_step_index(um_version_step *step)
 
 void um_step_fini(um_version_step *step)
 {
-    um_bytes_fini(&step->old);
+    um_buffer_fini(&step->old);
     free(step->page);
     step->page = NULL;
 }
@@ -257,7 +257,7 @@ static void undo_step(const um_version_step *step, const um_entry_form *f,
 
     if (!p)
         return;
-    const uint8_t *at = step->old.at + p->at;
+    const uint8_t *at = step->old.data + p->at;
     if (!p->len)
         memset(page, 0, len);
     undo_page(f, (um_reader){at, at + p->len, false}, page);
@@ -326,7 +326,7 @@ static uint64_t history_limit(const umbel_sync *s, const um_replica *c)
 }
 
 /* Appends the step that old describes. */
-static bool retain_step(const umbel_sync *s, um_replica *c, um_bytes *old)
+static bool retain_step(const umbel_sync *s, um_replica *c, um_buffer *old)
 {
     um_version_step step = {.from = c->now, .old = *old, .ended = s->now},
                     *all = NULL;
@@ -340,11 +340,11 @@ static bool retain_step(const umbel_sync *s, um_replica *c, um_bytes *old)
     c->step = all;
     c->step[c->nsteps - 1] = step;
     c->history_bytes += um_step_bytes(&step);
-    *old = (um_bytes){.len = 0};
+    *old = (um_buffer){.len = 0};
     return true;
 }
 
-void um_replica_end_step(umbel_sync *s, um_replica *c, um_bytes *old,
+void um_replica_end_step(umbel_sync *s, um_replica *c, um_buffer *old,
                          const um_statement *next)
 {
     uint64_t limit = history_limit(s, c);
@@ -663,7 +663,7 @@ static umbel_status check_own(const um_replica *c, slice *x,
 /* Copies the pages that differ, and notes in old how to go back, if there is
  * something to go back to. */
 static void copy_pages(um_replica *c, const slice *x, const umbel_filter *f,
-                       uint64_t version, um_bytes *old)
+                       uint64_t version, um_buffer *old)
 {
     uint8_t *to = c->filter->payload;
 
@@ -685,7 +685,7 @@ static void apply_own(umbel_sync *s, um_replica *c, const slice *x,
                       const umbel_filter *f, uint64_t version)
 {
     um_statement next = {.version = version, .keys = umbel_added(f)};
-    um_bytes old = {.len = 0};
+    um_buffer old = {.len = 0};
 
     copy_pages(c, x, f, version, &old);
     um_tree_end(&c->tree);
@@ -693,7 +693,7 @@ static void apply_own(umbel_sync *s, um_replica *c, const slice *x,
     memcpy(next.root, um_tree_root(&c->tree), UM_HASH_LEN);
     um_statement_sign(s, c, &next);
     um_replica_end_step(s, c, &old, &next);
-    um_bytes_fini(&old);
+    um_buffer_fini(&old);
     c->seen = s->now;
 }
 

@@ -33,7 +33,7 @@ void um_receive_buffer_fini(umbel_sync *s, um_receive_buffer *g)
         free(g->page[i].cells);
     free(g->page);
     umbel_close(g->filter);
-    um_bytes_fini(&g->old);
+    um_buffer_fini(&g->old);
     s->memory -= g->bytes;
     *g = (um_receive_buffer){.active = false};
 }
@@ -386,9 +386,9 @@ void umbel_sync_close(umbel_sync *s)
     free(s->peer);
     free(s->growth);
     free(s->scratch);
-    um_bytes_fini(&s->out);
-    um_bytes_fini(&s->work.message);
-    um_bytes_fini(&s->work.in.cells);
+    um_buffer_fini(&s->out);
+    um_buffer_fini(&s->work.message);
+    um_buffer_fini(&s->work.in.cells);
     sodium_memzero(s->sign_key, sizeof s->sign_key);
     free(s);
 }

@@ -20,12 +20,12 @@ enum { REPLICA_MAGIC_LEN = 12, STATE_MAGIC_LEN = 18 };
 
 /* --- copies --------------------------------------------------------------- */
 
-static void write_name(um_bytes *b, const char *name)
+static void write_name(um_buffer *b, const char *name)
 {
     uint8_t len = (uint8_t)strlen(name);
 
-    um_bytes_append(b, &len, 1);
-    um_bytes_append(b, name, len);
+    um_buffer_append(b, &len, 1);
+    um_buffer_append(b, name, len);
 }
 
 static bool get_list(um_reader *r, const umbel_sync *s, size_t *list)
@@ -42,32 +42,32 @@ static bool get_list(um_reader *r, const umbel_sync *s, size_t *list)
 }
 
 static void write_replica_data(const umbel_sync *s, const um_replica *c,
-                               um_bytes *b)
+                               um_buffer *b)
 {
     const um_sync_list *l = &s->list[c->id.list];
 
-    um_bytes_append(b, REPLICA_MAGIC, REPLICA_MAGIC_LEN);
-    um_bytes_u64(b, c->id.incarnation);
-    um_bytes_u64(b, c->id.epoch);
-    um_bytes_append(b, c->id.origin, UMBEL_ORIGIN_LEN);
+    um_buffer_append(b, REPLICA_MAGIC, REPLICA_MAGIC_LEN);
+    um_append_u64(b, c->id.incarnation);
+    um_append_u64(b, c->id.epoch);
+    um_buffer_append(b, c->id.origin, UMBEL_ORIGIN_LEN);
     write_name(b, l->name);
     um_write_statement(b, &c->now);
-    um_bytes_varint(b, c->used);
-    um_bytes_varint(b, l->pages.n);
+    um_append_varint(b, c->used);
+    um_append_varint(b, l->pages.n);
     for (uint64_t i = 0; i < l->pages.n; i++)
-        um_bytes_varint(b, c->now.version - c->changed[i]);
-    um_bytes_varint(b, c->nsteps);
+        um_append_varint(b, c->now.version - c->changed[i]);
+    um_append_varint(b, c->nsteps);
     for (size_t i = 0; i < c->nsteps; i++) {
         um_write_statement(b, &c->step[i].from);
-        um_bytes_varint(b, c->step[i].old.len);
-        um_bytes_append(b, c->step[i].old.at, c->step[i].old.len);
+        um_append_varint(b, c->step[i].old.len);
+        um_buffer_append(b, c->step[i].old.data, c->step[i].old.len);
     }
 }
 
 umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
                                umbel_filter **out, umbel_error *err)
 {
-    um_bytes data = {.len = 0};
+    um_buffer data = {.len = 0};
     umbel_filter *f;
 
     if (!at || at > s->norder)
@@ -77,8 +77,8 @@ umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
     write_replica_data(s, c, &data);
     umbel_status status = um_no_memory(err, data.len);
     if (!data.failed)
-        status = umbel_set_data(f, data.at, data.len, err);
-    um_bytes_fini(&data);
+        status = umbel_set_data(f, data.data, data.len, err);
+    um_buffer_fini(&data);
     if (status)
         umbel_close(f);
     else
@@ -121,7 +121,7 @@ static umbel_status get_steps(const umbel_sync *s, um_replica *c, um_reader *r,
         if (r->bad || len > (uint64_t)(r->end - r->at) ||
             !is_sound_step(pages, (um_reader){r->at, r->at + len, false}))
             return um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged");
-        um_bytes_append(&step.old, r->at, (size_t)len);
+        um_buffer_append(&step.old, r->at, (size_t)len);
         r->at += len;
         um_version_step *all = NULL;
         if (!step.old.failed && um_step_index(&step))
@@ -207,41 +207,41 @@ umbel_status umbel_sync_import(umbel_sync *s, const umbel_filter *f,
 
 /* --- everything else ------------------------------------------------------ */
 
-static void write_log_state(const um_sync_log *log, um_bytes *b)
+static void write_log_state(const um_sync_log *log, um_buffer *b)
 {
-    um_bytes_append(b, log->origin, UMBEL_ORIGIN_LEN);
-    um_bytes_u64(b, log->incarnation);
-    um_bytes_varint(b, log->n);
+    um_buffer_append(b, log->origin, UMBEL_ORIGIN_LEN);
+    um_append_u64(b, log->incarnation);
+    um_append_varint(b, log->n);
     for (size_t i = 0; i < log->n; i++) {
         const um_log_entry *e = &log->entry[i];
-        um_bytes_append(b, &e->type, 1);
-        um_bytes_varint(b, e->len);
-        um_bytes_append(b, e->body, e->len);
-        um_bytes_append(b, e->signature, sizeof e->signature);
+        um_buffer_append(b, &e->type, 1);
+        um_append_varint(b, e->len);
+        um_buffer_append(b, e->body, e->len);
+        um_buffer_append(b, e->signature, sizeof e->signature);
     }
 }
 
-static void write_state(const umbel_sync *s, um_bytes *b)
+static void write_state(const umbel_sync *s, um_buffer *b)
 {
-    um_bytes_append(b, STATE_MAGIC, STATE_MAGIC_LEN);
-    um_bytes_varint(b, s->nlists);
+    um_buffer_append(b, STATE_MAGIC, STATE_MAGIC_LEN);
+    um_append_varint(b, s->nlists);
     for (size_t i = 0; i < s->nlists; i++) {
         write_name(b, s->list[i].name);
-        um_bytes_varint(b, s->list[i].oldest);
+        um_append_varint(b, s->list[i].oldest);
     }
-    um_bytes_varint(b, s->nrules);
+    um_append_varint(b, s->nrules);
     for (size_t i = 0; i < s->nrules; i++) {
         uint8_t status = (uint8_t)s->rule[i].status;
-        um_bytes_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
-        um_bytes_append(b, &status, 1);
+        um_buffer_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
+        um_buffer_append(b, &status, 1);
     }
-    um_bytes_varint(b, s->ncontradictions);
+    um_append_varint(b, s->ncontradictions);
     for (size_t i = 0; i < s->ncontradictions; i++) {
         um_write_id(b, s, &s->contradiction[i].id);
         um_write_statement(b, &s->contradiction[i].one);
         um_write_statement(b, &s->contradiction[i].other);
     }
-    um_bytes_varint(b, s->nlogs);
+    um_append_varint(b, s->nlogs);
     for (size_t i = 0; i < s->nlogs; i++)
         write_log_state(&s->log[i], b);
 }
@@ -249,7 +249,7 @@ static void write_state(const umbel_sync *s, um_bytes *b)
 umbel_status umbel_sync_export_state(const umbel_sync *s, void *out, size_t cap,
                                      size_t *len, umbel_error *err)
 {
-    um_bytes b = {.len = 0};
+    um_buffer b = {.len = 0};
     umbel_status status = UMBEL_OK;
 
     write_state(s, &b);
@@ -260,8 +260,8 @@ umbel_status umbel_sync_export_state(const umbel_sync *s, void *out, size_t cap,
         status =
             um_fail(err, UMBEL_E_RANGE, "the state takes %zu bytes", b.len);
     else
-        memcpy(out, b.at, b.len);
-    um_bytes_fini(&b);
+        memcpy(out, b.data, b.len);
+    um_buffer_fini(&b);
     return status;
 }
 
@@ -310,18 +310,18 @@ static umbel_status get_state_log(umbel_sync *s, um_reader *r, umbel_error *err)
         uint64_t len = um_get_varint(r);
         if (r->bad || len > (uint64_t)(r->end - r->at))
             return bad_state(err);
-        um_bytes body = {.len = 0};
-        um_bytes_append(&body, r->at, (size_t)len);
+        um_buffer body = {.len = 0};
+        um_buffer_append(&body, r->at, (size_t)len);
         r->at += len;
         um_get_bytes(r, e.signature, sizeof e.signature);
-        e.body = body.at;
+        e.body = body.data;
         e.len = (uint32_t)len;
         umbel_status status = bad_state(err);
         bool applied; /* notices were honoured when they came */
         if (!r->bad && !body.failed)
             status = um_log_apply(s, -1, origin, incarnation, i + 1, &e,
                                   &applied, err);
-        um_bytes_fini(&body);
+        um_buffer_fini(&body);
         UM_TRY(status);
     }
     return r->bad ? bad_state(err) : UMBEL_OK;

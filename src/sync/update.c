@@ -414,32 +414,32 @@ static uint64_t run_of(const update *u, uint64_t number, size_t room,
 }
 
 static bool write_run(const update *u, uint64_t number, uint64_t n,
-                      uint8_t *cells, um_bytes *out)
+                      uint8_t *cells, um_buffer *out)
 {
     um_packed run = um_pages_cells(u->pages, number, n, cells);
-    um_bytes code = {.len = 0};
+    um_buffer code = {.len = 0};
 
     run.at = cells;
     uint8_t *at =
-        um_bytes_room(&code, (size_t)um_code_max(&run) + UM_CODE_ROOM);
+        um_buffer_reserve(&code, (size_t)um_code_max(&run) + UM_CODE_ROOM);
     if (!at)
         return false;
     code.len = um_code_encode(&run, UM_CODE_NOW, at);
-    um_bytes_varint(out, number);
-    um_bytes_varint(out, n);
-    um_bytes_varint(out, code.len);
-    um_bytes_append(out, code.at, code.len);
-    um_bytes_fini(&code);
+    um_append_varint(out, number);
+    um_append_varint(out, n);
+    um_append_varint(out, code.len);
+    um_buffer_append(out, code.data, code.len);
+    um_buffer_fini(&code);
     return !out->failed;
 }
 
 /* Pages that come whole: a code for each run, which takes no more than they. */
 static umbel_status write_whole(const update *u, uint64_t *page, size_t room,
-                                um_bytes *out, uint64_t *changed,
+                                um_buffer *out, uint64_t *changed,
                                 umbel_error *err)
 {
     size_t left = (size_t)WHOLE_SHARE * u->s->limit.message_bytes;
-    um_bytes runs = {.len = 0};
+    um_buffer runs = {.len = 0};
     uint8_t *cells = malloc(room + 8);
     uint64_t nruns = 0;
 
@@ -455,11 +455,11 @@ static umbel_status write_whole(const update *u, uint64_t *page, size_t room,
         left -= len;
         *page += n ? n : 1;
     }
-    um_bytes_varint(out, nruns);
-    um_bytes_append(out, runs.at, runs.len);
+    um_append_varint(out, nruns);
+    um_buffer_append(out, runs.data, runs.len);
     bool fine = cells && !runs.failed && !out->failed;
     free(cells);
-    um_bytes_fini(&runs);
+    um_buffer_fini(&runs);
     return fine ? UMBEL_OK : um_no_memory(err, room);
 }
 
@@ -500,8 +500,8 @@ static umbel_status write_more(umbel_sync *s, um_update_writer *to,
 static umbel_status begin_changes(const update *u, um_update_writer *to,
                                   size_t room, umbel_error *err)
 {
-    um_bytes_varint(&u->s->out, 0);
-    uint8_t *at = um_bytes_room(&u->s->out, room);
+    um_append_varint(&u->s->out, 0);
+    uint8_t *at = um_buffer_reserve(&u->s->out, room);
     if (!at)
         return um_no_memory(err, room);
     to->w = (um_writer){at, at + room, false};
@@ -553,8 +553,8 @@ static umbel_status get_run(umbel_sync *s, const um_pages *pages,
     size_t room = b.offset + b.len - a.offset;
     if (a.section != b.section || room > s->limit.message_bytes)
         return bad_page(reason, "a run is too long", err);
-    um_bytes_reset(&u->cells);
-    uint8_t *cells = um_bytes_room(&u->cells, room + 8);
+    um_buffer_clear(&u->cells, SIZE_MAX);
+    uint8_t *cells = um_buffer_reserve(&u->cells, room + 8);
     if (!cells)
         return um_no_memory(err, room);
     memset(cells, 0, room + 8);
@@ -582,7 +582,7 @@ static umbel_status get_whole(umbel_sync *s, um_receive_buffer *g,
     }
     size_t len = um_page_of(pages, u->page).len;
     UM_TRY(begin_page(s, g, c, u->page++, &page, reason, err));
-    memcpy(page, u->cells.at + u->at, len);
+    memcpy(page, u->cells.data + u->at, len);
     u->at += len;
     end_page(s, g, c);
     return UMBEL_OK;
@@ -788,7 +788,7 @@ static void end_sending(umbel_sync *s)
     um_peer_replica *pc = &s->peer[w->peer].replica[w->slot];
     uint8_t last = pc->page == s->list[w->out.id.list].pages.n;
 
-    s->out.at[w->last_at] = last;
+    s->out.data[w->last_at] = last;
     pc->part = last ? 0 : pc->part + 1;
     pc->retry = s->now + s->limit.retry_seconds;
     w->kind = UM_WORK_READY;
@@ -904,19 +904,19 @@ static bool write_update(umbel_sync *s, um_peer *p, size_t slot)
     const um_statement *st = um_replica_statement(c, pc->sent),
                        *base = um_replica_statement(c, pc->from);
     uint8_t none[UM_ROOT_WORD] = {0}, last = 0;
-    um_bytes *b = &s->out;
+    um_buffer *b = &s->out;
 
     um_message_begin(b, UM_MSG_UPDATE);
-    um_bytes_u64(b, p->own_session);
+    um_append_u64(b, p->own_session);
     um_write_id(b, s, &c->id);
-    um_bytes_varint(b, pc->from);
-    um_bytes_append(b, base && pc->from ? base->root : none, UM_ROOT_WORD);
-    um_bytes_varint(b, st->version);
-    um_bytes_varint(b, st->keys);
-    um_bytes_varint(b, pc->part);
+    um_append_varint(b, pc->from);
+    um_buffer_append(b, base && pc->from ? base->root : none, UM_ROOT_WORD);
+    um_append_varint(b, st->version);
+    um_append_varint(b, st->keys);
+    um_append_varint(b, pc->part);
     size_t last_at = b->len;
-    um_bytes_append(b, &last, 1);
-    um_bytes_append(b, st->signature, UM_SIGNATURE_LEN);
+    um_buffer_append(b, &last, 1);
+    um_buffer_append(b, st->signature, UM_SIGNATURE_LEN);
     return begin_sending(s, (int)(p - s->peer), slot, last_at,
                          s->limit.message_bytes - MARGIN);
 }

@@ -8,80 +8,46 @@
 #include "sync/internal.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 enum { START = 5, END = 8, LIST_LEN = 8 };
 
 enum { TEXT_LEN = 12 + UM_HASH_LEN + 4 * 8 + UM_HASH_LEN };
 
-uint8_t *um_bytes_room(um_bytes *b, size_t len)
-{
-    if (b->cap - b->len < len) {
-        size_t cap = b->len + len + b->cap / 2 + 256;
-        uint8_t *at = b->failed ? NULL : realloc(b->at, cap);
-        if (!at) {
-            b->failed = true;
-            return NULL;
-        }
-        b->at = at;
-        b->cap = cap;
-    }
-    return b->at + b->len;
-}
-
-void um_bytes_append(um_bytes *b, const void *data, size_t len)
-{
-    uint8_t *at = um_bytes_room(b, len);
-
-    if (!at)
-        return;
-    if (len)
-        memcpy(at, data, len);
-    b->len += len;
-}
-
-void um_bytes_u64(um_bytes *b, uint64_t x)
+void um_append_u64(um_buffer *b, uint64_t x)
 {
     uint8_t bytes[8];
 
     um_store64(bytes, x);
-    um_bytes_append(b, bytes, sizeof bytes);
+    um_buffer_append(b, bytes, sizeof bytes);
 }
 
-void um_bytes_varint(um_bytes *b, uint64_t x)
+void um_append_varint(um_buffer *b, uint64_t x)
 {
     uint8_t bytes[10];
     um_writer w = {bytes, bytes + sizeof bytes, false};
 
     um_write_varint(&w, x);
-    um_bytes_append(b, bytes, (size_t)(w.at - bytes));
-}
-
-void um_bytes_fini(um_bytes *b)
-{
-    free(b->at);
-    *b = (um_bytes){.len = 0};
+    um_buffer_append(b, bytes, (size_t)(w.at - bytes));
 }
 
 /* --- messages --------------------------------------------------------------
  */
 
-void um_message_begin(um_bytes *b, um_message_type type)
+void um_message_begin(um_buffer *b, um_message_type type)
 {
     uint8_t start[START] = {(uint8_t)type};
 
-    b->len = 0;
-    b->failed = false;
-    um_bytes_append(b, start, sizeof start);
+    um_buffer_clear(b, SIZE_MAX);
+    um_buffer_append(b, start, sizeof start);
 }
 
-void um_message_end(um_bytes *b)
+void um_message_end(um_buffer *b)
 {
     if (b->failed)
         return;
-    um_writer w = {b->at + 1, b->at + START, false};
+    um_writer w = {b->data + 1, b->data + START, false};
     um_write_u32(&w, (uint32_t)(b->len - START));
-    um_bytes_u64(b, um_checksum(b->at, b->len));
+    um_append_u64(b, um_checksum(b->data, b->len));
 }
 
 umbel_status umbel_sync_split(const umbel_sync *s, const void *bytes,
@@ -130,12 +96,12 @@ umbel_status um_message_open(const umbel_sync *s, const void *bytes, size_t len,
     return UMBEL_OK;
 }
 
-void um_write_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id)
+void um_write_id(um_buffer *b, const umbel_sync *s, const um_sync_id *id)
 {
-    um_bytes_append(b, s->list[id->list].digest, LIST_LEN);
-    um_bytes_append(b, id->origin, UMBEL_ORIGIN_LEN);
-    um_bytes_u64(b, id->incarnation);
-    um_bytes_varint(b, id->epoch);
+    um_buffer_append(b, s->list[id->list].digest, LIST_LEN);
+    um_buffer_append(b, id->origin, UMBEL_ORIGIN_LEN);
+    um_append_u64(b, id->incarnation);
+    um_append_varint(b, id->epoch);
 }
 
 umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
@@ -158,12 +124,12 @@ umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
                    __builtin_bswap64(um_load64(digest)));
 }
 
-void um_write_statement(um_bytes *b, const um_statement *st)
+void um_write_statement(um_buffer *b, const um_statement *st)
 {
-    um_bytes_varint(b, st->version);
-    um_bytes_varint(b, st->keys);
-    um_bytes_append(b, st->root, sizeof st->root);
-    um_bytes_append(b, st->signature, sizeof st->signature);
+    um_append_varint(b, st->version);
+    um_append_varint(b, st->keys);
+    um_buffer_append(b, st->root, sizeof st->root);
+    um_buffer_append(b, st->signature, sizeof st->signature);
 }
 
 void um_get_statement(um_reader *r, um_statement *st)

@@ -87,7 +87,7 @@ static void sign_copy(umbel_sync *s, const umbel_filter *f)
     um_replica *c = s->replica[0];
     const um_pages *pages = &s->list[0].pages;
     um_statement next = {.version = c->now.version + 1, .keys = f->added};
-    um_bytes none = {.len = 0};
+    um_buffer none = {.len = 0};
 
     for (uint64_t i = 0; i < pages->n; i++) {
         um_page p = um_page_of(pages, i);
