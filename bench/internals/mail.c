@@ -112,7 +112,7 @@ static void ask(run *r)
     if (!mail)
         exit(1);
     size_t len = create_mail(r->shape, r->asked++, (char *)mail);
-    um_mail_pool_ask(r->pool, mail, len, answered, r);
+    um_mail_pool_submit(r->pool, mail, len, answered, r);
 }
 
 static double read_by_workers(const shape *s)

@@ -115,8 +115,8 @@ void um_mail_pool_dispatch(um_mail_pool *p)
         um_mail_slot_send(s, um_mail_jobs_parse(&p->queue));
 }
 
-umbel_status um_mail_pool_ask(um_mail_pool *p, uint8_t *mail, size_t len,
-                              um_mail_done *done, void *arg)
+umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
+                                 um_mail_done *done, void *arg)
 {
     size_t kept =
         len < p->config.limits.bytes ? len : (size_t)p->config.limits.bytes;

@@ -61,8 +61,8 @@ typedef void um_mail_done(void *arg, const um_mail_facts *facts,
  * the loop after this call, or by um_mail_pool_close. E_LIMIT: too many mails
  * wait, and done is not called.
  */
-umbel_status um_mail_pool_ask(um_mail_pool *p, uint8_t *mail, size_t len,
-                              um_mail_done *done, void *arg);
+umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
+                                 um_mail_done *done, void *arg);
 
 typedef struct um_mail_pool_stats {
     uint64_t read;                  /* mails with facts */

@@ -57,7 +57,7 @@ struct um_mail_reader {
 
 /* --- notes and limits ----------------------------------------------------- */
 
-const char *um_mail_note_words(unsigned i)
+const char *um_mail_note_text(unsigned i)
 {
     static const char *const words[] = {
 #define WORDS(name, text) text,

@@ -33,7 +33,7 @@ enum {
 };
 
 /* The words of note i, which is bit 1 << i; NULL past the last. */
-const char *um_mail_note_words(unsigned i);
+const char *um_mail_note_text(unsigned i);
 
 /* What a mail may cost; 0 is the default. */
 typedef struct um_mail_limits {

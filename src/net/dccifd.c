@@ -4,7 +4,7 @@
 #include "net/dccifd.h"
 
 #include "base/error.h"
-#include "net/server/call.h"
+#include "net/server/socket.h"
 
 #include <stdio.h>
 #include <string.h>

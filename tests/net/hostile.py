@@ -58,7 +58,7 @@ ROWS = [
     *fine('step-gone', 'step-flipped', 'step-endless', list='steps'),
     *slow('step-drips', list='steps'),
 
-    *trouble('is not there', 'held-back', 'endless-404'),
+    *trouble('does not exist', 'held-back', 'endless-404'),
     *trouble('answers 304', 'unchanged', 'unchanged-piece'),
     *[row for code in (204, 206, 300, 401, 403, 418, 500, 503, 599)
       for row in trouble('answers %d' % code, str(code))],

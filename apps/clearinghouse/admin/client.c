@@ -43,7 +43,7 @@ umbel_status um_admin_query(const um_config *c, const char *line,
     umbel_error why = {.text = "no memory"};
 
     if (path && reply)
-        status = um_control_ask(path, line, bytes, TIMEOUT_MS, reply, &why);
+        status = um_control_query(path, line, bytes, TIMEOUT_MS, reply, &why);
     if (reply)
         fclose(reply);
     if (status == UMBEL_OK)

@@ -12,7 +12,6 @@
 #include "clearinghouse/server/server.h"
 #include "clearinghouse/status/problems.h"
 #include "cli/framework/report.h"
-#include "net/server/call.h"
 #include "net/server/socket.h"
 
 #include <errno.h>

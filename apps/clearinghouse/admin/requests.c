@@ -383,7 +383,7 @@ static void read_mail(job *j, um_mail_done *done)
     uint8_t *mail = j->bytes;
 
     j->bytes = NULL;
-    if (um_mail_pool_ask(j->owner->house->pool, mail, j->len, done, j) !=
+    if (um_mail_pool_submit(j->owner->house->pool, mail, j->len, done, j) !=
         UMBEL_OK)
         refuse_job(j, um_mail_fail_text(UM_MAIL_FAIL_BUSY));
 }

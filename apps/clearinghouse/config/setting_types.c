@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "net/server/address.h"
-#include "net/server/host.h"
+#include "net/server/http.h"
 
 #include <umbel/counting.h>
 #include <umbel/filter.h>

@@ -8,7 +8,7 @@
 #include "clearinghouse/admin/doctor_rows.h"
 
 #include "base/error.h"
-#include "net/server/call.h"
+#include "net/server/socket.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

@@ -215,7 +215,7 @@ static void ask_worker(scan_job *job)
 
     job->reading = true;
     f->reading++;
-    if (um_mail_pool_ask(f->house->pool, mail, len, parse_facts, job) ==
+    if (um_mail_pool_submit(f->house->pool, mail, len, parse_facts, job) ==
         UMBEL_OK)
         return;
     job->reading = false;

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { NETWORKS = 4 }; /* a client network has a fourth of all places */
+enum {
+    NETWORKS = 4
+}; /* a client network may have a fourth of all connections */
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
 {
@@ -28,7 +30,7 @@ static void listener_gone(void *ctx)
 
     if (--s->open > 0)
         return;
-    um_places_close(s->places);
+    um_connection_limits_close(s->limits);
     free(s->listener);
     s->gone(s->owner);
 }
@@ -37,13 +39,14 @@ umbel_status um_protocol_stream_open(um_protocol_stream *s, size_t connections,
                                      umbel_error *err)
 {
     const um_server *h = s->house;
-    um_places_config c = {.total = connections,
-                          .per_network = connections / NETWORKS + 1,
-                          .prefixes = *um_limits_prefixes(h->limits),
-                          .limit_loopback = h->config.limits.loopback};
+    um_connection_limits_config c = {.total = connections,
+                                     .per_network = connections / NETWORKS + 1,
+                                     .prefixes = *um_limits_prefixes(h->limits),
+                                     .limit_loopback =
+                                         h->config.limits.loopback};
 
     s->stats = um_server_stats(s->house, s->front);
-    return um_places_open(&c, &s->places, err);
+    return um_connection_limits_open(&c, &s->limits, err);
 }
 
 static umbel_status listen_on(um_protocol_stream *s, const char *address,
@@ -67,7 +70,7 @@ umbel_status um_protocol_stream_listen(um_protocol_stream *s,
 {
     um_listener_config c = {.protocol = protocol,
                             .limits = *limits,
-                            .places = s->places,
+                            .connections = s->limits,
                             .ended = count_ended,
                             .gone = listener_gone,
                             .ctx = s};

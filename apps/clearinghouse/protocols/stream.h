@@ -17,12 +17,12 @@ typedef struct um_protocol_stream {
     void *owner;   /* the front's state */
     /* Called when everything is closed: owner is free to go. */
     void (*gone)(void *owner);
-    um_places *places;
+    um_connection_limits *limits;
     um_listener **listener;
     size_t n, open; /* open: those whose last callback is to come */
 } um_protocol_stream;
 
-/* Makes places for connections; the fields above places are set. */
+/* Creates the connection limits; the fields above limits are set. */
 umbel_status um_protocol_stream_open(um_protocol_stream *s, size_t connections,
                                      umbel_error *err);
 /* Listens on addresses. */

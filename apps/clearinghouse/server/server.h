@@ -12,7 +12,7 @@
 #include "clearinghouse/status/status.h"
 #include "mail/pool.h"
 #include "net/server/loop.h"
-#include "net/server/notify.h"
+#include "net/server/socket.h"
 #include "store/store.h"
 
 #include <umbel/sync.h>

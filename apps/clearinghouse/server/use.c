@@ -98,7 +98,7 @@ umbel_status um_server_listen(um_server *h, const um_protocol *f,
     um_address a;
 
     UM_TRY(um_address_parse(text, &a, err));
-    *fd = um_passed_parse(&h->passed, &a, type);
+    *fd = um_passed_acquire(&h->passed, &a, type);
     bool made = *fd < 0;
     if (made)
         UM_TRY(um_socket_listen(&a, type, 0, fd, err));

@@ -7,7 +7,6 @@
 #include "clearinghouse/admin/doctor_rows.h"
 #include "clearinghouse/server/server.h"
 #include "clearinghouse/status/page_files.h"
-#include "net/server/host.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "foreign/redisbloom.h"
-#include "net/redis/redis.h"
+#include "net/redis.h"
 
 #include <umbel/foreign.h>
 

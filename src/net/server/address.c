@@ -1,8 +1,8 @@
 /*
  * address.c - addresses as text, and the networks they belong to.
  *
- * One household or customer has an IPv6 /56 or an IPv4 /24 at most, as a rule:
- * a limit per address would be none for a client with 2^72 of them.
+ * A household or customer usually has at most an IPv6 /56 or an IPv4 /24. A
+ * limit per address would be useless against a client with 2^72 of them.
  */
 #include "net/server/address.h"
 
@@ -32,15 +32,15 @@ static umbel_status bad_address(const char *text, umbel_error *err)
 static umbel_status parse_path(const char *text, um_address *out,
                                umbel_error *err)
 {
-    struct sockaddr_un *room = NULL;
+    struct sockaddr_un *un = NULL;
 
-    if (strlen(text) >= sizeof room->sun_path)
-        return um_fail(
-            err, UMBEL_E_RANGE,
-            "the path of a unix socket has at most %zu bytes: "
-            "\"%s%s\" has %zu",
-            sizeof room->sun_path - 1, strlen(text) > 80 ? "..." : "",
-            text + (strlen(text) > 80 ? strlen(text) - 80 : 0), strlen(text));
+    if (strlen(text) >= sizeof un->sun_path)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the path of a unix socket has at most %zu bytes: "
+                       "\"%s%s\" has %zu",
+                       sizeof un->sun_path - 1, strlen(text) > 80 ? "..." : "",
+                       text + (strlen(text) > 80 ? strlen(text) - 80 : 0),
+                       strlen(text));
     *out = (um_address){.path = text};
     return UMBEL_OK;
 }
@@ -125,7 +125,7 @@ const char *um_address_print(const um_address *a, char text[UM_ADDRESS_TEXT])
     return text;
 }
 
-/* --- networks ---------------------------------------------------------------
+/* --- networks --------------------------------------------------------------
  */
 
 static uint64_t read_u64_be(const uint8_t *p)
@@ -228,10 +228,10 @@ const char *um_network_print(um_network n, const um_prefixes *p,
 }
 
 /* Reads the number of bits behind the slash; false: not a number. */
-static bool parse_bits(const char *text, unsigned most, unsigned *bits)
+static bool parse_bits(const char *text, unsigned max, unsigned *bits)
 {
     uint64_t n = 0;
-    bool fine = um_decimal_parse(text, most, &n);
+    bool fine = um_decimal_parse(text, max, &n);
 
     *bits = (unsigned)n;
     return fine;
@@ -264,20 +264,20 @@ umbel_status um_network_parse(const char *text, um_network *out, unsigned *bits,
         snprintf(host, sizeof host, "%.*s", (int)len, text);
     bool fine = parse_host(host, &n);
     unsigned before = fine && !strchr(host, ':') ? MAPPED_BITS : 0;
-    unsigned given = 128 - before;
+    unsigned length = 128 - before;
     if (fine && slash)
-        fine = parse_bits(slash + 1, 128 - before, &given);
+        fine = parse_bits(slash + 1, 128 - before, &length);
     if (!fine)
         return um_fail(err, UMBEL_E_RANGE,
                        "\"%.60s\" is not a network: give one like "
                        "192.0.2.0/24, 2001:db8::/32 or 192.0.2.7",
                        text);
-    um_network whole = um_network_mask(n, before + given);
+    um_network whole = um_network_mask(n, before + length);
     if (!um_network_equal(n, whole))
         return um_fail(err, UMBEL_E_RANGE,
-                       "%.60s has bits behind its prefix: write %s", text,
-                       print_prefix(whole, before + given, meant));
+                       "%.60s has bits set behind its prefix: write %s", text,
+                       print_prefix(whole, before + length, meant));
     *out = n;
-    *bits = before + given;
+    *bits = before + length;
     return UMBEL_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * address.h - where a server listens and who its clients are.
+ * address.h - addresses of servers and clients, and client networks.
  */
 #ifndef UM_NET_ADDRESS_H
 #define UM_NET_ADDRESS_H
@@ -18,7 +18,7 @@ typedef struct um_address {
         struct sockaddr_in6 v6;
     } ip;
     /* Of a datagram's sender: our address that it was sent to, IPv4 in the
-     * first bytes; zeros: any (local.h). */
+     * first bytes; zeros: any. */
     struct in6_addr local;
 } um_address;
 
@@ -59,7 +59,7 @@ socklen_t um_address_len(const um_address *a);
 /* Returns true for 127.0.0.0/8, ::1 and unix sockets. */
 bool um_address_is_loopback(const um_address *a);
 
-/* Returns true if both are the same place to listen on. */
+/* Returns true if both are the same address to listen on. */
 bool um_address_equal(const um_address *a, const um_address *b);
 
 /* Returns the network of a client; p NULL: the defaults. */

@@ -1,5 +1,6 @@
 /*
- * control.c - the control socket's server, a protocol of stream.h.
+ * control.c - the control socket: a server on stream.h, and its client, which
+ * blocks for a limited time.
  */
 #include "net/server/control.h"
 
@@ -7,6 +8,7 @@
 #include "base/error.h"
 #include "net/server/socket.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,9 +18,9 @@ enum { TIMEOUT_MS = 10000 };
 struct um_control {
     um_control_config config;
     um_listener *listener;
-    um_places *places;
+    um_connection_limits *limits;
     char *path;
-    size_t held; /* bytes behind lines that were not handed on yet */
+    size_t held; /* bytes behind lines that were not passed on yet */
 };
 
 /* A line that bytes follow. */
@@ -26,11 +28,11 @@ struct um_control_request {
     um_stream *stream; /* NULL: the client is gone */
     uint8_t *bytes;
     size_t len, cap, limit;
-    bool handed_on; /* until its reply it belongs to the server */
+    bool passed_on; /* the server owns it until its reply */
     char line[UM_CONTROL_LINE];
 };
 
-/* --- one request ------------------------------------------------------------
+/* --- one request -----------------------------------------------------------
  */
 
 static void answer_line(um_stream *s, const char *line)
@@ -51,7 +53,7 @@ static void answer_line(um_stream *s, const char *line)
     um_stream_end(s, UM_END_DONE);
 }
 
-/* --- bytes behind a line ----------------------------------------------------
+/* --- bytes behind a line ---------------------------------------------------
  */
 
 static void free_request(um_control_request *r)
@@ -87,7 +89,7 @@ static void retain_bytes(um_stream *s, um_control_request *r,
 {
     um_control *c = um_stream_ctx(s);
 
-    if (r->handed_on || len == 0)
+    if (r->passed_on || len == 0)
         return;
     if (len > r->limit - r->len || c->held + len > UM_CONTROL_HELD) {
         um_stream_close(s, UM_END_TOO_LONG);
@@ -113,14 +115,14 @@ static void begin_request(um_stream *s, const char *line, size_t limit)
     um_stream_set_data(s, r);
 }
 
-static void hand_on(um_stream *s, um_control_request *r)
+static void pass_on(um_stream *s, um_control_request *r)
 {
     um_control *c = um_stream_ctx(s);
     uint8_t *bytes = r->bytes;
 
     c->held -= r->cap;
     r->bytes = NULL;
-    r->handed_on = true;
+    r->passed_on = true;
     c->config.take(c->config.ctx, r, r->line, bytes, r->len);
 }
 
@@ -132,13 +134,13 @@ static void connection_closed(um_stream *s)
     if (!r)
         return;
     r->stream = NULL;
-    if (r->handed_on)
+    if (r->passed_on)
         return;
     c->held -= r->cap;
     free_request(r);
 }
 
-/* --- connections ------------------------------------------------------------
+/* --- connections -----------------------------------------------------------
  */
 
 static void parse_line(um_stream *s, const char *line, const uint8_t *more,
@@ -186,8 +188,8 @@ static void parse_end(um_stream *s, const uint8_t *bytes, size_t len)
     um_control_request *r = um_stream_data(s);
 
     (void)bytes;
-    if (r && !r->handed_on)
-        hand_on(s, r);
+    if (r && !r->passed_on)
+        pass_on(s, r);
     else if (!r)
         um_stream_end(s, len ? UM_END_BAD : UM_END_CLIENT);
 }
@@ -203,14 +205,14 @@ static void report_end(void *ctx, const um_address *client, um_end why)
         c->config.ended(c->config.ctx, client, why);
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- open and close
+ * ------------------------------------------------------------------ */
 
 static void free_control(void *ctx)
 {
     um_control *c = ctx;
 
-    um_places_close(c->places);
+    um_connection_limits_close(c->limits);
     free(c->path);
     free(c);
 }
@@ -244,10 +246,11 @@ static umbel_status start_control(um_loop *l, um_control *c, umbel_error *err)
                                  .ctx = c};
     int fd;
 
-    UM_TRY(um_places_open(&(um_places_config){.total = UM_CONTROL_CLIENTS},
-                          &c->places, err));
+    UM_TRY(um_connection_limits_open(
+        &(um_connection_limits_config){.total = UM_CONTROL_CLIENTS}, &c->limits,
+        err));
     UM_TRY(control_socket(c, &fd, err));
-    config.places = c->places;
+    config.connections = c->limits;
     return um_listener_open(l, fd, &config, &c->listener, err);
 }
 
@@ -280,4 +283,74 @@ void um_control_close(um_control *c)
     if (c->config.fd < 0)
         unlink(c->path);
     um_listener_close(c->listener);
+}
+
+/* --- the client ---------------------------------------------------------- */
+
+static umbel_status connect_to(const char *path, uint64_t timeout_ms, int *fd,
+                               umbel_error *err)
+{
+    um_address to = {.path = path};
+    umbel_error why;
+    umbel_status status = um_call_open(&to, timeout_ms, fd, &why);
+
+    if (status == UMBEL_OK)
+        return UMBEL_OK;
+    bool forbidden = access(path, W_OK) != 0 && errno == EACCES;
+    return um_fail(err, status, "%s; %s", why.text,
+                   forbidden ? "only the server's user and root may use it"
+                             : "is the server of this configuration running?");
+}
+
+static umbel_status send_request(int fd, const char *line, umbel_slice more,
+                                 umbel_error *err)
+{
+    char text[UM_CONTROL_LINE];
+    int len = snprintf(text, sizeof text, "%s\n", line);
+
+    if (len < 0 || len >= UM_CONTROL_LINE || strchr(line, '\n'))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "a request is one line of at most %d bytes",
+                       UM_CONTROL_LINE - 2);
+    UM_TRY(um_call_send(fd, text, (size_t)len, err));
+    UM_TRY(um_call_send(fd, more.data, more.len, err));
+    shutdown(fd, SHUT_WR);
+    return UMBEL_OK;
+}
+
+static umbel_status copy_reply(int fd, FILE *out, umbel_error *err)
+{
+    char bytes[8192];
+    size_t total = 0, n;
+
+    for (;;) {
+        UM_TRY(um_call_receive(fd, bytes, sizeof bytes, &n, err));
+        if (n == 0)
+            break;
+        total += n;
+        if (total > UM_CONTROL_REPLY)
+            return um_fail(err, UMBEL_E_LIMIT,
+                           "the server's answer is longer than %d bytes",
+                           UM_CONTROL_REPLY);
+        if (fwrite(bytes, 1, n, out) != n)
+            return um_fail_errno(err, "writing the server's answer");
+    }
+    if (total == 0)
+        return um_fail(err, UMBEL_E_IO, "the server gave no answer");
+    return UMBEL_OK;
+}
+
+umbel_status um_control_query(const char *path, const char *line,
+                              umbel_slice more, uint64_t timeout_ms, FILE *out,
+                              umbel_error *err)
+{
+    umbel_status status;
+    int fd;
+
+    UM_TRY(connect_to(path, timeout_ms, &fd, err));
+    status = send_request(fd, line, more, err);
+    if (!status)
+        status = copy_reply(fd, out, err);
+    close(fd);
+    return um_name_file(status, path, err);
 }

@@ -1,9 +1,9 @@
 /*
  * control.h - a unix socket of mode 0600: one line in, one document out.
  *
- * Whoever runs the server, and root, may ask it; the file's mode decides. After
- * some lines bytes follow, up to the client's end of sending; their answers may
- * come later.
+ * The file's mode lets only the server's user and root use it. Some lines are
+ * followed by bytes, up to the client's end of sending; their replies may be
+ * sent later.
  */
 #ifndef UM_NET_CONTROL_H
 #define UM_NET_CONTROL_H
@@ -31,8 +31,8 @@ typedef struct um_control_config {
     /* Returns how many bytes may follow a line; 0: none, and answer is called.
      * NULL: after no line. */
     size_t (*follow)(void *ctx, const char *line);
-    /* Takes such a line and its bytes, from malloc (NULL: none), and calls
-     * um_control_reply once, at once or later. */
+    /* Receives such a line and owns its bytes, from malloc (NULL: none); calls
+     * um_control_reply once, now or later. */
     void (*take)(void *ctx, um_control_request *r, const char *line,
                  uint8_t *bytes, size_t len);
     /* As in um_listener_config; may be NULL. */
@@ -43,20 +43,20 @@ typedef struct um_control_config {
 
 umbel_status um_control_open(um_loop *l, const um_control_config *c,
                              um_control **out, umbel_error *err);
-/* Closes it and removes its file. NULL is fine. */
+/* Closes it and removes its file. NULL is accepted. */
 void um_control_close(um_control *c);
 
-/* Sends the reply, unless the client is gone, and releases the request. May be
+/* Sends the reply, unless the client has left, and releases the request. May be
  * called after um_control_close. */
 void um_control_reply(um_control_request *r, umbel_slice text);
 
 /*
- * The other side: sends line and more (empty: nothing) to the server at path,
- * and copies its reply to out; waits at most timeout_ms for each. Nothing
- * listens at path: E_IO.
+ * Sends line and more (empty: nothing) to the server at path, and copies its
+ * reply to out; waits at most timeout_ms for each. E_IO if nothing listens at
+ * path.
  */
-umbel_status um_control_ask(const char *path, const char *line,
-                            umbel_slice more, uint64_t timeout_ms, FILE *out,
-                            umbel_error *err);
+umbel_status um_control_query(const char *path, const char *line,
+                              umbel_slice more, uint64_t timeout_ms, FILE *out,
+                              umbel_error *err);
 
 #endif

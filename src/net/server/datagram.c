@@ -1,53 +1,60 @@
 /*
- * datagram.c - recvmmsg and sendmmsg on a polled socket.
+ * datagram.c - a UDP socket in the loop, by recvmmsg and sendmmsg.
  *
- * A system call costs more than what a server does for one datagram, so the
- * calls are shared: under load a turn of the loop is one epoll_wait, some
- * recvmmsg of up to 64 each and as many sendmmsg (outbox.c). libuv's own UDP
- * handles call sendmsg for each reply.
+ * A system call costs more than the server's work for one datagram, so calls
+ * are shared: under load an iteration of the loop is one epoll_wait, some
+ * recvmmsg of up to 64 datagrams each and as many sendmmsg (outbox.c). libuv's
+ * own UDP handles call sendmsg for each reply.
  *
- * Every message keeps its header, address and buffer for good: a turn writes
- * no memory but what the system and the replies put there. Buffers lie a
- * multiple of 64 bytes apart that is no power of two, or the first lines of
- * all of them would share a few sets of the cache.
+ * Every message keeps its header, address and buffer: an iteration writes
+ * only what the system and the replies store there. Buffers are a multiple of
+ * 64 bytes apart that is not a power of two; otherwise the first lines of all
+ * of them would share a few sets of the cache.
  *
- * A server that is faster than its clients would take datagrams one by one, at
- * the price of a turn each: an epoll_wait, a recvmmsg, a sendmmsg and a client
- * that is woken. If more than 20 came in the last millisecond, and the last
- * turn took fewer than 32, a turn waits 50 us before it reads.
+ * A server that is faster than its clients would receive datagrams one by one,
+ * each at the cost of an epoll_wait, a recvmmsg, a sendmmsg and a client that
+ * is woken. If more than BURST_MIN arrived in the last millisecond, and the
+ * last iteration received fewer than BATCH_MIN, an iteration waits COALESCE_NS
+ * before it reads.
  *
- * Clients are spread over lanes (lanes.h), each with a queue of its own; a turn
- * reads a bounded number from each.
+ * Lanes. A socket has one queue: a flood fills it, and honest datagrams are
+ * lost with the others. So several sockets share the address (SO_REUSEPORT),
+ * and the system queues datagrams by the network of their sender: a flood from
+ * one network fills the queue of one lane. The filter that chooses the lane is
+ * classic BPF, which needs no privilege: it hashes the sender's network (/24 or
+ * /56) with random odd factors, and the top bits of the product are the number
+ * of the lane. An iteration reads a bounded number from each.
  */
 #include "net/server/datagram.h"
 
 #include "base/error.h"
-#include "net/server/lanes.h"
-#include "net/server/local.h"
-#include "net/server/outbox.h"
+#include "net/server/internal.h"
+#include "net/server/socket.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    BATCHES = 8,          /* a turn reads, before others have theirs */
-    DRAIN_BATCHES = 1024, /* at the end: more than the system queues */
+    BATCHES = 8,          /* that an iteration reads from a lane */
+    DRAIN_BATCHES = 1024, /* when draining: more than the system queues */
     LINE = 64,
     MILLISECOND = 1000000, /* ns */
-    MOMENT = 50000,
-    APART = 100000,
-    MANY = 20, /* datagrams in a millisecond */
-    FEW = UM_DATAGRAM_BATCH / 2
+    COALESCE_NS = 50000,
+    COALESCE_APART_NS = 100000, /* between two waits */
+    BURST_MIN = 20,             /* datagrams in a millisecond */
+    BATCH_MIN = UM_DATAGRAM_BATCH / 2
 };
 
 typedef struct batch {
     struct mmsghdr head[UM_DATAGRAM_BATCH];
     struct iovec part[UM_DATAGRAM_BATCH];
     um_address peer[UM_DATAGRAM_BATCH];
-    um_local_room local[UM_DATAGRAM_BATCH];
+    um_local_control local[UM_DATAGRAM_BATCH];
     uint8_t *bytes;
     size_t stride;
 } batch;
@@ -62,16 +69,16 @@ struct um_datagrams {
     um_datagrams_config config;
     lane lanes[UM_LANES];
     size_t nlanes;
-    bool any_address;    /* bound to all: replies say which one was asked */
-    bool taking, closed; /* closed while take runs: released afterwards */
+    bool any_address; /* bound to all: replies name the one they leave from */
+    bool taking, closed; /* closed while take runs: released later */
     batch in;
     um_outbox out;
     um_datagram list[UM_DATAGRAM_BATCH];
     um_datagrams_stats stats;
-    bool many;            /* came in the millisecond before ... */
-    uint64_t since, then; /* ... this one, and how many had come before it */
-    uint64_t last;        /* datagrams of the last turn */
-    uint64_t waited;      /* when it last did, for more of them */
+    bool burst;           /* in the millisecond before since */
+    uint64_t since, then; /* and how many were received before it */
+    uint64_t last;        /* datagrams of the last iteration */
+    uint64_t waited;      /* when it last waited for more */
 };
 
 static bool batch_init(batch *b, size_t len)
@@ -93,7 +100,89 @@ static bool batch_init(batch *b, size_t len)
     return true;
 }
 
-/* --- sending ----------------------------------------------------------------
+/* --- lanes ------------------------------------------------------------------
+ */
+
+enum {
+    LANE_BITS = 4,
+    V4_SENDER = 12, /* bytes into the header of IPv4 */
+    V6_SENDER = 8,
+    NETWORK_MASK = ~0xff /* the first 24 bits of 32 */
+};
+_Static_assert(1 << LANE_BITS == UM_LANES, "as many lanes as the bits say");
+
+/* Multiplies 32 bits of the sender's address by a factor. */
+#define LOAD(at)                                                               \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_NET_OFF + (at)))
+#define MASK BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)NETWORK_MASK)
+#define TIMES(factor) BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, factor)
+#define TOP_BITS BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 32 - LANE_BITS)
+#define RETURN BPF_STMT(BPF_RET | BPF_A, 0)
+
+static bool steer_v4(int fd, const uint32_t factor[2])
+{
+    struct sock_filter code[] = {LOAD(V4_SENDER), MASK, TIMES(factor[0]),
+                                 TOP_BITS, RETURN};
+    struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter,
+                      sizeof filter) == 0;
+}
+
+static bool steer_v6(int fd, const uint32_t factor[2])
+{
+    struct sock_filter code[] = {LOAD(V6_SENDER),
+                                 TIMES(factor[0]),
+                                 BPF_STMT(BPF_MISC | BPF_TAX, 0),
+                                 LOAD(V6_SENDER + 4),
+                                 MASK,
+                                 TIMES(factor[1]),
+                                 BPF_STMT(BPF_ALU | BPF_ADD | BPF_X, 0),
+                                 TOP_BITS,
+                                 RETURN};
+    struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &filter,
+                      sizeof filter) == 0;
+}
+
+static bool steer(int fd, int family)
+{
+    uint32_t factor[2];
+
+    if (getrandom(factor, sizeof factor, 0) != sizeof factor)
+        return false;
+    factor[0] |= 1;
+    factor[1] |= 1;
+    return family == AF_INET6 ? steer_v6(fd, factor) : steer_v4(fd, factor);
+}
+
+static bool is_shared(int fd)
+{
+    int on = 0;
+    socklen_t len = sizeof on;
+
+    return getsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, &len) == 0 && on;
+}
+
+size_t um_lanes_open(int fd[UM_LANES])
+{
+    char path[UM_ADDRESS_TEXT];
+    um_address a;
+    size_t n = 1;
+
+    if (!is_shared(fd[0]) || um_socket_address(fd[0], path, &a, NULL) || a.path)
+        return 1;
+    while (n < UM_LANES && um_socket_share(&a, &fd[n], NULL) == UMBEL_OK)
+        n++;
+    if (n == UM_LANES && steer(fd[0], a.ip.any.sa_family))
+        return n;
+    while (n > 1)
+        close(fd[--n]);
+    return 1;
+}
+
+/* --- sending ---------------------------------------------------------------
  */
 
 void um_datagrams_flush(um_datagrams *s)
@@ -101,11 +190,11 @@ void um_datagrams_flush(um_datagrams *s)
     um_outbox_flush(&s->out, s->lanes[0].fd);
 }
 
-uint8_t *um_datagrams_room(um_datagrams *s)
+uint8_t *um_datagrams_reserve(um_datagrams *s)
 {
     if (s->out.queued == UM_OUTBOX)
         um_datagrams_flush(s);
-    return um_outbox_room(&s->out);
+    return um_outbox_reserve(&s->out);
 }
 
 void um_datagrams_append(um_datagrams *s, const um_address *to, size_t len)
@@ -119,16 +208,16 @@ void um_datagrams_reply(um_datagrams *s, const um_address *to,
     size_t len = reply.len < s->config.reply ? reply.len : s->config.reply;
 
     if (len)
-        memcpy(um_datagrams_room(s), reply.data, len);
+        memcpy(um_datagrams_reserve(s), reply.data, len);
     else
-        (void)um_datagrams_room(s);
+        (void)um_datagrams_reserve(s);
     um_datagrams_append(s, to, len);
 }
 
-/* --- receiving --------------------------------------------------------------
+/* --- receiving -------------------------------------------------------------
  */
 
-/* Fills the list of what arrived, and makes the headers ready for the next. */
+/* Fills the list of received datagrams, and resets the headers. */
 static void list_received(um_datagrams *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -148,8 +237,8 @@ static void list_received(um_datagrams *s, size_t n)
     s->stats.received += n;
 }
 
-/* Returns true if there may be more. */
-static bool parse_batch(um_datagrams *s, int fd)
+/* Receives a batch; returns true if there may be more. */
+static bool receive_batch(um_datagrams *s, int fd)
 {
     int n = recvmmsg(fd, s->in.head, UM_DATAGRAM_BATCH, MSG_DONTWAIT, NULL);
 
@@ -170,30 +259,31 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Returns true if many come, but few at a time: those of the last millisecond
- * that is over are counted. */
-static bool come_singly(um_datagrams *s, uint64_t now)
+/* Returns true if many datagrams arrive, but few at a time: counts those of the
+ * last full millisecond. */
+static bool arrive_singly(um_datagrams *s, uint64_t now)
 {
     uint64_t taken = s->stats.received;
 
     if (now - s->since >= MILLISECOND) {
-        s->many = now - s->since < UINT64_C(2) * MILLISECOND &&
-                  taken - s->then >= MANY;
+        s->burst = now - s->since < UINT64_C(2) * MILLISECOND &&
+                   taken - s->then >= BURST_MIN;
         s->since = now;
         s->then = taken;
     }
-    return s->many && s->last < FEW;
+    return s->burst && s->last < BATCH_MIN;
 }
 
-/* Waits a moment, so that more datagrams share a turn: of all lanes, so it does
- * not wait for each, and others in the loop have most of the time. */
+/* Waits briefly, so that more datagrams share an iteration. Waits are apart,
+ * for all lanes together, so that most of the time is left to others in the
+ * loop. */
 static void wait_for_more(um_datagrams *s)
 {
     uint64_t now = now_ns();
 
-    if (!come_singly(s, now) || now - s->waited < APART)
+    if (!arrive_singly(s, now) || now - s->waited < COALESCE_APART_NS)
         return;
-    nanosleep(&(struct timespec){.tv_nsec = MOMENT}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = COALESCE_NS}, NULL);
     s->waited = now_ns();
 }
 
@@ -206,7 +296,7 @@ static void on_readable(void *ctx, unsigned events)
     wait_for_more(s);
     uint64_t before = s->stats.received;
     s->taking = true;
-    for (int i = 0; i < BATCHES && parse_batch(s, from->fd); i++)
+    for (int i = 0; i < BATCHES && receive_batch(s, from->fd); i++)
         ;
     um_datagrams_flush(s);
     s->last = s->stats.received - before;
@@ -215,8 +305,8 @@ static void on_readable(void *ctx, unsigned events)
         um_datagrams_close(s);
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- open and close
+ * ------------------------------------------------------------------ */
 
 static void release(um_datagrams *s)
 {
@@ -236,7 +326,7 @@ static umbel_status check_ceiling(const um_datagrams_config *c,
     if (c->ceiling >= 1 && c->ceiling <= UM_DATAGRAM_CEILING)
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_RANGE,
-                   "datagrams of 1 to %d bytes, got a ceiling of %zu",
+                   "the ceiling of datagrams must be 1 to %d bytes, got %zu",
                    UM_DATAGRAM_CEILING, c->ceiling);
 }
 
@@ -308,7 +398,7 @@ void um_datagrams_drain(um_datagrams *s)
 {
     um_datagrams_pause(s, true);
     for (size_t i = 0; i < s->nlanes; i++)
-        for (int n = 0; n < DRAIN_BATCHES && parse_batch(s, s->lanes[i].fd);
+        for (int n = 0; n < DRAIN_BATCHES && receive_batch(s, s->lanes[i].fd);
              n++)
             ;
     um_datagrams_flush(s);

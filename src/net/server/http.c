@@ -1,20 +1,22 @@
 /*
- * http.c - libmicrohttpd, whose epoll descriptor is one of our loop's.
+ * http.c - HTTP by libmicrohttpd, whose epoll descriptor is in our loop.
  *
- * The daemon has no thread: it runs when its descriptor is readable, or when it
- * says that it must. Limits are kept here, because its own close connections
- * without a reason, or leave them waiting: a client without a place is refused
- * when it is accepted; one that has not had a reply for too long is shut down,
- * whether it is silent, slow, or does not read.
+ * The daemon has no thread: it runs when its descriptor is readable, or when
+ * its timeout is over. Limits are enforced here, because those of libmicrohttpd
+ * close connections without a reason, or leave them waiting. A client beyond
+ * the limits is refused when it is accepted; one that had no reply for too long
+ * is shut down, whether it is silent, slow, or does not read.
  */
 #include "net/server/http.h"
 
 #include "base/error.h"
 
+#include <arpa/inet.h>
 #include <linux/tcp.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,7 +27,8 @@ enum {
     DEFAULT_TOTAL_MS = 300000,
     SWEEP_MIN_MS = 5,
     SWEEP_MAX_MS = 1000,
-    SPARE = 8 /* the daemon's limit is beyond ours, which names a reason */
+    SPARE = 8, /* the daemon's limit is above ours, which reports a reason */
+    HOST_MAX = 256 /* names have at most 253 bytes */
 };
 
 typedef struct visit visit;
@@ -52,7 +55,64 @@ struct um_http {
     bool stopping;
 };
 
-/* --- connections ------------------------------------------------------------
+/* --- names of the server -------------------------------------------------- */
+
+/* Copies the host without its port and final dot; false: it is too long. */
+static bool copy_name(const char *host, char out[HOST_MAX])
+{
+    size_t len = *host == '[' ? strcspn(host, "]") : strcspn(host, ":");
+
+    if (len >= HOST_MAX)
+        return false;
+    if (len && *host != '[' && host[len - 1] == '.')
+        len--;
+    memcpy(out, host, len);
+    out[len] = '\0';
+    return true;
+}
+
+static bool is_ip(const char *name)
+{
+    struct in6_addr address;
+
+    return *name == '[' ? inet_pton(AF_INET6, name + 1, &address) == 1
+                        : inet_pton(AF_INET, name, &address) == 1;
+}
+
+static bool is_localhost(const char *name)
+{
+    static const char local[] = "localhost";
+    size_t len = strlen(name), tail = sizeof local - 1;
+
+    if (len < tail || strcasecmp(name + len - tail, local) != 0)
+        return false;
+    return len == tail || name[len - tail - 1] == '.';
+}
+
+bool um_host_is_ours(const char *host, char *const *names, size_t n)
+{
+    char name[HOST_MAX];
+
+    if (!copy_name(host, name))
+        return false;
+    if (is_ip(name) || is_localhost(name))
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool um_host_is_name(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+    size_t len = strlen(text);
+
+    return len > 0 && len < HOST_MAX && strspn(text, letters) == len;
+}
+
+/* --- connections -----------------------------------------------------------
  */
 
 static void peer_from(const struct sockaddr *name, um_address *out)
@@ -136,7 +196,8 @@ static visit *open_visit(um_http *h, struct MHD_Connection *connection)
     return v;
 }
 
-/* The system counts the end of the stream as a byte, too. */
+/* Returns true if the client sent bytes; the system also counts the end of the
+ * stream as one. */
 static bool sent_something(int fd)
 {
     struct tcp_info info = {.tcpi_bytes_received = 0};
@@ -187,7 +248,7 @@ static visit *visit_of(struct MHD_Connection *connection)
         ->socket_context;
 }
 
-/* --- requests ---------------------------------------------------------------
+/* --- requests --------------------------------------------------------------
  */
 
 static const um_http_row *find_row(const um_http *h, const char *path)
@@ -198,10 +259,10 @@ static const um_http_row *find_row(const um_http *h, const char *path)
     return NULL;
 }
 
-/* A request: a document that was asked for, and whether it may be had. */
+/* A request for a document. */
 typedef struct request {
     const um_http_row *row; /* NULL: an unknown path */
-    const char *host;       /* to be checked; NULL: none */
+    const char *host;       /* to check; NULL: none */
     bool get;
 } request;
 
@@ -226,7 +287,7 @@ static request read_request(const um_http *h, struct MHD_Connection *connection,
     return r;
 }
 
-/* Writes the document, or a line that says why there is none. */
+/* Writes the document, or a line with the reason why there is none. */
 static void write_text(um_http *h, const request *r, document *d, FILE *out)
 {
     d->type = "text/plain; charset=utf-8";
@@ -260,8 +321,8 @@ static bool write_document(um_http *h, const request *r, document *d)
     return false;
 }
 
-/* A document may use what this server serves, and nothing else: no other
- * server, no script or style within the page, no frame around it. */
+/* Allows a document to use only what this server serves: no other server, no
+ * inline script or style, no frame around it. */
 static const struct {
     const char *name, *value;
 } headers[] = {
@@ -310,11 +371,12 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
     if (!v)
         return MHD_NO;
     request r = read_request(h, connection, v, path, method);
-    if (r.get && !*begun) { /* the head has come; a reply waits for the end */
+    if (r.get &&
+        !*begun) { /* only the head was received; the reply follows its end */
         *begun = h;
         return MHD_YES;
     }
-    if (*body_len && r.get) { /* a body that nobody asked for is forgotten */
+    if (*body_len && r.get) { /* the body of a GET is discarded */
         *body_len = 0;
         return MHD_YES;
     }
@@ -341,7 +403,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection,
     }
 }
 
-/* --- the loop ---------------------------------------------------------------
+/* --- the loop --------------------------------------------------------------
  */
 
 static void run_daemon(void *ctx)
@@ -362,23 +424,24 @@ static void on_ready(void *ctx, unsigned events)
     run_daemon(ctx);
 }
 
-/* The daemon waits for the rest of a request, also of a client that has ended
- * its side. */
-static bool says_no_more(const visit *v)
+/* Returns true if the client has ended its side before a request was complete:
+ * the daemon would wait for the rest. */
+static bool has_ended(const visit *v)
 {
     char byte;
 
     return !v->replying && recv(v->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* Shut down, a connection is closed by the daemon when that runs again. */
+/* Shuts down a connection that exceeds a limit; the daemon closes it when it
+ * runs again. */
 static void check_visit(um_http *h, visit *v)
 {
     uint64_t now = um_loop_now(h->loop);
 
     if (v->why != UM_END_DONE)
         return;
-    if (says_no_more(v))
+    if (has_ended(v))
         shutdown(v->fd, SHUT_RDWR);
     if (now - v->opened >= h->config.limits.total_ms)
         v->why = UM_END_TOO_SLOW;
@@ -398,8 +461,8 @@ static void sweep(void *ctx)
         check_visit(h, v);
 }
 
-/* --- life -------------------------------------------------------------------
- */
+/* --- open and close
+ * ------------------------------------------------------------------ */
 
 static void set_limits(um_http_limits *l)
 {
@@ -425,7 +488,7 @@ static umbel_status start_daemon(um_http *h, int fd, umbel_error *err)
     if (h->daemon)
         return UMBEL_OK;
     close(fd);
-    return um_fail(err, UMBEL_E_IO, "libmicrohttpd does not start");
+    return um_fail(err, UMBEL_E_IO, "libmicrohttpd did not start");
 }
 
 static umbel_status join_loop(um_http *h, umbel_error *err)

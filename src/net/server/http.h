@@ -11,7 +11,7 @@
 
 typedef struct um_http um_http;
 
-/* A document: writes itself, and returns the status, 200 as a rule. */
+/* A document: a function that writes it and returns the status, usually 200. */
 typedef struct um_http_row {
     const char *path; /* "/status.json" */
     const char *type; /* "application/json" */
@@ -22,9 +22,9 @@ typedef struct um_http_row {
 typedef struct um_http_limits {
     size_t total;         /* connections: 64 */
     size_t per_network;   /* of one client network: no limit */
-    bool limit_loopback;  /* per_network holds for local clients, too */
+    bool limit_loopback;  /* per_network also applies to local clients */
     um_prefixes prefixes; /* of client networks */
-    size_t request;       /* bytes of a request, and room for the reply's head:
+    size_t request;       /* bytes of a request and of the reply's head:
                              16 KiB */
     uint64_t idle_ms;     /* for a request and its reply: 10 s */
     uint64_t total_ms;    /* of a connection: 300 s */
@@ -34,8 +34,8 @@ typedef struct um_http_config {
     const um_http_row *rows; /* ends with a path of NULL */
     um_http_limits limits;
     /* Returns true if a Host header names this server; otherwise writes why
-     * not. Clients of unix sockets are not asked, since no browser is among
-     * them. NULL: any name. */
+     * not. Not called for clients of unix sockets, which are no browsers. NULL:
+     * any name. */
     bool (*host)(void *ctx, const char *host, FILE *why);
     /* Called for each request: row NULL is an unknown path. May be NULL. */
     void (*served)(void *ctx, const um_address *client, const um_http_row *row,
@@ -45,11 +45,24 @@ typedef struct um_http_config {
     void *ctx;
 } um_http_config;
 
-/* Takes over fd, which listens; on failure it is closed. */
+/* Serves documents on fd, which listens and is owned by *out; on failure it is
+ * closed. */
 umbel_status um_http_open(um_loop *l, int fd, const um_http_config *c,
                           um_http **out, umbel_error *err);
 size_t um_http_connections(const um_http *h);
-/* Closes it and its connections, whose ended is called. NULL is fine. */
+/* Closes it and its connections, and calls ended for them. NULL is accepted. */
 void um_http_close(um_http *h);
+
+/*
+ * Returns true if a Host header may name this server: an IP address, localhost
+ * or a name below it, or one of n names. Any other name may belong to
+ * an attacker who lets it resolve to our address, so that a browser regards us
+ * as part of the attacker's site (DNS rebinding).
+ */
+bool um_host_is_ours(const char *host, char *const *names, size_t n);
+
+/* Returns true if text consists of letters, digits, hyphens and dots, and can
+ * be a name in a Host header. */
+bool um_host_is_name(const char *text);
 
 #endif

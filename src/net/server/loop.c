@@ -1,12 +1,13 @@
 /*
  * loop.c - libuv's loop, with handles that their owners close and forget.
  *
- * libuv lets go of a handle in a later turn, so each lives in memory of its own
- * that the closing callback frees.
+ * libuv releases a handle in a later iteration, so each has its own memory,
+ * which the closing callback frees.
  */
 #include "net/server/loop.h"
 
 #include "base/error.h"
+#include "net/server/internal.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ umbel_status um_fail_uv(umbel_error *err, int code, const char *what)
                    "%s: %s", what, uv_strerror(code));
 }
 
-/* --- the loop ---------------------------------------------------------------
+/* --- the loop --------------------------------------------------------------
  */
 
 umbel_status um_loop_open(um_loop **out, umbel_error *err)
@@ -77,7 +78,7 @@ static void close_handle(void *handle)
         uv_close(handle, free_handle);
 }
 
-/* Everything in the loop is the first member of something that was malloc'd. */
+/* Every handle in the loop is the first member of a block from malloc. */
 static void close_left(uv_handle_t *h, void *ctx)
 {
     (void)ctx;
@@ -114,7 +115,7 @@ uv_loop_t *um_loop_uv(um_loop *l)
     return &l->uv;
 }
 
-/* --- timers -----------------------------------------------------------------
+/* --- timers ----------------------------------------------------------------
  */
 
 static void on_timer(uv_timer_t *uv)
@@ -155,7 +156,7 @@ void um_timer_close(um_timer *t)
     close_handle(t);
 }
 
-/* --- signals ----------------------------------------------------------------
+/* --- signals ---------------------------------------------------------------
  */
 
 static void on_signal(uv_signal_t *uv, int number)
@@ -195,7 +196,7 @@ void um_signal_close(um_signal *s)
     close_handle(s);
 }
 
-/* --- descriptors ------------------------------------------------------------
+/* --- descriptors -----------------------------------------------------------
  */
 
 static void on_ready(uv_poll_t *uv, int status, int events)
@@ -247,10 +248,10 @@ void um_watch_close(um_watch *w)
     close_handle(w);
 }
 
-/* --- the end of a turn ------------------------------------------------------
- */
+/* --- the end of an iteration
+ * ----------------------------------------------------- */
 
-static void on_turn_end(uv_prepare_t *uv)
+static void on_iteration_end(uv_prepare_t *uv)
 {
     um_hook *h = (um_hook *)uv;
 
@@ -265,10 +266,10 @@ umbel_status um_hook_open(um_loop *l, void (*end)(void *ctx), void *ctx,
     if (!h)
         return um_no_memory(err, sizeof *h);
     uv_prepare_init(&l->uv, &h->uv);
-    uv_unref((uv_handle_t *)&h->uv); /* alone it keeps no loop running */
+    uv_unref((uv_handle_t *)&h->uv); /* it does not keep the loop running */
     h->end = end;
     h->ctx = ctx;
-    uv_prepare_start(&h->uv, on_turn_end);
+    uv_prepare_start(&h->uv, on_iteration_end);
     *out = h;
     return UMBEL_OK;
 }

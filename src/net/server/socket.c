@@ -1,5 +1,5 @@
 /*
- * socket.c - binding, and what a dead server leaves behind.
+ * socket.c - sockets: listening, and connections of a client that blocks.
  */
 #include "net/server/socket.h"
 
@@ -9,14 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 enum {
     BACKLOG = 1024,
-    /* Room for a burst while the process waits for its turn: what does not fit
-     * is lost. The system may grant less. */
-    DATAGRAM_ROOM = 4 << 20
+    /* Holds a burst while the process waits for the CPU; datagrams beyond it
+     * are lost. The system may grant less. */
+    DATAGRAM_BUFFER = 4 << 20
 };
 
 static umbel_status unix_address(const char *path, struct sockaddr_un *out,
@@ -48,8 +49,8 @@ umbel_status um_socket_connect(const char *path, int *fd, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Removes a socket that nobody listens on any more. Anything else stays, and
- * makes bind fail. */
+/* Removes a socket file on which no process listens any more. Other files stay,
+ * and make bind fail. */
 static void remove_stale(const char *path)
 {
     struct sockaddr_un un;
@@ -67,7 +68,8 @@ static void remove_stale(const char *path)
     close(fd);
 }
 
-/* The mode a unix socket is born with: nobody can connect before it is set. */
+/* Sets the mode of a unix socket before bind, so that nobody can connect with
+ * another one. */
 static int bind_unix(int fd, const char *path, unsigned mode)
 {
     struct sockaddr_un un;
@@ -102,8 +104,8 @@ static int bind_stream(int fd, const um_address *a, unsigned mode)
     return listen(fd, BACKLOG);
 }
 
-/* Sockets that share an address share its datagrams, too. So it is first bound
- * by one that does not share: another server that has it is noticed. */
+/* Sockets that share an address share its datagrams. So the address is first
+ * bound without sharing, to detect another server that uses it. */
 static int reserve_datagram(int family, um_address *a)
 {
     char path[UM_ADDRESS_TEXT];
@@ -121,10 +123,10 @@ static int reserve_datagram(int family, um_address *a)
 
 static int bind_datagram(int fd, const um_address *a)
 {
-    int on = 1, room = DATAGRAM_ROOM;
+    int on = 1, size = DATAGRAM_BUFFER;
 
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) < 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
     setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     return bind_ip(fd, a);
 }
@@ -194,8 +196,94 @@ umbel_status um_socket_address(int fd, char path[UM_ADDRESS_TEXT],
         a.ip.v4 = name.v4;
     } else {
         return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "descriptor %d is no IPv4, IPv6 or unix socket", fd);
+                       "descriptor %d is not an IPv4, IPv6 or unix socket", fd);
     }
     *out = a;
+    return UMBEL_OK;
+}
+
+/* --- clients ------------------------------------------------------------- */
+
+/* Sets timeouts, which apply to connect as well. */
+static void set_timeouts(int fd, uint64_t ms)
+{
+    struct timeval t = {.tv_sec = (time_t)(ms / 1000),
+                        .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+}
+
+static umbel_status call_ip(const um_address *to, int type, uint64_t timeout_ms,
+                            int *fd, umbel_error *err)
+{
+    char text[UM_ADDRESS_TEXT];
+    int got = socket(to->ip.any.sa_family, type | SOCK_CLOEXEC, 0);
+
+    if (got < 0)
+        return um_fail_errno(err, "a socket");
+    set_timeouts(got, timeout_ms);
+    if (connect(got, &to->ip.any, um_address_len(to)) < 0) {
+        /* The system reports a timeout of connect like this. */
+        errno = errno == EINPROGRESS ? ETIMEDOUT : errno;
+        umbel_status status =
+            um_fail_errno(err, "%s", um_address_print(to, text));
+        close(got);
+        return status;
+    }
+    *fd = got;
+    return UMBEL_OK;
+}
+
+umbel_status um_call_open(const um_address *to, uint64_t timeout_ms, int *fd,
+                          umbel_error *err)
+{
+    if (!to->path)
+        return call_ip(to, SOCK_STREAM, timeout_ms, fd, err);
+    UM_TRY(um_socket_connect(to->path, fd, err));
+    set_timeouts(*fd, timeout_ms);
+    return UMBEL_OK;
+}
+
+umbel_status um_call_open_datagram(const um_address *to, uint64_t timeout_ms,
+                                   int *fd, umbel_error *err)
+{
+    if (to->path)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "datagrams need an address with a port, not %s",
+                       to->path);
+    return call_ip(to, SOCK_DGRAM, timeout_ms, fd, err);
+}
+
+umbel_status um_call_send(int fd, const void *bytes, size_t len,
+                          umbel_error *err)
+{
+    const char *at = bytes;
+
+    while (len) {
+        ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return um_fail_errno(err, "the server does not accept the request");
+        at += n;
+        len -= (size_t)n;
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_call_receive(int fd, void *bytes, size_t cap, size_t *len,
+                             umbel_error *err)
+{
+    ssize_t n;
+
+    do
+        n = recv(fd, bytes, cap, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN)
+        return um_fail(err, UMBEL_E_IO, "the server does not answer");
+    if (n < 0)
+        return um_fail_errno(err, "the server's answer");
+    *len = (size_t)n;
     return UMBEL_OK;
 }

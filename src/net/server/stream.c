@@ -1,25 +1,82 @@
 /*
- * stream.c - one connection, by libuv.
+ * stream.c - listeners and their connections, on libuv.
  *
- * Bytes are read into one buffer of the listener and handed on from there. Only
- * what a protocol leaves (half a request) is kept by the connection, so ten
- * thousand idle ones need little memory.
+ * Bytes are read into one buffer of the listener and handed to the protocol
+ * from there. A connection keeps only what its protocol leaves (half a
+ * request), so ten thousand idle connections need little memory.
  *
  * While a client has replies to read, nothing is read from it: a client that
- * asks and never reads stops itself, and passes its time limits. Two peers that
- * both send would stop each other, so theirs are read (duplex).
+ * sends requests and never reads stops itself and exceeds its time limits. Two
+ * peers that both send would block each other, so their connections are read
+ * meanwhile (duplex).
  *
- * Closing with unread bytes in the system's buffer makes TCP throw away replies
- * that are on their way. um_stream_end therefore ends the sending side, reads
- * and forgets, and closes when the client does, or soon.
+ * If a socket is closed with unread input, TCP discards replies that are still
+ * in transit. um_stream_end therefore shuts down the sending side, reads and
+ * discards input, and closes when the client does, or soon after.
+ *
+ * One timer checks all connections of a listener: their limits are seconds, and
+ * a timer for each would cost more.
  */
+#include "net/server/stream.h"
+
 #include "base/buffer.h"
-#include "net/server/stream_private.h"
+#include "base/error.h"
+#include "net/server/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <uv.h>
 
-enum { LINGER_MS = 2000 }; /* for the client to close after the last reply */
+enum {
+    READ_BUFFER = 1 << 16,
+    LINGER_MS = 2000, /* for the client to close after the last reply */
+    BACKLOG = 1024,
+    SWEEP_MIN_MS = 5, /* between two checks of the limits */
+    SWEEP_MAX_MS = 1000,
+    DEFAULT_REQUEST = 8192,
+    DEFAULT_UNREAD = 1 << 20,
+    DEFAULT_IDLE_MS = 30000,
+    DEFAULT_TOTAL_MS = 300000
+};
+
+typedef union any_stream {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+} any_stream;
+
+struct um_stream {
+    any_stream uv; /* first: the loop's handle is the stream */
+    um_listener *listener;
+    um_stream *next, *prev;
+    um_address peer;
+    void *data;
+    uint8_t *kept; /* bytes that the protocol did not consume */
+    size_t nkept, unread, received;
+    uint64_t opened,
+        moved;       /* when it began; when bytes were last received or sent */
+    uint64_t linger; /* when it is closed at the latest; 0: it is not ending */
+    bool admitted, shown; /* counted by the limits; known to the protocol */
+    bool input_over, last_called;
+    bool paused; /* by the protocol */
+    um_end why;
+    int code; /* libuv's error code; 0: none */
+};
+
+struct um_listener {
+    any_stream uv; /* unused without a listening socket */
+    um_loop *loop;
+    um_listener_config config;
+    um_timer *sweep;
+    um_stream *first;
+    size_t connections;
+    bool listens, unix_socket;
+    bool owes; /* a connection could not be accepted for lack of memory */
+    bool stopped, gone, released; /* handle closing, closed; by its owner */
+    uint8_t buffer[READ_BUFFER];
+};
 
 /* A write that the system did not take at once. */
 typedef struct pending {
@@ -55,8 +112,17 @@ bool um_end_is_refusal(um_end why)
            why != UM_END_SHUTDOWN;
 }
 
-/* --- the end of a connection ------------------------------------------------
- */
+/* --- the end of a connection --------------------------------------------- */
+
+/* Frees a listener when its owner, its handle and its connections are gone. */
+static void release_listener(um_listener *l)
+{
+    if (!l->released || !l->gone || l->connections)
+        return;
+    if (l->config.gone)
+        l->config.gone(l->config.ctx);
+    free(l);
+}
 
 static void unlink_stream(um_stream *s)
 {
@@ -75,15 +141,15 @@ static void on_closed(uv_handle_t *handle)
 
     if (s->shown && l->config.protocol->closed)
         l->config.protocol->closed(s);
-    if (s->placed && l->config.places)
-        um_places_leave(l->config.places, &s->peer);
+    if (s->admitted && l->config.connections)
+        um_connection_limits_release(l->config.connections, &s->peer);
     if (l->config.ended)
         l->config.ended(l->config.ctx, &s->peer, s->why);
     unlink_stream(s);
     free(s->kept);
     free(s);
     l->connections--;
-    um_listener_release(l);
+    release_listener(l);
 }
 
 void um_stream_close(um_stream *s, um_end why)
@@ -91,7 +157,7 @@ void um_stream_close(um_stream *s, um_end why)
     if (uv_is_closing(&s->uv.handle))
         return;
     if (!s->linger || (s->unread && um_end_is_refusal(why)))
-        s->why = why; /* else it ended before */
+        s->why = why; /* otherwise it ended before */
     uv_close(&s->uv.handle, on_closed);
 }
 
@@ -128,7 +194,7 @@ void um_stream_end(um_stream *s, um_end why)
     }
 }
 
-/* --- writing ----------------------------------------------------------------
+/* --- writing ---------------------------------------------------------------
  */
 
 static void resume(um_stream *s);
@@ -179,15 +245,15 @@ static void write_later(um_stream *s, const char *bytes, size_t len)
         uv_read_stop(&s->uv.stream);
 }
 
-/* libuv's buffers are not const, also those that it only reads. */
+/* libuv's buffers are not const, even if it only reads them. */
 static uv_buf_t to_send(const char *bytes, size_t len)
 {
     union {
-        const char *given;
-        char *wanted;
-    } p = {.given = bytes};
+        const char *in;
+        char *plain;
+    } p = {.in = bytes};
 
-    return (uv_buf_t){.base = p.wanted, .len = len};
+    return (uv_buf_t){.base = p.plain, .len = len};
 }
 
 void um_stream_write(um_stream *s, umbel_slice bytes)
@@ -215,24 +281,25 @@ void um_stream_write(um_stream *s, umbel_slice bytes)
         write_later(s, p, left);
 }
 
-/* --- reading ----------------------------------------------------------------
+/* --- reading ---------------------------------------------------------------
  */
 
-/* The protocol goes on: nothing ended it, and its replies are on their way. */
-static bool takes_more(const um_stream *s)
+/* Returns true if the protocol can consume more: the connection is not ending,
+ * and the client has read its replies. */
+static bool can_consume(const um_stream *s)
 {
     return !s->linger && !s->paused &&
            (s->unread == 0 || s->listener->config.duplex) &&
            !uv_is_closing(&s->uv.handle);
 }
 
-/* Hands bytes to the protocol; returns how many of them it took. */
-static size_t parse_all(um_stream *s, const uint8_t *bytes, size_t len)
+/* Hands bytes to the protocol; returns how many it consumed. */
+static size_t consume_all(um_stream *s, const uint8_t *bytes, size_t len)
 {
     const um_listener_config *c = &s->listener->config;
     size_t at = 0;
 
-    while (at < len && takes_more(s)) {
+    while (at < len && can_consume(s)) {
         size_t n = c->protocol->take(s, bytes + at, len - at);
 
         at += n < len - at ? n : len - at;
@@ -262,7 +329,7 @@ static void retain(um_stream *s, const uint8_t *bytes, size_t len)
     s->nkept = len;
 }
 
-/* Kept bytes and new ones as one piece. */
+/* Appends new bytes to those that were kept. */
 static bool append_kept(um_stream *s, const uint8_t *bytes, size_t len)
 {
     if (!um_array_resize(&s->kept, s->nkept + len, 1)) {
@@ -274,30 +341,31 @@ static bool append_kept(um_stream *s, const uint8_t *bytes, size_t len)
     return true;
 }
 
-static void say_last(um_stream *s)
+static void call_last(um_stream *s)
 {
     const um_stream_protocol *p = s->listener->config.protocol;
 
-    s->said_last = true;
+    s->last_called = true;
     if (p->last)
         p->last(s, s->kept, s->nkept);
     else
         um_stream_end(s, UM_END_CLIENT);
 }
 
-/* After a wait: first what was kept, then the end, then what is new. */
+/* Continues after a wait: first kept bytes, then new ones or the end of input.
+ */
 static void resume(um_stream *s)
 {
     if (s->nkept) {
-        size_t taken = parse_all(s, s->kept, s->nkept);
+        size_t taken = consume_all(s, s->kept, s->nkept);
         retain(s, s->kept + taken, s->nkept - taken);
     }
-    if (!takes_more(s))
+    if (!can_consume(s))
         return;
     if (!s->input_over)
         start_reading(s);
-    else if (!s->said_last)
-        say_last(s);
+    else if (!s->last_called)
+        call_last(s);
 }
 
 static void read_bytes(um_stream *s, const uint8_t *bytes, size_t len)
@@ -307,7 +375,7 @@ static void read_bytes(um_stream *s, const uint8_t *bytes, size_t len)
     s->moved = um_loop_now(s->listener->loop);
     s->received += len;
     if (s->linger)
-        return; /* read and forget */
+        return; /* discarded */
     if (limits->total && s->received > limits->total) {
         um_stream_end(s, UM_END_TOO_MUCH);
         return;
@@ -315,21 +383,21 @@ static void read_bytes(um_stream *s, const uint8_t *bytes, size_t len)
     if (s->nkept) {
         if (!append_kept(s, bytes, len))
             return;
-        size_t taken = parse_all(s, s->kept, s->nkept);
+        size_t taken = consume_all(s, s->kept, s->nkept);
         if (taken)
             retain(s, s->kept + taken, s->nkept - taken);
     } else {
-        size_t taken = parse_all(s, bytes, len);
+        size_t taken = consume_all(s, bytes, len);
         retain(s, bytes + taken, len - taken);
     }
 }
 
-static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *out)
+static void on_buffer(uv_handle_t *handle, size_t wanted, uv_buf_t *out)
 {
     um_stream *s = (um_stream *)handle;
 
     (void)wanted;
-    *out = uv_buf_init((char *)s->listener->room, UM_READ_ROOM);
+    *out = uv_buf_init((char *)s->listener->buffer, READ_BUFFER);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -342,7 +410,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         uv_read_stop(stream);
         s->input_over = true;
         if (!s->linger)
-            say_last(s);
+            call_last(s);
         else if (s->unread == 0)
             um_stream_close(s, s->why);
     } else if (n < 0) {
@@ -353,18 +421,19 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void start_reading(um_stream *s)
 {
-    int code = uv_read_start(&s->uv.stream, on_room, on_read);
+    int code = uv_read_start(&s->uv.stream, on_buffer, on_read);
 
     if (code < 0 && code != UV_EALREADY)
         um_stream_close(s, UM_END_IO);
 }
 
-void um_stream_begin(um_stream *s)
+/* Shows an admitted connection to its protocol. */
+static void begin_stream(um_stream *s)
 {
     s->shown = true;
     if (s->listener->config.protocol->opened)
         s->listener->config.protocol->opened(s);
-    if (takes_more(s))
+    if (can_consume(s))
         start_reading(s);
 }
 
@@ -377,7 +446,7 @@ void um_stream_pause(um_stream *s)
 void um_stream_resume(um_stream *s)
 {
     s->paused = false;
-    if (takes_more(s))
+    if (can_consume(s))
         resume(s);
 }
 
@@ -386,8 +455,7 @@ size_t um_stream_unread(const um_stream *s)
     return s->unread;
 }
 
-/* --- what a protocol asks ---------------------------------------------------
- */
+/* --- for protocols -------------------------------------------------- */
 
 const char *um_stream_why(const um_stream *s)
 {
@@ -413,4 +481,269 @@ void *um_stream_data(const um_stream *s)
 void um_stream_set_data(um_stream *s, void *data)
 {
     s->data = data;
+}
+
+/* --- accepting -------------------------------------------------------------
+ */
+
+static int init_handle(um_listener *l, bool unix_socket, any_stream *uv)
+{
+    uv_loop_t *loop = um_loop_uv(l->loop);
+
+    return unix_socket ? uv_pipe_init(loop, &uv->pipe, 0)
+                       : uv_tcp_init(loop, &uv->tcp);
+}
+
+/* Returns false if the connection broke before it was accepted. */
+static bool get_peer(um_stream *s)
+{
+    struct sockaddr_storage name;
+    int len = sizeof name;
+
+    s->peer = (um_address){.path = s->listener->unix_socket ? "" : NULL};
+    if (s->listener->unix_socket)
+        return true;
+    s->peer.ip.v4.sin_family = AF_INET;
+    if (uv_tcp_getpeername(&s->uv.tcp, (struct sockaddr *)&name, &len) < 0 ||
+        (size_t)len > sizeof s->peer.ip)
+        return false;
+    memcpy(&s->peer.ip, &name, (size_t)len);
+    uv_tcp_nodelay(&s->uv.tcp, 1);
+    return true;
+}
+
+static void admit(um_stream *s)
+{
+    static const um_end refusals[] = {[UM_NETWORK_FULL] = UM_END_NETWORK_FULL,
+                                      [UM_ALL_FULL] = UM_END_ALL_FULL};
+    um_connection_limits *limits = s->listener->config.connections;
+    um_admission result =
+        limits ? um_connection_limits_acquire(limits, &s->peer) : UM_ADMITTED;
+
+    s->admitted = result == UM_ADMITTED;
+    if (s->admitted)
+        begin_stream(s);
+    else
+        um_stream_close(s, refusals[result]);
+}
+
+static void link_stream(um_listener *l, um_stream *s)
+{
+    s->listener = l;
+    s->next = l->first;
+    if (l->first)
+        l->first->prev = s;
+    l->first = s;
+    l->connections++;
+    s->opened = s->moved = um_loop_now(l->loop);
+}
+
+static void on_connection(uv_stream_t *server, int status)
+{
+    um_listener *l = (um_listener *)server;
+    um_stream *s;
+
+    if (status < 0 || l->stopped)
+        return;
+    s = calloc(1, sizeof *s);
+    l->owes = !s || init_handle(l, l->unix_socket, &s->uv) < 0;
+    if (l->owes) {
+        free(s);
+        return; /* libuv waits until it is accepted; sweep tries again */
+    }
+    link_stream(l, s);
+    if (uv_accept(server, &s->uv.stream) < 0 || !get_peer(s))
+        um_stream_close(s, UM_END_IO);
+    else
+        admit(s);
+}
+
+/* --- connecting
+ * --------------------------------------------------------------- */
+
+static void on_connected(uv_connect_t *request, int status)
+{
+    um_stream *s = request->data;
+
+    free(request);
+    if (status == UV_ECANCELED)
+        return;
+    if (status < 0) {
+        s->code = status;
+        um_stream_close(s, UM_END_IO);
+        return;
+    }
+    if (!s->peer.path)
+        uv_tcp_nodelay(&s->uv.tcp, 1);
+    s->moved = um_loop_now(s->listener->loop);
+    begin_stream(s);
+}
+
+static int start_connect(um_stream *s, uv_connect_t *request)
+{
+    request->data = s;
+    if (!s->peer.path)
+        return uv_tcp_connect(request, &s->uv.tcp, &s->peer.ip.any,
+                              on_connected);
+    uv_pipe_connect(request, &s->uv.pipe, s->peer.path, on_connected);
+    return 0;
+}
+
+umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
+                              um_stream **out, umbel_error *err)
+{
+    um_stream *s = calloc(1, sizeof *s);
+    uv_connect_t *request = calloc(1, sizeof *request);
+
+    if (!s || !request) {
+        free(s);
+        free(request);
+        return um_no_memory(err, sizeof *s);
+    }
+    init_handle(l, to->path != NULL, &s->uv);
+    link_stream(l, s);
+    s->peer = *to;
+    s->data = data;
+    s->shown = true;
+    int code = start_connect(s, request);
+    if (code) { /* libuv reports it at once: no network */
+        free(request);
+        s->code = code;
+        um_stream_close(s, UM_END_IO);
+    }
+    *out = s;
+    return UMBEL_OK;
+}
+
+/* --- time ------------------------------------------------------------------
+ */
+
+static void check_time(um_stream *s, uint64_t now)
+{
+    const um_stream_limits *limits = &s->listener->config.limits;
+
+    if (s->linger && now >= s->linger && s->unread == 0)
+        um_stream_close(s, s->why);
+    else if (now - s->opened >= limits->total_ms)
+        um_stream_close(s, UM_END_TOO_SLOW);
+    else if (now - s->moved >= limits->idle_ms)
+        um_stream_close(s, s->unread ? UM_END_UNREAD : UM_END_IDLE);
+}
+
+static void sweep(void *ctx)
+{
+    um_listener *l = ctx;
+
+    if (l->owes)
+        on_connection(&l->uv.stream, 0);
+    for (um_stream *s = l->first; s; s = s->next)
+        check_time(s, um_loop_now(l->loop));
+}
+
+static uint64_t sweep_period(const um_stream_limits *limits)
+{
+    uint64_t ms =
+        limits->idle_ms < limits->total_ms ? limits->idle_ms : limits->total_ms;
+
+    ms /= 8;
+    if (ms < SWEEP_MIN_MS)
+        return SWEEP_MIN_MS;
+    return ms < SWEEP_MAX_MS ? ms : SWEEP_MAX_MS;
+}
+
+/* --- the listener ----------------------------------------------------------
+ */
+
+static void set_limits(um_stream_limits *l)
+{
+    l->request = l->request ? l->request : DEFAULT_REQUEST;
+    l->unread = l->unread ? l->unread : DEFAULT_UNREAD;
+    l->idle_ms = l->idle_ms ? l->idle_ms : DEFAULT_IDLE_MS;
+    l->total_ms = l->total_ms ? l->total_ms : DEFAULT_TOTAL_MS;
+}
+
+static void on_listener_closed(uv_handle_t *handle)
+{
+    um_listener *l = (um_listener *)handle;
+
+    l->gone = true;
+    release_listener(l);
+}
+
+static bool is_unix_socket(int fd)
+{
+    struct sockaddr_storage name = {.ss_family = AF_UNSPEC};
+    socklen_t len = sizeof name;
+
+    return getsockname(fd, (struct sockaddr *)&name, &len) == 0 &&
+           name.ss_family == AF_UNIX;
+}
+
+/* Passes fd to the handle, which then owns it. */
+static int listen_on(um_listener *l, int fd)
+{
+    l->unix_socket = is_unix_socket(fd);
+    /* Fails only for wrong flags, and there are none. */
+    init_handle(l, l->unix_socket, &l->uv);
+    l->listens = true;
+    int code = l->unix_socket ? uv_pipe_open(&l->uv.pipe, fd)
+                              : uv_tcp_open(&l->uv.tcp, fd);
+
+    if (code)
+        close(fd);
+    return code ? code : uv_listen(&l->uv.stream, BACKLOG, on_connection);
+}
+
+umbel_status um_listener_open(um_loop *loop, int fd,
+                              const um_listener_config *c, um_listener **out,
+                              umbel_error *err)
+{
+    um_listener *l = calloc(1, sizeof *l);
+
+    if (!l) {
+        close(fd);
+        return um_no_memory(err, sizeof *l);
+    }
+    *l = (um_listener){.loop = loop, .config = *c};
+    set_limits(&l->config.limits);
+    int code = fd < 0 ? 0 : listen_on(l, fd);
+    umbel_status status = code ? um_fail_uv(err, code, "a listener") : UMBEL_OK;
+    uint64_t period = sweep_period(&l->config.limits);
+    if (!status)
+        status = um_timer_open(loop, period, period, sweep, l, &l->sweep, err);
+    if (status) {
+        l->config.gone = NULL;
+        um_listener_close(l);
+    } else {
+        *out = l;
+    }
+    return status;
+}
+
+void um_listener_stop(um_listener *l)
+{
+    if (l->stopped)
+        return;
+    l->stopped = true;
+    if (l->listens)
+        uv_close(&l->uv.handle, on_listener_closed);
+    else
+        l->gone = true;
+}
+
+size_t um_listener_connections(const um_listener *l)
+{
+    return l->connections;
+}
+
+void um_listener_close(um_listener *l)
+{
+    if (!l)
+        return;
+    um_timer_close(l->sweep);
+    for (um_stream *s = l->first; s; s = s->next)
+        um_stream_close(s, UM_END_SHUTDOWN);
+    l->released = true;
+    um_listener_stop(l);
+    release_listener(l);
 }

@@ -1,16 +1,58 @@
 /*
- * stream.h - TCP and unix listeners and their connections, with ceilings.
+ * stream.h - TCP and unix listeners and their connections, with limits.
  *
- * A connection costs at most its ceilings: bytes of a request that is not yet
- * whole, bytes of replies that the client does not read, time without progress
- * and time in all. Whichever is passed ends it, with a reason that the
- * listener's owner is given for log and metrics.
+ * A connection has limits: bytes of an incomplete request, bytes of replies
+ * that the client does not read, time without progress and total time. A
+ * connection that exceeds one is ended, with a reason that the listener's owner
+ * receives for log and metrics.
  */
 #ifndef UM_NET_STREAM_H
 #define UM_NET_STREAM_H
 
+#include "net/server/address.h"
 #include "net/server/loop.h"
-#include "net/server/places.h"
+
+/* --- connection limits (connection_limits.c) ------------------------------ */
+
+/* Limits the number of connections, per client network and in total. */
+typedef struct um_connection_limits um_connection_limits;
+
+typedef struct um_connection_limits_config {
+    size_t total;         /* connections: 1 to UM_CONNECTIONS_MAX */
+    size_t per_network;   /* of one client network; 0: no limit */
+    um_prefixes prefixes; /* both 0: the defaults */
+    bool limit_loopback;  /* per_network also applies to local clients */
+} um_connection_limits_config;
+
+enum { UM_CONNECTIONS_MAX = 1 << 20 };
+
+typedef enum um_admission {
+    UM_ADMITTED,
+    UM_NETWORK_FULL,
+    UM_ALL_FULL
+} um_admission;
+
+umbel_status um_connection_limits_open(const um_connection_limits_config *c,
+                                       um_connection_limits **out,
+                                       umbel_error *err);
+void um_connection_limits_close(um_connection_limits *p);
+
+/* Changes the limits; admitted connections stay. */
+umbel_status um_connection_limits_set(um_connection_limits *p,
+                                      const um_connection_limits_config *c,
+                                      umbel_error *err);
+
+/* Admits a connection of a client, if the limits allow it; then call
+ * um_connection_limits_release when it ends. */
+um_admission um_connection_limits_acquire(um_connection_limits *p,
+                                          const um_address *client);
+void um_connection_limits_release(um_connection_limits *p,
+                                  const um_address *client);
+
+/* Returns the number of admitted connections. */
+size_t um_connection_limits_used(const um_connection_limits *p);
+
+/* --- listeners and connections -------------------------------------------- */
 
 typedef struct um_listener um_listener;
 typedef struct um_stream um_stream;
@@ -40,19 +82,20 @@ typedef enum um_end {
 
 const char *um_end_name(um_end why);
 const char *um_end_text(um_end why);
-/* Returns true for what a server refused, false for an ordinary end. */
+/* Returns true if the server refused something, false for an ordinary end. */
 bool um_end_is_refusal(um_end why);
 
 /* What a protocol does with a connection. */
 typedef struct um_stream_protocol {
-    /* Greets. NULL: nothing to do. */
+    /* Sends a greeting. NULL: nothing to do. */
     void (*opened)(um_stream *s);
-    /* Takes bytes from the front and returns how many; the others come again
-     * together with what follows them. 0: more are needed. */
+    /* Consumes bytes from the front and returns how many; the rest is passed
+     * again together with what follows it. 0: more are needed. */
     size_t (*take)(um_stream *s, const uint8_t *bytes, size_t len);
-    /* The client sends no more, and these bytes were left. NULL: goodbye. */
+    /* Called when the client sends no more, with the bytes not consumed. NULL:
+     * the connection ends. */
     void (*last)(um_stream *s, const uint8_t *bytes, size_t len);
-    /* Frees what um_stream_set_data was given. NULL: nothing to free. */
+    /* Frees the data of um_stream_set_data. NULL: nothing to free. */
     void (*closed)(um_stream *s);
 } um_stream_protocol;
 
@@ -68,57 +111,59 @@ typedef struct um_stream_limits {
 typedef struct um_listener_config {
     const um_stream_protocol *protocol;
     um_stream_limits limits;
-    um_places *places; /* may be shared by listeners; NULL: no limit */
-    bool duplex; /* reads while the other side has replies to read: for peers,
-                    which both send much unasked */
+    um_connection_limits *connections; /* may be shared by listeners; NULL: no
+                                          limit */
+    bool duplex; /* reads even while the other side has replies to read: for
+                    peers, which both send much */
     /* Called once for each connection, refused ones included; may be NULL. */
     void (*ended)(void *ctx, const um_address *client, um_end why);
-    /* The last call after um_listener_close: places and ctx are free to go.
-     * May be NULL. */
+    /* The last call after um_listener_close: connections and ctx may be freed
+     * then. May be NULL. */
     void (*gone)(void *ctx);
     void *ctx;
 } um_listener_config;
 
-/* Takes over fd, which listens; on failure it is closed. -1: it has only the
- * connections of um_listener_call. */
+/* Opens a listener on fd, which listens; the listener owns fd, and closes it if
+ * this fails. -1: it has only the connections of um_listener_call. */
 umbel_status um_listener_open(um_loop *l, int fd, const um_listener_config *c,
                               um_listener **out, umbel_error *err);
 /*
- * Makes a connection to an address. It is served like one that was accepted,
- * without a place; data is what um_stream_data gives from the beginning. What
- * fails later ends it with UM_END_IO: closed is called, opened was not. *out is
- * the connection; nothing can be written to it until opened is called.
+ * Connects to an address. The connection is served like an accepted one, but is
+ * not counted by the limits; um_stream_data returns data from the beginning. If
+ * connecting fails later, it ends with UM_END_IO: closed is called, opened was
+ * not. *out is the connection; do not write to it before opened is called.
  */
 umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
                               um_stream **out, umbel_error *err);
-/* Accepts no more; connections go on. */
+/* Stops accepting; connections continue. */
 void um_listener_stop(um_listener *l);
 size_t um_listener_connections(const um_listener *l);
 /* Closes the listener and its connections; the last callbacks run in a later
- * turn, um_loop_close at the latest. NULL is fine. */
+ * iteration, at the latest in um_loop_close. NULL is accepted. */
 void um_listener_close(um_listener *l);
 
-/* Sends bytes, which are copied if the system does not take them at once. */
+/* Sends bytes; copies those that the system does not accept at once. */
 void um_stream_write(um_stream *s, umbel_slice bytes);
-/* Closes the connection once the client has got everything. */
+/* Closes the connection when the client has received everything. */
 void um_stream_end(um_stream *s, um_end why);
 /* Closes it now. */
 void um_stream_close(um_stream *s, um_end why);
 
-/* Returns the bytes that were written and that the system has not taken. */
+/* Returns the number of written bytes that the system has not accepted yet. */
 size_t um_stream_unread(const um_stream *s);
-/* Reads no more until um_stream_resume, which first hands on what take left: so
- * that one busy connection does not keep others waiting. take may pause, and
- * must not resume. */
+/* Stops reading until um_stream_resume, which first passes on what take left,
+ * so that one busy connection does not delay others. take may pause, and must
+ * not resume. */
 void um_stream_pause(um_stream *s);
 void um_stream_resume(um_stream *s);
 
-/* Returns why it ended, with the system's words if it has some; for closed. */
+/* Returns why it ended, with the text of a system error if there was one; for
+ * closed. */
 const char *um_stream_why(const um_stream *s);
 const um_address *um_stream_peer(const um_stream *s);
 /* Returns config.ctx. */
 void *um_stream_ctx(const um_stream *s);
-/* A pointer of the protocol's own, NULL at first. */
+/* A pointer that belongs to the protocol, NULL at first. */
 void *um_stream_data(const um_stream *s);
 void um_stream_set_data(um_stream *s, void *data);
 

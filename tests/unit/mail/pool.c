@@ -204,7 +204,7 @@ static umbel_status ask(asked *a, const char *text, size_t len)
 
     assert_non_null(mail);
     memcpy(mail, text, len);
-    return um_mail_pool_ask(a->pool, mail, len, note_answer, a);
+    return um_mail_pool_submit(a->pool, mail, len, note_answer, a);
 }
 
 /* On that loop; NULL: on a new one. */
@@ -433,8 +433,9 @@ static void bombs_stay_within_the_memory(void **state)
         for (size_t n = 0; n < bombs[i].times; n++)
             memcpy(mail + start + n * len, bombs[i].piece, len);
         a.want++;
-        assert_int_equal(um_mail_pool_ask(a.pool, mail, whole, note_answer, &a),
-                         UMBEL_OK);
+        assert_int_equal(
+            um_mail_pool_submit(a.pool, mail, whole, note_answer, &a),
+            UMBEL_OK);
         um_loop_run(a.loop);
         um_mail_pool_stats_get(a.pool, &s);
 #ifndef __SANITIZE_ADDRESS__

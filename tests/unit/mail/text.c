@@ -114,8 +114,8 @@ static void an_unknown_charset_is_noted(void **state)
     assert_int_equal(read_mail(known, strlen(known)).notes, 0);
     assert_int_equal(read_mail(unknown, strlen(unknown)).notes,
                      UM_MAIL_CHARSET);
-    assert_non_null(um_mail_note_words(0));
-    assert_null(um_mail_note_words(UM_MAIL_NOTES));
+    assert_non_null(um_mail_note_text(0));
+    assert_null(um_mail_note_text(UM_MAIL_NOTES));
 }
 
 /* --- HTML ------------------------------------------------------------------

@@ -152,7 +152,7 @@ static void *ask(void *ctx)
 
     if (out) {
         s->status =
-            um_control_ask(s->path, s->line, s->more, 5000, out, &s->error);
+            um_control_query(s->path, s->line, s->more, 5000, out, &s->error);
         fclose(out);
     }
     return NULL;
@@ -289,16 +289,16 @@ static void the_client_names_what_fails(void **state)
     char line[2 * UM_CONTROL_LINE];
 
     assert_refused(
-        um_control_ask(nobody, "x", none, 1000, stdout, &test_refusal),
+        um_control_query(nobody, "x", none, 1000, stdout, &test_refusal),
         UMBEL_E_IO, "directory; is the server of this");
     memset(line, 'x', sizeof line);
     line[sizeof line - 1] = '\0';
     assert_refused(
-        um_control_ask(s->path, line, none, 1000, stdout, &test_refusal),
+        um_control_query(s->path, line, none, 1000, stdout, &test_refusal),
         UMBEL_E_RANGE, "one line of at most 1022 bytes");
     /* The loop does not run. */
     assert_refused(
-        um_control_ask(s->path, "x", none, 20, stdout, &test_refusal),
+        um_control_query(s->path, "x", none, 20, stdout, &test_refusal),
         UMBEL_E_IO, "control: the server does not answer");
     ask_in_a_thread(s, "silence", 3);
     test_refusal = s->error;

@@ -4,7 +4,7 @@
 #include "support/test.h"
 
 #include "net/server/datagram.h"
-#include "net/server/lanes.h"
+#include "net/server/internal.h"
 #include "net/server/socket.h"
 
 #include <poll.h>
@@ -167,7 +167,7 @@ static void a_reply_may_come_later(void **state)
     assert_int_equal(reply(s, bytes, sizeof bytes), -1);
     for (int i = 0; i < UM_DATAGRAM_BATCH + 1; i++)
         um_datagrams_reply(s->server, &s->last_peer, (umbel_slice){"late", 4});
-    uint8_t *room = um_datagrams_room(s->server);
+    uint8_t *room = um_datagrams_reserve(s->server);
     memset(room, 'r', 4);
     um_datagrams_append(s->server, &s->last_peer, 4);
     um_datagrams_flush(s->server);
@@ -367,7 +367,7 @@ static void ceilings_and_taken_ports_are_refused(void **state)
     assert_refused(um_datagrams_open(s->loop, dup(s->client),
                                      &(um_datagrams_config){0}, &other,
                                      &test_refusal),
-                   UMBEL_E_RANGE, "got a ceiling of 0");
+                   UMBEL_E_RANGE, "bytes, got 0");
     assert_refused(
         um_socket_listen(&s->address, SOCK_DGRAM, 0, &fd, &test_refusal),
         UMBEL_E_IO, "cannot listen on 127.0.0.1:");

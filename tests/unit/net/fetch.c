@@ -86,7 +86,7 @@ static void a_file_that_is_not_there_is_missing(void **state)
 
     (void)state;
     assert_refused(fetch("file:///nowhere/words", 0, &t, &out), UMBEL_E_IO,
-                   "is not there");
+                   "does not exist");
     assert_true(out.missing);
     assert_int_equal(t.calls, 0);
 }

@@ -1,7 +1,7 @@
 /*
  * host.c - which Host headers are ours.
  */
-#include "net/server/host.h"
+#include "net/server/http.h"
 #include "support/test.h"
 
 #include <string.h>

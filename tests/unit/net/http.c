@@ -257,7 +257,7 @@ static void garbage_ends_a_connection(void **state)
     serve_at(s, (um_http_limits){0});
     ask(s, "\x16\x03\x01 what is this\r\n\r\n\r\n");
     assert_int_equal(s->ended[UM_END_BAD], 1);
-    /* A head that is longer than its room. */
+    /* A head that is longer than its buffer. */
     snprintf(head, sizeof head, "GET /hello HTTP/1.1\r\nHost: %090000d\r\n\r\n",
              0);
     ask(s, head);

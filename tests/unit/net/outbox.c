@@ -5,7 +5,7 @@
 #include "support/test.h"
 
 #include "base/rng.h"
-#include "net/server/outbox.h"
+#include "net/server/internal.h"
 
 #include <asm/socket.h> /* SO_NO_CHECK */
 #include <errno.h>
@@ -55,7 +55,7 @@ static void close_scene(scene *s)
 
 static void append(scene *s, int client, uint8_t number, size_t len)
 {
-    memset(um_outbox_room(&s->box), number, LEN);
+    memset(um_outbox_reserve(&s->box), number, LEN);
     um_outbox_append(&s->box, &s->address[client], len);
 }
 
@@ -142,7 +142,7 @@ static void a_client_that_cannot_be_reached_changes_nothing(void **state)
     for (uint8_t i = 0; i < 4; i++)
         append(&s, 0, i, 50);
     for (uint8_t i = 0; i < 4; i++) {
-        memset(um_outbox_room(&s.box), i, LEN);
+        memset(um_outbox_reserve(&s.box), i, LEN);
         um_outbox_append(&s.box, &nowhere, 50);
     }
     for (uint8_t i = 4; i < 8; i++)

@@ -3,7 +3,7 @@
  */
 #include "support/test.h"
 
-#include "net/redis/redis_reply.h"
+#include "net/redis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,7 @@ enum { FLOOD = 8 << 20, CLIENTS = 20, PATIENCE_MS = 20000 };
 typedef struct scene {
     um_loop *loop;
     um_listener *listener;
-    um_places *places;
+    um_connection_limits *limits;
     um_timer *step, *patience;
     um_address address;
     char *dir, path[UM_ADDRESS_TEXT];
@@ -132,8 +132,8 @@ static int tear_down(void **state)
     um_listener_close(s->listener);
     um_loop_close(s->loop);
     assert_int_equal(s->opened, s->closed);
-    assert_int_equal(s->places ? um_places_used(s->places) : 0, 0);
-    um_places_close(s->places);
+    assert_int_equal(s->limits ? um_connection_limits_used(s->limits) : 0, 0);
+    um_connection_limits_close(s->limits);
     for (int i = 0; i < CLIENTS; i++)
         if (s->fd[i] >= 0)
             close(s->fd[i]);
@@ -154,7 +154,7 @@ static void listen_at(scene *s, const char *where, um_stream_limits limits)
     assert_ok(um_listener_open(s->loop, fd,
                                &(um_listener_config){.protocol = &echo,
                                                      .limits = limits,
-                                                     .places = s->places,
+                                                     .connections = s->limits,
                                                      .ended = count_end,
                                                      .ctx = s},
                                &s->listener, &test_refusal));
@@ -413,23 +413,23 @@ static void who_finds_no_place_is_closed_at_once(void **state)
 {
     scene *s = *state;
 
-    assert_ok(um_places_open(&(um_places_config){.total = 5,
-                                                 .per_network = 3,
-                                                 .limit_loopback = true},
-                             &s->places, &test_refusal));
+    assert_ok(um_connection_limits_open(
+        &(um_connection_limits_config){
+            .total = 5, .per_network = 3, .limit_loopback = true},
+        &s->limits, &test_refusal));
     listen_tcp(s, (um_stream_limits){.idle_ms = PATIENCE_MS});
     for (int i = 0; i < CLIENTS; i++)
         s->fd[i] = join(s);
     run_until_ended(s, CLIENTS - 3);
     assert_int_equal(s->ended[UM_END_NETWORK_FULL], CLIENTS - 3);
     assert_int_equal(um_listener_connections(s->listener), 3);
-    assert_int_equal(um_places_used(s->places), 3);
+    assert_int_equal(um_connection_limits_used(s->limits), 3);
     /* The first that came are served as before. */
     say(s->fd[0], "end\n");
     shutdown(s->fd[0], SHUT_WR);
     run_until_ended(s, CLIENTS - 2);
     assert_string_equal(heard(s, s->fd[0]), "end\n");
-    assert_int_equal(um_places_used(s->places), 2);
+    assert_int_equal(um_connection_limits_used(s->limits), 2);
 }
 
 static void a_broken_connection_is_forgotten(void **state)

@@ -212,7 +212,7 @@ static void ask_worker(um_dccifd_job *job)
     uint8_t *mail = um_mail_in_pass(&job->mail, &len);
     job->reading = true;
     f->reading++;
-    if (um_mail_pool_ask(f->house->pool, mail, len, parse_facts, job) !=
+    if (um_mail_pool_submit(f->house->pool, mail, len, parse_facts, job) !=
         UMBEL_OK) {
         job->reading = false;
         f->reading--;

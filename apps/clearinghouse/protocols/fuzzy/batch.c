@@ -11,7 +11,7 @@ static void send_bytes(um_fuzzy_service *f, um_datagrams *to,
                        const um_address *client, unsigned op,
                        um_fuzzy_outcome outcome, const um_fuzzy_reply *r)
 {
-    um_fuzzy_print(r, um_datagrams_room(to));
+    um_fuzzy_print(r, um_datagrams_reserve(to));
     um_datagrams_append(to, client, UM_FUZZY_REPLY);
     um_protocol_count(f->stats, op, outcome);
 }
@@ -131,7 +131,7 @@ static void parse_change(um_fuzzy_service *f, um_datagrams *to,
 /* A reply that waited, or that it cannot be stored. */
 static void answer_one(um_fuzzy_service *f, const um_answer *a, bool stored)
 {
-    uint8_t *room = um_datagrams_room(a->to);
+    uint8_t *room = um_datagrams_reserve(a->to);
     um_writer w = {room, room + UM_FUZZY_REPLY, false};
 
     memcpy(room, a->note, UM_FUZZY_REPLY);

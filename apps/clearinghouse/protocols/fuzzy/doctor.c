@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "net/server/call.h"
+#include "net/server/socket.h"
 
 #include <string.h>
 #include <unistd.h>

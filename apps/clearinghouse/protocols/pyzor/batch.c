@@ -10,7 +10,7 @@ void um_pyzor_send(um_pyzor_service *f, um_datagrams *to,
                    um_pyzor_outcome outcome, const um_server_claim *claim,
                    um_pyzor_reply *r)
 {
-    uint8_t *room = um_datagrams_room(to);
+    uint8_t *room = um_datagrams_reserve(to);
 
     r->code = um_pyzor_verdicts[outcome].code;
     r->diag = um_pyzor_verdicts[outcome].diag;

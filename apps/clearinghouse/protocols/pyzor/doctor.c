@@ -11,7 +11,7 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
-#include "net/server/call.h"
+#include "net/server/socket.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /*
- * notify.c - sd_notify(3) and sd_listen_fds(3), as their manuals describe them.
+ * systemd.c - sd_notify(3) and sd_listen_fds(3), without libsystemd.
  */
-#include "net/server/notify.h"
-
 #include "base/decimal.h"
 #include "base/error.h"
 #include "net/server/socket.h"
@@ -31,7 +29,7 @@ umbel_status um_notify(const char *state, umbel_error *err)
                        path);
     memcpy(to.sun_path, path, len);
     if (*path == '@')
-        to.sun_path[0] = '\0'; /* a name without a file */
+        to.sun_path[0] = '\0'; /* an abstract name, without a file */
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return um_fail_errno(err, "a unix socket");
@@ -44,7 +42,7 @@ umbel_status um_notify(const char *state, umbel_error *err)
     return status;
 }
 
-/* Reads a number from 0 to max; false: the variable is none, or absent. */
+/* Reads a number from 0 to max; false if the variable is absent or not one. */
 static bool get_number(const char *name, uint64_t max, uint64_t *out)
 {
     const char *text = getenv(name);
@@ -52,7 +50,7 @@ static bool get_number(const char *name, uint64_t max, uint64_t *out)
     return text && um_decimal_parse(text, max, out);
 }
 
-static umbel_status parse_descriptor(int fd, umbel_error *err)
+static umbel_status adopt_descriptor(int fd, umbel_error *err)
 {
     int flags = fcntl(fd, F_GETFL);
 
@@ -80,7 +78,7 @@ umbel_status um_passed_open(um_passed *out, umbel_error *err)
                        "$LISTEN_FDS must be a number of 0 to %d sockets",
                        UM_PASSED_MAX);
     for (size_t i = 0; i < n; i++) {
-        UM_TRY(parse_descriptor(FIRST_PASSED + (int)i, err));
+        UM_TRY(adopt_descriptor(FIRST_PASSED + (int)i, err));
         out->fd[out->n++] = FIRST_PASSED + (int)i;
     }
     return UMBEL_OK;
@@ -99,7 +97,7 @@ static bool is_socket_of(int fd, const um_address *a, int type)
            um_address_equal(&bound, a);
 }
 
-int um_passed_parse(um_passed *p, const um_address *a, int type)
+int um_passed_acquire(um_passed *p, const um_address *a, int type)
 {
     for (size_t i = 0; i < p->n; i++) {
         int fd = p->fd[i];

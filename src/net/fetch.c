@@ -1,31 +1,196 @@
 /*
  * fetch.c - one transfer with libcurl.
  *
- * Knows nothing of filters: it passes bytes on, and what the server says about
- * them.
+ * Knows nothing about filters: it passes on bytes, and what the server says
+ * about them.
+ *
+ * The meter limits the bytes and time of a transfer. libcurl passes on neither
+ * the framing of chunks nor what it skips, and a server can send either without
+ * end. So the bytes are counted where they arrive, by the kernel (TCP_INFO);
+ * elsewhere, those that libcurl passes on. At every moment the time is at most
+ * timeout + bytes / min_rate. The bytes are bounded, and so is the time.
  */
 #include <umbel/fetch.h>
 
 #include "base/decimal.h"
 #include "base/error.h"
-#include "net/fetch/meter.h"
 
 #include <curl/curl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/tcp.h>
+#endif
 
 enum {
     REDIRECTS = 5,
     BUFFER = 1 << 15, /* libcurl reads a hundred times between two checks */
-    SETTLED = 2       /* seconds */
+    TAG_MIN_AGE = 2   /* seconds */
 };
+
+/* --- the meter -------------------------------------------------------------
+ */
+
+enum {
+    METER_TIMEOUT = 30,     /* seconds */
+    METER_MIN_RATE = 10000, /* bytes a second */
+    METER_EXTRA = 1 << 18,  /* bytes besides the file: headers, pages, TLS */
+    METER_SOCKETS = 8       /* open at the same time */
+};
+
+typedef struct meter {
+    uint64_t timeout, min_rate;
+    uint64_t max;     /* bytes of the file */
+    uint64_t headers; /* bytes of status lines, headers and trailers */
+    uint64_t began, heard, got; /* heard: when bytes last arrived */
+    int open[METER_SOCKETS];
+    size_t nopen;
+    uint64_t closed; /* bytes that closed sockets received */
+} meter;
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* --- sockets ---------------------------------------------------------------
+ */
+
+static uint64_t socket_bytes(int fd)
+{
+#ifdef __linux__
+    struct tcp_info info = {.tcpi_bytes_received = 0};
+    socklen_t len = sizeof info;
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0)
+        return info.tcpi_bytes_received;
+#else
+    (void)fd;
+#endif
+    return 0;
+}
+
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose,
+                                 struct curl_sockaddr *a)
+{
+    meter *m = ctx;
+
+    (void)purpose;
+    if (m->nopen == METER_SOCKETS)
+        return CURL_SOCKET_BAD;
+    int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    if (fd >= 0)
+        m->open[m->nopen++] = fd;
+    return fd;
+}
+
+static int close_socket(void *ctx, curl_socket_t fd)
+{
+    meter *m = ctx;
+
+    m->closed += socket_bytes(fd);
+    for (size_t i = 0; i < m->nopen; i++)
+        if (m->open[i] == fd)
+            m->open[i--] = m->open[--m->nopen];
+    return close(fd);
+}
+
+static uint64_t received(const meter *m, uint64_t now)
+{
+    uint64_t wire = m->closed, passed = m->headers + now;
+
+    for (size_t i = 0; i < m->nopen; i++)
+        wire += socket_bytes(m->open[i]);
+    return wire > passed ? wire : passed;
+}
+
+/* --- limits ----------------------------------------------------------------
+ */
+
+/* An eighth more than the file, for the framing of chunks and TLS. */
+static uint64_t max_bytes(const meter *m)
+{
+    return m->max + m->max / 8 + METER_EXTRA;
+}
+
+static uint64_t at_most(uint64_t x, uint64_t limit)
+{
+    return x < limit ? x : limit;
+}
+
+/* Sets the limits of c, which uses *m until it is cleaned up; 0: default.
+ * Larger limits are cut, since they would overflow here or in libcurl's
+ * milliseconds. */
+static void attach_meter(meter *m, CURL *c, uint64_t timeout, uint64_t min_rate,
+                         uint64_t max)
+{
+    m->timeout = timeout ? at_most(timeout, INT_MAX / 1000) : METER_TIMEOUT;
+    m->min_rate = min_rate ? min_rate : METER_MIN_RATE;
+    m->max = at_most(max, UINT64_MAX / 2);
+    m->began = m->heard = now_ms();
+    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)m->timeout);
+    curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, m);
+    curl_easy_setopt(c, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    curl_easy_setopt(c, CURLOPT_CLOSESOCKETDATA, m);
+}
+
+/* Counts a status line, a header or a trailer; E_IO: too many, or folded.
+ * libcurl's memory for a folded header grows with the square of its length. */
+static umbel_status count_header(meter *m, const char *line, size_t len,
+                                 umbel_error *err)
+{
+    m->headers += len;
+    if (len && (*line == ' ' || *line == '\t'))
+        return um_fail(err, UMBEL_E_IO, "the server sends folded headers");
+    if (m->headers > METER_EXTRA)
+        return um_fail(err, UMBEL_E_IO,
+                       "the server sends more than %d bytes of headers",
+                       METER_EXTRA);
+    return UMBEL_OK;
+}
+
+/* Checks bytes and time; libcurl has received now bytes of a body. */
+static umbel_status check_meter(meter *m, uint64_t now, umbel_error *err)
+{
+    uint64_t ms = now_ms(), got = received(m, now);
+
+    if (got != m->got)
+        m->heard = ms;
+    m->got = got;
+    if (got > max_bytes(m))
+        return um_fail(err, UMBEL_E_IO,
+                       "the server sends %" PRIu64 " bytes for a file of at "
+                       "most %" PRIu64 ", and does not stop",
+                       got, m->max);
+    if (ms - m->heard > m->timeout * 1000)
+        return um_fail(err, UMBEL_E_IO,
+                       "the server is silent for %" PRIu64 " s", m->timeout);
+    if (ms - m->began > 1000 * (m->timeout + got / m->min_rate))
+        return um_fail(err, UMBEL_E_IO,
+                       "the server is too slow: %" PRIu64 " bytes in %" PRIu64
+                       " s",
+                       got, (ms - m->began) / 1000);
+    return UMBEL_OK;
+}
+
+/* --- the transfer ----------------------------------------------------------
+ */
 
 typedef struct transfer {
     CURL *curl;
-    um_meter meter;
+    meter meter;
     const umbel_request *request;
     umbel_response *out;
     umbel_error *err;
@@ -46,8 +211,8 @@ static bool has_scheme(const char *url, const char *scheme)
     return begins_with(url, strlen(url), scheme);
 }
 
-/* Returns the address for messages: without a user's name and password. */
-static const char *shown(const char *url)
+/* Returns the address for messages, without user name and password. */
+static const char *without_login(const char *url)
 {
     const char *start = strstr(url, "://");
     const char *host = start ? start + 3 : url;
@@ -79,7 +244,7 @@ static size_t refuse(transfer *t, umbel_status status)
     return 0; /* libcurl ends the transfer */
 }
 
-/* Finds out, from the first bytes, where the server begins. */
+/* Finds where the server's bytes start, when the first of them arrive. */
 static umbel_status find_start(transfer *t, long code)
 {
     t->at = code == 200 ? 0 : t->request->from;
@@ -87,8 +252,8 @@ static umbel_status find_start(transfer *t, long code)
         t->request->from && code == 206 && t->range != t->request->from;
     if (t->out->bad_range)
         return um_fail(t->err, UMBEL_E_IO,
-                       "the server sends another part of the file than it was "
-                       "asked for");
+                       "the server sends another part of the file than "
+                       "requested");
     return UMBEL_OK;
 }
 
@@ -126,12 +291,12 @@ static int on_progress(void *ctx, curl_off_t total, curl_off_t now,
     if (t->refused)
         return 1;
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
-    if (code >= 300 && now > UM_METER_EXTRA)
+    if (code >= 300 && now > METER_EXTRA)
         status = um_fail(t->err, UMBEL_E_IO,
                          "the server answers %ld to %.120s, and does not stop",
-                         code, shown(t->request->url));
+                         code, without_login(t->request->url));
     else
-        status = um_meter_check(&t->meter, (uint64_t)now, t->err);
+        status = check_meter(&t->meter, (uint64_t)now, t->err);
     if (status)
         refuse(t, status);
     return status != UMBEL_OK;
@@ -184,14 +349,14 @@ static void parse_header(transfer *t, const char *name, size_t skip,
     }
 }
 
-/* Takes a line; those of a redirect are forgotten when the next answer begins.
+/* Reads a line; lines of a redirect are dropped when the next response begins.
  */
 static size_t header(char *line, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
 
     len *= one;
-    umbel_status status = um_meter_header(&t->meter, line, len, t->err);
+    umbel_status status = count_header(&t->meter, line, len, t->err);
     if (status)
         return refuse(t, status);
     const char *colon = memchr(line, ':', len), *end = line + len;
@@ -216,13 +381,14 @@ static size_t header(char *line, size_t one, size_t len, void *ctx)
  * in seconds and the length: a second change within that second would have the
  * same tag, and a reader that remembers it would never see that change.
  */
-static void settle_tag(transfer *t)
+static void drop_recent_tag(transfer *t)
 {
-    if (t->changed >= 0 && (t->sent < 0 || t->sent - t->changed < SETTLED))
+    if (t->changed >= 0 && (t->sent < 0 || t->sent - t->changed < TAG_MIN_AGE))
         t->out->tag[0] = '\0';
 }
 
-/* Asks for it only when it changed: by tag, which is quoted, or by time. */
+/* Requests the file only if it has changed: by tag, which is quoted, or by
+ * time. */
 static struct curl_slist *create_headers(const umbel_request *r)
 {
     char line[UMBEL_MAX_TAG + 32];
@@ -239,8 +405,8 @@ static struct curl_slist *create_headers(const umbel_request *r)
 }
 
 /*
- * libcurl's own way to resume always fails with a server that cannot; asking
- * for a range leaves the answer to us. For a file it is the other way round.
+ * libcurl's own resume fails if the server does not support it; with a range
+ * we decide. For a file it is the other way round.
  */
 static void set_start(CURL *c, const umbel_request *r)
 {
@@ -286,12 +452,12 @@ static void prepare(transfer *t, const umbel_fetch_params *params, char *reason,
         curl_easy_setopt(c, CURLOPT_CAINFO, params->ca);
         curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
     }
-    um_meter_attach(&t->meter, c, params->timeout, params->min_rate,
-                    t->request->max);
+    attach_meter(&t->meter, c, params->timeout, params->min_rate,
+                 t->request->max);
     set_start(c, t->request);
 }
 
-/* A file has the answer 0. */
+/* Returns true for the expected responses; a file has code 0. */
 static bool is_answer(const transfer *t, long answer)
 {
     return answer == 0 || answer == 200 ||
@@ -300,7 +466,7 @@ static bool is_answer(const transfer *t, long answer)
 
 static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
 {
-    const char *url = shown(t->request->url), *tag = t->request->tag;
+    const char *url = without_login(t->request->url), *tag = t->request->tag;
     bool no_file = code == CURLE_FILE_COULDNT_READ_FILE;
     long answer = 0;
 
@@ -310,7 +476,7 @@ static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
     t->out->bad_range |= answer == 416;
     t->out->unchanged = answer == 304 && tag && *tag;
     if (answer == 404 || answer == 410 || no_file)
-        return um_fail(t->err, UMBEL_E_IO, "%.150s is not there", url);
+        return um_fail(t->err, UMBEL_E_IO, "%.150s does not exist", url);
     if (t->refused)
         return t->refused;
     if (code == CURLE_OK && is_answer(t, answer))
@@ -350,7 +516,7 @@ static umbel_status fetch(void *ctx, const umbel_request *request,
     struct curl_slist *headers = create_headers(request);
     prepare(&t, params, reason, headers);
     umbel_status status = conclude(&t, curl_easy_perform(t.curl), reason);
-    settle_tag(&t);
+    drop_recent_tag(&t);
     curl_slist_free_all(headers);
     curl_easy_cleanup(t.curl);
     return status;

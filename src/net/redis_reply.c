@@ -1,7 +1,7 @@
 /*
  * redis_reply.c - replies of a Redis server (RESP2).
  */
-#include "net/redis/redis_reply.h"
+#include "net/redis.h"
 
 #include "base/decimal.h"
 

@@ -1,9 +1,8 @@
 /*
- * notify.c - readiness, and sockets that were passed to us.
+ * systemd.c - readiness, and sockets that were passed to us.
  */
 #include "support/test.h"
 
-#include "net/server/notify.h"
 #include "net/server/socket.h"
 
 #include <fcntl.h>
@@ -42,7 +41,7 @@ static void assert_notified(int fd, const char *state)
 
 static void the_state_reaches_files_and_abstract_names(void **state)
 {
-    char *dir = test_dir_make(), *path = test_path(dir, "notify"), name[100];
+    char *dir = test_dir_make(), *path = test_path(dir, "systemd"), name[100];
     int fd = bind_unix_datagram(path, false);
 
     (void)state;
@@ -116,10 +115,10 @@ static void consume_passed_sockets(void)
     assert_true(fcntl(3, F_GETFD) & FD_CLOEXEC);
     assert_true(fcntl(4, F_GETFL) & O_NONBLOCK);
     assert_ok(um_address_parse("127.0.0.1:1", &other, &test_refusal));
-    assert_int_equal(um_passed_parse(&p, &other, SOCK_STREAM), -1);
-    assert_int_equal(um_passed_parse(&p, &stream, SOCK_DGRAM), -1);
-    assert_int_equal(um_passed_parse(&p, &datagram, SOCK_DGRAM), 4);
-    assert_int_equal(um_passed_parse(&p, &datagram, SOCK_DGRAM), -1);
+    assert_int_equal(um_passed_acquire(&p, &other, SOCK_STREAM), -1);
+    assert_int_equal(um_passed_acquire(&p, &stream, SOCK_DGRAM), -1);
+    assert_int_equal(um_passed_acquire(&p, &datagram, SOCK_DGRAM), 4);
+    assert_int_equal(um_passed_acquire(&p, &datagram, SOCK_DGRAM), -1);
     assert_int_equal(um_passed_close(&p), 1);
     assert_int_equal(fcntl(3, F_GETFD), -1);
     assert_true(fcntl(4, F_GETFD) >= 0);
@@ -167,7 +166,7 @@ static void nonsense_is_refused(void **state)
     }
 }
 
-TEST_GROUP(notify)
+TEST_GROUP(systemd)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_state_reaches_files_and_abstract_names),

@@ -1,8 +1,8 @@
 /*
- * redis_missing.c - for builds without hiredis: every call says so.
+ * redis_missing.c - for builds without hiredis: every call fails.
  */
 #include "base/error.h"
-#include "net/redis/redis.h"
+#include "net/redis.h"
 
 umbel_status um_redis_open(const char *url, uint64_t timeout, um_redis **out,
                            umbel_error *err)

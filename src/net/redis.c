@@ -1,12 +1,11 @@
 /*
  * redis.c - a connection to a Redis or Valkey server.
  *
- * hiredis connects and formats commands; replies are read here, because a
- * server that sends without end, or slower and slower, must not be waited for:
- * a reply has a limit in bytes, and takes at most timeout seconds and one more
- * for each SLOWEST bytes.
+ * hiredis connects and formats commands; replies are read here, with limits for
+ * servers that send without end or ever more slowly: a reply has a limit in
+ * bytes, and takes at most timeout seconds and one more for each SLOWEST bytes.
  */
-#include "net/redis/redis.h"
+#include "net/redis.h"
 
 #include "base/buffer.h"
 #include "base/decimal.h"
@@ -29,7 +28,7 @@ enum { MAX_REPLY = UM_REDIS_MAX_BYTES + 4096 };
 struct um_redis {
     redisContext *context;
     uint64_t timeout;
-    char *url; /* decoded in place: the parts below lie in it */
+    char *url; /* decoded in place; the parts below point into it */
     char *user, *password, *host, *key;
     size_t key_len;
     int port;
@@ -38,7 +37,7 @@ struct um_redis {
     uint64_t received;
 };
 
-/* --- addresses --------------------------------------------------------------
+/* --- addresses -------------------------------------------------------------
  */
 
 /* Decodes %XX in place; returns the length. */
@@ -122,7 +121,7 @@ static umbel_status parse_address(um_redis *r, umbel_error *err)
     return *host ? UMBEL_OK : bad_address(err);
 }
 
-/* --- replies ----------------------------------------------------------------
+/* --- replies ---------------------------------------------------------------
  */
 
 static uint64_t now_seconds(void)
@@ -160,8 +159,7 @@ static umbel_status receive_some(um_redis *r, uint64_t start, umbel_error *err)
     r->len += (size_t)n;
     r->received += (uint64_t)n;
     if (now_seconds() - start > r->timeout + r->len / SLOWEST)
-        return um_fail(err, UMBEL_E_IO, "%s: the reply comes too slowly",
-                       r->host);
+        return um_fail(err, UMBEL_E_IO, "%s: the reply is too slow", r->host);
     return UMBEL_OK;
 }
 
@@ -176,8 +174,7 @@ static umbel_status receive_reply(um_redis *r, um_redis_reply *out,
         case UM_REDIS_WHOLE:
             return UMBEL_OK;
         case UM_REDIS_BAD:
-            return um_fail(err, UMBEL_E_IO,
-                           "%s: the reply is not one that Redis would give",
+            return um_fail(err, UMBEL_E_IO, "%s: the reply is not valid RESP2",
                            r->host);
         case UM_REDIS_MORE:
             break;
@@ -221,7 +218,7 @@ umbel_status um_redis_call(um_redis *r, const umbel_slice *words, size_t n,
     return status ? status : receive_reply(r, out, err);
 }
 
-/* --- connections ------------------------------------------------------------
+/* --- connections -----------------------------------------------------------
  */
 
 static umbel_status connect_to(um_redis *r, umbel_error *err)
