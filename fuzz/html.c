@@ -8,8 +8,7 @@
 #include "fuzz.h"
 
 #include "base/text.h"
-#include "mail/chars.h"
-#include "mail/html.h"
+#include "mail/internal.h"
 
 static bool is_utf8(const uint8_t *at, size_t len)
 {

@@ -7,8 +7,8 @@
 #include "fuzz.h"
 
 #include "base/text.h"
-#include "mail/signature.h"
-#include "mail/wire.h"
+#include "mail/internal.h"
+#include "mail/mail.h"
 
 static void check_text(umbel_slice text)
 {

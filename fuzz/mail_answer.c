@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "mail/wire.h"
+#include "mail/internal.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "clearinghouse/admin/commands.h"
 #include "clearinghouse/server/serve.h"
 #include "cli/framework/program.h"
-#include "mail/worker.h"
+#include "mail/pool.h"
 
 #include <string.h>
 

@@ -5,9 +5,8 @@
  * Time of the workers is that of children that have ended, as the kernel counts
  * it. Of several runs the best counts.
  */
+#include "mail/mail.h"
 #include "mail/pool.h"
-#include "mail/signature.h"
-#include "mail/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

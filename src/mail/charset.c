@@ -1,26 +1,24 @@
 /*
- * charset.c - bytes in some charset to UTF-8.
+ * charset.c - converts bytes of a charset to UTF-8.
  *
- * ASCII and UTF-8 are decoded here. For charsets of single bytes iconv is asked
- * once what each byte means; with those of several bytes it converts. Bytes
- * that are no characters are dropped one by one, as Python drops them.
+ * ASCII and UTF-8 are decoded here. For single-byte charsets iconv is used once
+ * to create a table of 256 codes; for multibyte ones it converts. Invalid bytes
+ * are dropped one by one, as Python drops them.
  */
-#include "mail/charset.h"
-
 #include "base/error.h"
-#include "mail/chars.h"
+#include "mail/internal.h"
 
 #include <errno.h>
 #include <iconv.h>
 
-/* How a charset is decoded: rows below 8 bits wide have a table. */
+/* How a charset is decoded. */
 typedef enum form { FORM_ASCII, FORM_UTF8, FORM_BYTE, FORM_MULTI } form;
 
 typedef struct charset_row {
     const char *iconv; /* NULL: decoded here */
-    const char *names; /* Python's, with blanks around each */
+    const char *names; /* those of Python, each between blanks */
     form form;
-    unsigned unit; /* bytes that are skipped in front of the next try */
+    unsigned unit; /* bytes to skip after an invalid one */
 } charset_row;
 
 /* clang-format off */
@@ -102,7 +100,7 @@ static const charset_row rows[] = {
 };
 /* clang-format on */
 
-enum { NO_CHARACTER = 0xffff, LONGEST_NAME = 40 };
+enum { NO_CHARACTER = 0xffff, MAX_NAME = 40 };
 
 struct um_charsets {
     iconv_t iconv[UM_COUNT(rows)];
@@ -110,21 +108,22 @@ struct um_charsets {
     uint16_t *table[UM_COUNT(rows)]; /* 256 codes; NULL: of several bytes */
 };
 
-/* --- opening -------------------------------------------------------------- */
+/* --- open and close
+ * -------------------------------------------------------------- */
 
-/* Returns what one byte means; no charset of single bytes leaves 16 bits. */
-static uint16_t meaning(iconv_t cd, unsigned byte)
+/* Returns the code of one byte; all single-byte charsets fit into 16 bits. */
+static uint16_t code_of(iconv_t cd, unsigned byte)
 {
     char in = (char)byte, *from = &in;
     uint8_t out[16];
     char *to = (char *)out;
-    size_t left = 1, room = sizeof out;
+    size_t left = 1, space = sizeof out;
 
     iconv(cd, NULL, NULL, NULL, NULL);
-    if (iconv(cd, &from, &left, &to, &room) == (size_t)-1)
+    if (iconv(cd, &from, &left, &to, &space) == (size_t)-1)
         return NO_CHARACTER;
-    iconv(cd, NULL, NULL, &to, &room); /* some wait for an accent to follow */
-    if (sizeof out - room != 4)
+    iconv(cd, NULL, NULL, &to, &space); /* some wait for an accent */
+    if (sizeof out - space != 4)
         return NO_CHARACTER;
     return (uint16_t)(out[0] | out[1] << 8);
 }
@@ -144,7 +143,7 @@ static umbel_status open_charset(um_charsets *c, size_t i, umbel_error *err)
     if (!c->table[i])
         return um_no_memory(err, 256 * sizeof *c->table[i]);
     for (unsigned byte = 0; byte < 256; byte++)
-        c->table[i][byte] = meaning(c->iconv[i], byte);
+        c->table[i][byte] = code_of(c->iconv[i], byte);
     iconv_close(c->iconv[i]);
     c->open[i] = false;
     return UMBEL_OK;
@@ -180,8 +179,8 @@ void um_charsets_close(um_charsets *c)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Writes " name " as Python compares it: runs of other characters are '_'. */
-static bool normal_name(umbel_slice name, char out[LONGEST_NAME])
+/* Writes " name " as Python normalises it: runs of other characters are '_'. */
+static bool normal_name(umbel_slice name, char out[MAX_NAME])
 {
     const uint8_t *at = name.data;
     size_t n = 0;
@@ -197,7 +196,7 @@ static bool normal_name(umbel_slice name, char out[LONGEST_NAME])
             gap = true;
             continue;
         }
-        if (n + 4 > LONGEST_NAME)
+        if (n + 4 > MAX_NAME)
             return false;
         if (gap && n > 1)
             out[n++] = '_';
@@ -216,7 +215,7 @@ static bool is_open(const um_charsets *c, size_t i)
 
 int um_charset_find(const um_charsets *c, umbel_slice name)
 {
-    char normal[LONGEST_NAME];
+    char normal[MAX_NAME];
 
     if (!normal_name(name, normal))
         return -1;
@@ -250,8 +249,8 @@ static size_t ascii_len(const uint8_t *text, size_t len)
     return n;
 }
 
-/* At a byte above ASCII: the length of a character, or 0 and in *bad how many
- * bytes an error takes: the beginning of a character, at least one. */
+/* Returns the length of a character that begins with a byte above ASCII, or 0
+ * and in *bad the length of an invalid sequence, at least 1. */
 static size_t utf8_len(const uint8_t *s, size_t left, size_t *bad)
 {
     uint8_t low = 0x80, high = 0xbf;
@@ -318,8 +317,8 @@ static bool decode_iconv(iconv_t cd, unsigned unit, um_charset_errors errors,
         if (!um_buffer_reserve(out, len + 16))
             return false;
         char *to = (char *)out->data + out->len;
-        size_t room = out->cap - out->len - 4; /* for bad_byte */
-        size_t code = iconv(cd, &from, &len, &to, &room);
+        size_t space = out->cap - out->len - 4; /* for bad_byte */
+        size_t code = iconv(cd, &from, &len, &to, &space);
 
         out->len = (size_t)(to - (char *)out->data);
         if (code != (size_t)-1 || errno == E2BIG)

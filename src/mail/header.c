@@ -1,11 +1,11 @@
 /*
- * header.c - values of header fields.
+ * header.c - values of header fields, read as Python's email package does.
  *
- * Python divides a field at semicolons that stand outside quotes, where a quote
- * is one that no backslash precedes. That is simpler than the standard, and
- * decides what the Pyzor client takes for text.
+ * Python splits a field at semicolons outside quotes, where a quote is one
+ * without a backslash before it. This is simpler than the standard, and
+ * determines what the Pyzor client regards as text.
  */
-#include "mail/header.h"
+#include "mail/internal.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -53,7 +53,7 @@ um_content_type um_content_type_read(umbel_slice value)
     return memchr(slash + 1, '/', t.subtype.len) ? plain : t;
 }
 
-/* Returns the end of the part of a field that begins at the place. */
+/* Returns the end of the part of a field that begins at `at`. */
 static const char *part_end(const char *at, const char *end)
 {
     bool quoted = false;
@@ -67,7 +67,7 @@ static const char *part_end(const char *at, const char *end)
     return end;
 }
 
-/* Without quotes, or angle brackets, and what they escape. */
+/* Copies the value without quotes or angle brackets, and without escapes. */
 static size_t unquote(umbel_slice v, char *out, size_t cap)
 {
     const char *at = v.data;
@@ -87,7 +87,7 @@ static size_t unquote(umbel_slice v, char *out, size_t cap)
     return n;
 }
 
-/* name*=charset'language'text: keeps the text, if the name has a star. */
+/* Returns the text of name*=charset'language'text. */
 static umbel_slice skip_language(umbel_slice v)
 {
     const char *at = v.data, *first = memchr(at, '\'', v.len), *second = NULL;
@@ -169,7 +169,7 @@ void um_list_id(umbel_slice value, char *out, size_t cap)
     copy_name(um_slice_trim(value), ".-_+=@", out, cap);
 }
 
-/* "from NAME (NAME [ADDRESS]) by ...": what follows "by" is the server. */
+/* Returns the " by " of "from NAME (NAME [ADDRESS]) by SERVER ...". */
 static const char *find_by(const char *at, const char *end)
 {
     for (; end - at > 3; at++)
@@ -187,7 +187,7 @@ static bool is_helo(const char *begin, const char *open)
                                   strncasecmp(open - 5, "EHLO ", 5) == 0));
 }
 
-/* Clients choose the name behind "from", which may be in brackets, too: the
+/* Clients choose the name behind "from", which may be in brackets, too. The
  * last address is the one that the server saw. */
 void um_received_client(umbel_slice value, char *out, size_t cap)
 {

@@ -1,29 +1,178 @@
 /*
  * html.c - HTML to text, as the Pyzor client does it.
  *
- * The client uses Python's html.parser (of 3.11) and feeds it the page without
- * saying that it ends: whatever might go on, such as a tag without '>', stops
- * the reading. Every rule here follows from that parser's expressions; a tag's
- * name matters only for script and style, whose content is no text. Nothing is
- * nested, so depth costs nothing, and each byte is looked at a bounded number
- * of times: a search that found nothing is not repeated.
+ * The client uses Python's html.parser (3.11) and does not tell it where the
+ * page ends: anything that might continue, such as a tag without '>', stops the
+ * parsing. Every rule here follows from that parser's regular expressions; the
+ * name of a tag matters only for script and style, whose content is not text.
+ * Nothing is nested, so depth costs nothing, and each byte is read a bounded
+ * number of times: a search that found nothing is not repeated.
+ *
+ * A named character reference ends at its semicolon. A hundred old names need
+ * none; then the longest name that the text begins with is used: &notit; is
+ * "¬it;".
  */
-#include "mail/html.h"
-
-#include "mail/chars.h"
-#include "mail/entity.h"
+#include "base/decimal.h"
+#include "base/error.h"
+#include "base/hex.h"
+#include "mail/internal.h"
 
 #include <strings.h>
+
+enum {
+    NAME = 32,    /* longest name of a reference in Python, characters */
+    OLD_NAME = 6, /* longest name that needs no semicolon */
+    LAST_CODE = 0x10ffff,
+    TAIL = 34 /* characters in which the last reference may be cut */
+};
+
+/* --- character references ---------------------------------------------------
+ */
+
+typedef struct entity {
+    char name[NAME];
+    char text[7];
+    uint8_t old;
+} entity;
+
+static const entity entities[] = {
+#include "mail/entity_rows.h"
+};
+
+/* Codes 128..159, which browsers read as windows-1252. */
+static const uint16_t windows[32] = {
+    0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
+    0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
+    0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+    0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0x9d,   0x17e,  0x178};
+
+static const entity *find_entity(const uint8_t *name, size_t len)
+{
+    size_t low = 0, high = UM_COUNT(entities);
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *other = entities[middle].name;
+        size_t other_len = strnlen(other, NAME);
+        int order = memcmp(name, other, len < other_len ? len : other_len);
+
+        if (order == 0 && len == other_len)
+            return &entities[middle];
+        if (order < 0 || (order == 0 && len < other_len))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+static bool is_alphanumeric(uint8_t c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+/* Decodes a named reference. Returns its length, with '&'; 0: not a
+ * reference. */
+static size_t decode_name(um_buffer *out, const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *name = at + 1;
+    const entity *e = NULL;
+    size_t n = 0, used;
+
+    while (n < NAME && name + n < end && is_alphanumeric(name[n]))
+        n++;
+    if (name + n < end && name[n] == ';')
+        e = find_entity(name, n);
+    used = n + 2;
+    for (size_t i = n < OLD_NAME ? n : OLD_NAME; !e && i >= 2; i--) {
+        e = find_entity(name, i);
+        if (e && !e->old)
+            e = NULL;
+        used = i + 1;
+    }
+    if (!e)
+        return 0;
+    um_buffer_append(out, e->text, strnlen(e->text, sizeof e->text));
+    return used;
+}
+
+static bool is_invalid(uint32_t c)
+{
+    return (c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) ||
+           c == 0x7f || (c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe;
+}
+
+static void write_number(um_buffer *out, uint32_t c)
+{
+    if (c == 0 || (c >= 0xd800 && c <= 0xdfff) || c > LAST_CODE)
+        um_append_char(out, 0xfffd);
+    else if (c >= 0x80 && c <= 0x9f)
+        um_append_char(out, windows[c - 0x80]);
+    else if (!is_invalid(c))
+        um_append_char(out, c);
+}
+
+/* Decodes &# and a number; returns the same. */
+static size_t decode_number(um_buffer *out, const uint8_t *at,
+                            const uint8_t *end)
+{
+    const uint8_t *from = at + 2, *digit;
+    unsigned base = 10;
+    uint32_t c = 0;
+
+    if (from < end && (*from == 'x' || *from == 'X')) {
+        base = 16;
+        from++;
+    }
+    for (digit = from; digit < end; digit++) {
+        int value = um_hex_value(*digit);
+        if (value < 0 || value >= (int)base)
+            break;
+        if (c <= LAST_CODE)
+            c = c * base + (uint32_t)value;
+    }
+    if (digit == from)
+        return 0;
+    write_number(out, c);
+    return (size_t)(digit - at) + (digit < end && *digit == ';');
+}
+
+/* Appends the text with its references replaced, by the rules of HTML 5 as
+ * Python applies them. The buffer has space for 2 * len more bytes, because no
+ * reference is shorter than half of what it stands for. */
+static void decode_references(um_buffer *out, const uint8_t *text, size_t len)
+{
+    const uint8_t *end = text + len;
+
+    while (text < end) {
+        const uint8_t *amp = memchr(text, '&', (size_t)(end - text));
+        size_t plain = (size_t)((amp ? amp : end) - text), used;
+
+        um_buffer_append(out, text, plain);
+        text += plain;
+        if (!amp)
+            return;
+        used = amp + 1 < end && amp[1] == '#' ? decode_number(out, amp, end)
+                                              : decode_name(out, amp, end);
+        if (!used) {
+            um_buffer_append(out, "&", 1);
+            used = 1;
+        }
+        text += used;
+    }
+}
+
+/* --- the parser -------------------------------------------------------------
+ */
 
 typedef struct html {
     um_buffer *out;
     const uint8_t *at, *end;
     size_t begin;     /* of the text in out */
-    const char *raw;  /* "script" or "style" while inside one, else NULL */
+    const char *raw;  /* "script" or "style" while inside one, otherwise NULL */
     bool no_quote[2]; /* no ' and no " follows */
 } html;
-
-enum { TAIL = 34 }; /* characters in which the last reference may be cut */
 
 static bool is_letter(uint8_t c)
 {
@@ -45,7 +194,7 @@ static const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* Bytes of the white space at the place; 0: something else is there. */
+/* Returns the length of the white space character at `at`; 0: it is none. */
 static unsigned space_at(const uint8_t *at, const uint8_t *end)
 {
     um_char c = um_char_at(at, (size_t)(end - at));
@@ -53,7 +202,7 @@ static unsigned space_at(const uint8_t *at, const uint8_t *end)
     return um_char_is_space(c.code) ? c.len : 0;
 }
 
-/* Returns true if white space ends at the place. */
+/* Returns true if white space ends right before `at`. */
 static bool space_before(const uint8_t *begin, const uint8_t *at)
 {
     const uint8_t *from = at - 1;
@@ -65,7 +214,7 @@ static bool space_before(const uint8_t *begin, const uint8_t *at)
 
 /* --- pieces --------------------------------------------------------------- */
 
-/* Trims what lies in out from there, and takes it away if nothing is left. */
+/* Trims the text in out from `from` on, and removes it if nothing is left. */
 static void end_piece(html *h, size_t from)
 {
     const uint8_t *first = h->out->data + from, *end;
@@ -83,16 +232,16 @@ static void end_piece(html *h, size_t from)
     h->out->len = len ? from + len : from - (from > h->begin);
 }
 
-/* Appends a piece of text, behind a blank unless it is the first. */
+/* Appends a piece of text, after a blank unless it is the first. */
 static bool write_piece(html *h, const uint8_t *text, size_t len, bool decode)
 {
-    if (!um_buffer_reserve(h->out, um_entity_room(len) + 1))
+    if (!um_buffer_reserve(h->out, 2 * len + 1))
         return false;
     if (h->out->len > h->begin)
         um_buffer_append(h->out, " ", 1);
     size_t from = h->out->len;
     if (decode)
-        um_entity_decode(h->out, text, len);
+        decode_references(h->out, text, len);
     else
         um_buffer_append(h->out, text, len);
     end_piece(h, from);
@@ -101,7 +250,8 @@ static bool write_piece(html *h, const uint8_t *text, size_t len, bool decode)
 
 /* --- tags ----------------------------------------------------------------- */
 
-/* Skips the value behind '=' at e; a quoted one that does not end is none. */
+/* Skips the value behind '=' at e; an unterminated quoted one is not a value.
+ */
 static const uint8_t *skip_value(html *h, const uint8_t *equals,
                                  const uint8_t *e)
 {
@@ -165,7 +315,7 @@ static const uint8_t *skip_attribute(html *h, const uint8_t *at)
     return skip_gap(h, at);
 }
 
-/* Where the name of a tag ends that begins at the place. */
+/* Returns the end of the tag name that begins at `at`. */
 static const uint8_t *skip_name(const html *h, const uint8_t *at)
 {
     while (at < h->end && !memchr("\t\n\r\f />", *at, 8))
@@ -183,7 +333,7 @@ static void begin_raw(html *h, const uint8_t *name, size_t len)
             h->raw = raw[i];
 }
 
-/* <x: false if the tag does not end, or without memory. */
+/* Parses <x; returns false if the tag does not end, or without memory. */
 static bool parse_start_tag(html *h, bool *ok)
 {
     const uint8_t *name_end = skip_name(h, h->at + 1), *at = name_end;
@@ -191,7 +341,7 @@ static bool parse_start_tag(html *h, bool *ok)
 
     while (at < h->end && (*at == '/' || space_at(at, h->end)))
         at += *at == '/' ? 1 : space_at(at, h->end);
-    empty = at[-1] == '/'; /* an attribute takes the '/' for its value */
+    empty = at[-1] == '/'; /* an attribute would use the '/' as its value */
     for (; may_begin_attribute(h, at); empty = false)
         at = skip_attribute(h, at);
     at = skip_space(at, h->end);
@@ -209,12 +359,12 @@ static bool parse_start_tag(html *h, bool *ok)
     }
     if (*at == '/' || *at == '=' || is_letter(*at))
         return false;
-    *ok = write_piece(h, h->at, (size_t)(at - h->at), false); /* no tag */
+    *ok = write_piece(h, h->at, (size_t)(at - h->at), false); /* not a tag */
     h->at = at;
     return *ok;
 }
 
-/* Moves behind the next '>' from there on. */
+/* Moves behind the next '>'. */
 static bool skip_to_close(html *h, size_t from)
 {
     const uint8_t *close;
@@ -227,7 +377,7 @@ static bool skip_to_close(html *h, size_t from)
     return close;
 }
 
-/* Moves behind the text, white space and '>', from there on. */
+/* Moves behind the text, white space and '>'. */
 static bool skip_past(html *h, size_t from, const char *text)
 {
     const uint8_t *at = h->at + from;
@@ -284,7 +434,7 @@ static bool begins_with(const html *h, const char *text)
            strncasecmp((const char *)h->at, text, len) == 0;
 }
 
-/* At '<': returns false where reading stops. */
+/* Parses markup at '<'; returns false where parsing stops. */
 static bool parse_markup(html *h, bool *ok)
 {
     if (h->at + 1 == h->end)
@@ -306,7 +456,7 @@ static bool parse_markup(html *h, bool *ok)
     return *ok;
 }
 
-/* In script or style: moves to behind its end tag. */
+/* Moves behind the end tag of script or style. */
 static bool skip_raw(html *h)
 {
     size_t len = strlen(h->raw);
@@ -352,7 +502,7 @@ static bool is_cut(const uint8_t *text, const uint8_t *end)
     return true;
 }
 
-/* Text up to the next '<'. */
+/* Parses text up to the next '<'. */
 static bool parse_text(html *h)
 {
     const uint8_t *open = memchr(h->at, '<', (size_t)(h->end - h->at));

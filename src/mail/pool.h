@@ -1,15 +1,15 @@
 /*
  * pool.h - worker processes that read mails, on a loop.
  *
- * Hostile mail is read where it can do no harm: a worker has no files and no
- * sockets beside the one to the server, and limits on memory and time. Its
- * answer is a few numbers and short texts, which are checked as if a stranger
- * had sent them. A worker that dies costs the mail that it was reading.
+ * Hostile mail is read where it can do no harm: a worker has no files, no
+ * sockets except the one to the server, and limits on memory and time. Its
+ * answer is a few numbers and short texts, which are checked like untrusted
+ * input. If a worker dies, only the mail that it was reading is lost.
  */
 #ifndef UM_MAIL_POOL_H
 #define UM_MAIL_POOL_H
 
-#include "mail/text.h"
+#include "mail/mail.h"
 #include "net/server/loop.h"
 
 typedef struct um_mail_pool um_mail_pool;
@@ -20,9 +20,9 @@ typedef struct um_mail_pool um_mail_pool;
     X(DIED, "died", "the worker that read it died")                            \
     X(TIME, "time", "reading it took longer than the limit")                   \
     X(MEMORY, "memory", "reading it took more memory than the limit")          \
-    X(BAD_ANSWER, "bad_answer", "the worker's answer made no sense")           \
-    X(BUSY, "busy", "too many mails wait")                                     \
-    X(CLOSING, "closing", "the server stops")
+    X(BAD_ANSWER, "bad_answer", "the worker's answer was invalid")             \
+    X(BUSY, "busy", "too many mails are waiting")                              \
+    X(CLOSING, "closing", "the server is stopping")
 
 typedef enum um_mail_fail {
 #define UM_MAIL_FAIL_ENUM(name, word, text) UM_MAIL_FAIL_##name,
@@ -36,44 +36,65 @@ const char *um_mail_fail_text(um_mail_fail why);
 
 typedef struct um_mail_pool_config {
     unsigned workers; /* 0: 2 */
-    unsigned seconds; /* that a mail may take; 0: 5 */
+    unsigned seconds; /* limit for a mail; 0: 5 */
     uint64_t memory;  /* of workers and waiting mails; 0: um_mail_pool_bytes */
     um_mail_limits limits;
-    /* A program that calls um_mail_worker_main (worker.h), with its arguments;
+    /* A program that calls um_mail_worker_main, with its arguments;
      * NULL: this one, with UM_MAIL_WORKER_ARGUMENT. */
     const char *const *program;
 } um_mail_pool_config;
 
-/* Memory that a pool needs at least, with room for some waiting mails. */
+/* Returns the minimum memory of a pool, with space for some waiting mails. */
 uint64_t um_mail_pool_bytes(const um_mail_pool_config *c);
 
 umbel_status um_mail_pool_open(um_loop *loop, const um_mail_pool_config *c,
                                um_mail_pool **out, umbel_error *err);
-/* Mails that wait get UM_MAIL_FAIL_CLOSING. NULL is fine. */
+/* Ends waiting mails with UM_MAIL_FAIL_CLOSING. NULL is accepted. */
 void um_mail_pool_close(um_mail_pool *p);
 
-/* Facts, or NULL and the reason. */
+/* Receives facts, or NULL and the reason. */
 typedef void um_mail_done(void *arg, const um_mail_facts *facts,
                           um_mail_fail why);
 
 /*
- * Takes over the mail, from malloc, whatever happens. done is called once: on
- * the loop after this call, or by um_mail_pool_close. E_LIMIT: too many mails
- * wait, and done is not called.
+ * Submits a mail, from malloc; the pool owns it even if this fails. done is
+ * called once: on the loop after this call, or by um_mail_pool_close. E_LIMIT:
+ * too many mails are waiting, and done is not called.
  */
 umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
                                  um_mail_done *done, void *arg);
 
 typedef struct um_mail_pool_stats {
     uint64_t read;                  /* mails with facts */
-    uint64_t failed[UM_MAIL_FAILS]; /* mails without, by reason */
-    uint64_t died;                  /* workers, killed ones included */
+    uint64_t failed[UM_MAIL_FAILS]; /* mails without facts, by reason */
+    uint64_t died;                  /* workers, including killed ones */
     unsigned workers, ready;        /* configured, and able to read now */
-    size_t waiting;                 /* mails, those being read included */
+    size_t waiting;                 /* mails, including those being read */
     uint64_t waiting_bytes;
     uint64_t resident; /* bytes of memory that the workers use */
 } um_mail_pool_stats;
 
 void um_mail_pool_stats_get(const um_mail_pool *p, um_mail_pool_stats *out);
+
+/* --- the worker process (worker.c) ---------------------------------------- */
+
+/* A program with this first argument must call um_mail_worker_main. */
+#define UM_MAIL_WORKER_ARGUMENT "--mail-worker"
+
+enum {
+    UM_MAIL_WORKER_ARGUMENTS = 4, /* memory, bytes, parts, depth */
+    UM_MAIL_WORKER_FD = 0,
+    /* Exit codes. */
+    UM_MAIL_WORKER_DONE = 0,
+    UM_MAIL_WORKER_BROKEN = 1,
+    UM_MAIL_WORKER_NO_MEMORY = 3
+};
+
+/*
+ * Reads mails from descriptor UM_MAIL_WORKER_FD and answers there until it is
+ * closed; returns the exit code. argv: the arguments behind
+ * UM_MAIL_WORKER_ARGUMENT.
+ */
+int um_mail_worker_main(int argc, char *const *argv);
 
 #endif

@@ -1,21 +1,16 @@
 /*
- * read.c - a mail by its parts.
+ * read.c - reads a mail part by part.
  *
- * GMime divides the mail; its parts lie in the mail and are not copied. What
- * GMime would spend on hostile mail is bounded before it starts: a mail of many
- * lines is cut where its boundaries or header fields become too many.
+ * GMime divides the mail; its parts point into the mail and are not copied. The
+ * work of GMime for hostile mail is limited before it starts: a mail of many
+ * lines is cut where it has too many boundaries or header fields.
  * g_mime_multipart_get_boundary is never called (3.2.13 may not return).
  *
- * Python, and so the Pyzor client, ends a header at the first line that is
- * none. GMime skips such lines, and so an empty line is inserted there.
+ * Python, and so the Pyzor client, ends a header at the first line that is not
+ * a field. GMime skips such lines, so an empty line is inserted there.
  */
 #include "base/buffer.h"
-#include "mail/chars.h"
-#include "mail/charset.h"
-#include "mail/header.h"
-#include "mail/html.h"
-#include "mail/text.h"
-#include "mail/transfer.h"
+#include "mail/internal.h"
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -23,16 +18,16 @@
 #include <gmime/gmime.h>
 
 enum {
-    FEW_LINES = 22000, /* that may all be header fields */
-    BOUNDARIES = 4000, /* lines that begin with --, of which few are any */
-    KEPT = 1 << 20,    /* bytes of a buffer that the next mail finds */
+    FEW_LINES = 22000, /* number that may all be header fields */
+    BOUNDARIES = 4000, /* lines that begin with --, most of them none */
+    KEPT = 1 << 20,    /* bytes of a buffer that are kept for the next mail */
     HEADER = 65536,    /* bytes of the mail's header */
-    FIELD = 8192,      /* bytes of a field of it */
+    FIELD = 8192,      /* bytes of one field */
     PARAMETER = 256,
-    MESSAGES_IN_LEAVES = 8 /* message/... that GMime does not divide */
+    MESSAGES_IN_LEAVES = 8 /* message/... parts that GMime does not divide */
 };
 
-/* A leaf part: its text is in the mail (or what was made of it), or in out. */
+/* A leaf part: its text is in the mail (or its repaired copy), or in out. */
 typedef struct leaf {
     const uint8_t *text; /* NULL: in out */
     size_t at, len;
@@ -41,13 +36,13 @@ typedef struct leaf {
 
 struct um_mail_reader {
     um_charsets *charsets;
-    um_buffer mended;        /* the mail with a line inserted */
+    um_buffer repaired;      /* the mail with a line inserted */
     um_buffer decoded, page; /* of one part: bytes, and HTML as UTF-8 */
     um_buffer out;           /* text of all parts */
     leaf *leaf;
     umbel_slice *slice; /* leaves, then texts */
     size_t nleaves, cap;
-    /* Of the mail that is read: */
+    /* The current mail: */
     um_mail_limits limits;
     const uint8_t *mail;
     size_t len;
@@ -59,13 +54,13 @@ struct um_mail_reader {
 
 const char *um_mail_note_text(unsigned i)
 {
-    static const char *const words[] = {
-#define WORDS(name, text) text,
-        UM_MAIL_NOTE_LIST(WORDS)
-#undef WORDS
+    static const char *const texts[] = {
+#define TEXT(name, text) text,
+        UM_MAIL_NOTE_LIST(TEXT)
+#undef TEXT
     };
 
-    return i < UM_COUNT(words) ? words[i] : NULL;
+    return i < UM_COUNT(texts) ? texts[i] : NULL;
 }
 
 um_mail_limits um_mail_limits_or_default(const um_mail_limits *l)
@@ -91,7 +86,9 @@ static const uint8_t *next_line(const uint8_t *at, const uint8_t *end)
     return newline ? newline + 1 : end;
 }
 
-/* Python's: a name and a colon, a blank, or "From ". */
+/* Returns true for what Python accepts: a name and a colon, a blank, or "From
+ * ".
+ */
 static bool is_header_line(const uint8_t *at, const uint8_t *end)
 {
     if (*at == ' ' || *at == '\t')
@@ -103,7 +100,7 @@ static bool is_header_line(const uint8_t *at, const uint8_t *end)
     return at < end && *at == ':';
 }
 
-/* Returns the line that ends the header: an empty one, or one that is no
+/* Returns the line that ends the header: an empty one, or one that is not a
  * field. */
 static const uint8_t *header_end(const uint8_t *at, const uint8_t *end)
 {
@@ -118,7 +115,7 @@ static bool is_empty_line(const uint8_t *at, const uint8_t *end)
            (*at == '\r' && at + 1 < end && at[1] == '\n');
 }
 
-/* Returns the end of the field that begins at the place. */
+/* Returns the end of the field that begins at `at`. */
 static const uint8_t *field_end(const uint8_t *at, const uint8_t *end)
 {
     do
@@ -127,8 +124,8 @@ static const uint8_t *field_end(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* Copies the fields of a header that are of usual length, up to the limit on
- * all of them. Returns false if some were left out. */
+/* Copies the fields of a header that are not too long, up to the limit on all
+ * of them. Returns false if some were left out. */
 static bool copy_fields(um_buffer *out, const uint8_t *at, const uint8_t *end)
 {
     bool all = true;
@@ -146,8 +143,8 @@ static bool copy_fields(um_buffer *out, const uint8_t *at, const uint8_t *end)
     return all;
 }
 
-/* Counts lines up to the last one that may be read. Returns true if they are
- * so many that header fields must be counted. */
+/* Counts lines, and cuts the mail at the limit of boundaries. Returns true if
+ * there are so many lines that header fields must be counted. */
 static bool cut_boundaries(um_mail_reader *r)
 {
     const uint8_t *at = r->mail, *end = at + r->len;
@@ -166,9 +163,8 @@ static bool cut_boundaries(um_mail_reader *r)
     return lines > FEW_LINES;
 }
 
-/* Ends the header where Python does, and shortens one that is longer than a
- * field may be. */
-static void mend_header(um_mail_reader *r)
+/* Ends the header where Python does, and drops fields that are too long. */
+static void repair_header(um_mail_reader *r)
 {
     const uint8_t *end = r->mail + r->len, *body = header_end(r->mail, end);
     size_t fields = (size_t)(body - r->mail);
@@ -176,22 +172,22 @@ static void mend_header(um_mail_reader *r)
 
     if (fields <= FIELD && ends)
         return;
-    if (!um_buffer_reserve(&r->mended, r->len + 1)) {
+    if (!um_buffer_reserve(&r->repaired, r->len + 1)) {
         r->no_memory = true;
         return;
     }
-    if (!copy_fields(&r->mended, r->mail, body))
+    if (!copy_fields(&r->repaired, r->mail, body))
         r->notes |= UM_MAIL_CUT;
     if (!ends)
-        um_buffer_append(&r->mended, "\n", 1);
-    um_buffer_append(&r->mended, body, (size_t)(end - body));
-    r->mail = r->mended.data;
-    r->len = r->mended.len;
+        um_buffer_append(&r->repaired, "\n", 1);
+    um_buffer_append(&r->repaired, body, (size_t)(end - body));
+    r->mail = r->repaired.data;
+    r->len = r->repaired.len;
 }
 
 /* --- leaves --------------------------------------------------------------- */
 
-/* Makes room for more leaves: false without memory. */
+/* Reserves space for more leaves; returns false without memory. */
 static bool grow_leaves(um_mail_reader *r)
 {
     size_t cap = um_next_cap(r->cap, 0);
@@ -254,8 +250,8 @@ static um_transfer *transfer_of(GMimeObject *o)
     return um_transfer_find((umbel_slice){lower, value.len});
 }
 
-/* The charset that the part names; ASCII if it names none, or one that nobody
- * knows. */
+/* Returns the charset of the part; ASCII if it names none, or an unknown one.
+ */
 static int charset_of(um_mail_reader *r, umbel_slice type)
 {
     char name[PARAMETER];
@@ -293,9 +289,9 @@ static bool decode_text(um_mail_reader *r, GMimeObject *o, umbel_slice type,
     return !html || um_html_to_text(&r->out, r->page.data, r->page.len);
 }
 
-/* What is not text stands as it is in the mail, if it is ASCII. */
-static bool parse_other(um_mail_reader *r, leaf *f, umbel_slice type,
-                        umbel_slice body)
+/* Uses a part that is not text as it is in the mail, if it is ASCII. */
+static bool read_other(um_mail_reader *r, leaf *f, umbel_slice type,
+                       umbel_slice body)
 {
     const uint8_t *bytes = body.data;
 
@@ -308,7 +304,7 @@ static bool parse_other(um_mail_reader *r, leaf *f, umbel_slice type,
     return true;
 }
 
-static void parse_leaf(um_mail_reader *r, GMimeObject *o, umbel_slice body)
+static void read_leaf(um_mail_reader *r, GMimeObject *o, umbel_slice body)
 {
     umbel_slice type = header_value(o, "Content-Type");
     um_content_type t = type.data ? um_content_type_read(type)
@@ -322,18 +318,18 @@ static void parse_leaf(um_mail_reader *r, GMimeObject *o, umbel_slice body)
     f->at = r->out.len;
     ok = f->is_text
              ? decode_text(r, o, type, um_slice_is(t.subtype, "html"), body)
-             : parse_other(r, f, type, body);
+             : read_other(r, f, type, body);
     f->len = f->text ? body.len : r->out.len - f->at;
     r->no_memory |= !ok;
 }
 
 /* --- the walk ------------------------------------------------------------- */
 
-static void parse_object(um_mail_reader *r, GMimeObject *o, unsigned depth);
-static void parse_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
-                          um_mail *names);
+static void read_object(um_mail_reader *r, GMimeObject *o, unsigned depth);
+static void read_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
+                         um_mail *names);
 
-/* The bytes of a part, in the mail. */
+/* Returns the bytes of a part, in the mail. */
 static umbel_slice part_body(GMimePart *part)
 {
     GMimeDataWrapper *content = g_mime_part_get_content(part);
@@ -353,9 +349,10 @@ static umbel_slice part_body(GMimePart *part)
                          (size_t)(end - s->bound_start)};
 }
 
-/* Python reads what is in any message/... as a mail; GMime in some of them. */
-static bool parse_message_leaf(um_mail_reader *r, GMimeObject *o,
-                               umbel_slice body, unsigned depth)
+/* Reads the content of message/... as a mail, as Python does for all of them
+ * and GMime for some. */
+static bool read_message_leaf(um_mail_reader *r, GMimeObject *o,
+                              umbel_slice body, unsigned depth)
 {
     umbel_slice type = header_value(o, "Content-Type");
     um_content_type t;
@@ -366,25 +363,24 @@ static bool parse_message_leaf(um_mail_reader *r, GMimeObject *o,
     if (!um_slice_is(t.type, "message") || r->in_leaves >= MESSAGES_IN_LEAVES)
         return false;
     if (um_slice_is(t.subtype, "delivery-status"))
-        return true; /* header fields, and no text */
+        return true; /* header fields, not text */
     r->in_leaves++;
-    parse_message(r, body, depth + 1, NULL);
+    read_message(r, body, depth + 1, NULL);
     return true;
 }
 
-static void parse_multipart(um_mail_reader *r, GMimeMultipart *m,
-                            unsigned depth)
+static void read_multipart(um_mail_reader *r, GMimeMultipart *m, unsigned depth)
 {
     int n = g_mime_multipart_get_count(m);
     const char *prologue = g_mime_multipart_get_prologue(m);
 
     for (int i = 0; i < n && r->nleaves < r->limits.parts && !r->no_memory; i++)
-        parse_object(r, g_mime_multipart_get_part(m, i), depth + 1);
+        read_object(r, g_mime_multipart_get_part(m, i), depth + 1);
     if (r->nleaves == r->limits.parts)
         r->notes |= UM_MAIL_PARTS;
     if (n > 0 || !prologue)
         return;
-    /* It never began: Python takes the body as it is. */
+    /* It never began: Python uses the body as it is. */
     size_t len = strlen(prologue), at = r->out.len;
     leaf *f = add_leaf(r);
     if (!f)
@@ -395,7 +391,7 @@ static void parse_multipart(um_mail_reader *r, GMimeMultipart *m,
     *f = (leaf){.at = at, .len = r->out.len - at};
 }
 
-static void parse_object(um_mail_reader *r, GMimeObject *o, unsigned depth)
+static void read_object(um_mail_reader *r, GMimeObject *o, unsigned depth)
 {
     if (!o)
         return;
@@ -404,24 +400,24 @@ static void parse_object(um_mail_reader *r, GMimeObject *o, unsigned depth)
         return;
     }
     if (GMIME_IS_MULTIPART(o))
-        parse_multipart(r, GMIME_MULTIPART(o), depth);
+        read_multipart(r, GMIME_MULTIPART(o), depth);
     else if (GMIME_IS_MESSAGE_PART(o)) {
         GMimeMessage *m =
             g_mime_message_part_get_message(GMIME_MESSAGE_PART(o));
 
         if (m)
-            parse_object(r, g_mime_message_get_mime_part(m), depth + 1);
+            read_object(r, g_mime_message_get_mime_part(m), depth + 1);
     } else if (GMIME_IS_PART(o)) {
         umbel_slice body = part_body(GMIME_PART(o));
 
-        if (!parse_message_leaf(r, o, body, depth))
-            parse_leaf(r, o, body);
+        if (!read_message_leaf(r, o, body, depth))
+            read_leaf(r, o, body);
     }
 }
 
 /* --- header fields of the mail -------------------------------------------- */
 
-static void parse_names(GMimeMessage *m, um_mail *out)
+static void read_names(GMimeMessage *m, um_mail *out)
 {
     InternetAddressList *from = g_mime_message_get_from(m);
     umbel_slice list = header_value(GMIME_OBJECT(m), "List-Id");
@@ -445,8 +441,8 @@ static void parse_names(GMimeMessage *m, um_mail *out)
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Called for header fields of a mail with many lines: the mail ends where they
- * are too many. */
+/* Counts the header fields of a mail with many lines, and ends the mail at the
+ * limit. */
 static void count_header(GMimeParser *parser, const char *header,
                          const char *value, gint64 offset, gpointer data)
 {
@@ -464,8 +460,8 @@ static void count_header(GMimeParser *parser, const char *header,
 }
 
 /* Reads the parts of a mail, and its names if they are wanted. */
-static void parse_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
-                          um_mail *names)
+static void read_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
+                         um_mail *names)
 {
     GMimeStream *stream;
     GMimeParser *parser;
@@ -474,7 +470,7 @@ static void parse_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
         const void *in;
         guint8 *plain;
     } u = {bytes.data};
-    /* Borrows the bytes: the stream does not own its array. */
+    /* The stream borrows the bytes: it does not own its array. */
     GByteArray array = {u.plain, (guint)bytes.len};
 
     stream = g_mime_stream_mem_new();
@@ -489,9 +485,9 @@ static void parse_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
     if (r->nheaders > FEW_LINES)
         r->notes |= UM_MAIL_CUT;
     if (m) {
-        parse_object(r, g_mime_message_get_mime_part(m), depth);
+        read_object(r, g_mime_message_get_mime_part(m), depth);
         if (names)
-            parse_names(m, names);
+            read_names(m, names);
         g_object_unref(m);
     }
     g_object_unref(parser);
@@ -526,14 +522,14 @@ umbel_status um_mail_read(um_mail_reader *r, const uint8_t *mail, size_t len,
     r->len = len > r->limits.bytes ? (size_t)r->limits.bytes : len;
     r->nleaves = r->in_leaves = 0;
     r->no_memory = false;
-    um_buffer_clear(&r->mended, KEPT);
+    um_buffer_clear(&r->repaired, KEPT);
     um_buffer_clear(&r->decoded, KEPT);
     um_buffer_clear(&r->page, KEPT);
     um_buffer_clear(&r->out, KEPT);
     r->nheaders = cut_boundaries(r);
-    mend_header(r);
+    repair_header(r);
     if (!r->no_memory)
-        parse_message(r, (umbel_slice){r->mail, r->len}, 0, &found);
+        read_message(r, (umbel_slice){r->mail, r->len}, 0, &found);
     if (r->no_memory)
         return um_no_memory(err, r->len);
     if (r->nleaves == 0)
@@ -564,7 +560,7 @@ void um_mail_reader_close(um_mail_reader *r)
     if (!r)
         return;
     um_charsets_close(r->charsets);
-    um_buffer_fini(&r->mended);
+    um_buffer_fini(&r->repaired);
     um_buffer_fini(&r->decoded);
     um_buffer_fini(&r->page);
     um_buffer_fini(&r->out);

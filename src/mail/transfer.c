@@ -1,10 +1,9 @@
 /*
  * transfer.c - base64, quoted-printable and uuencode.
  */
-#include "mail/transfer.h"
-
 #include "base/error.h"
 #include "base/hex.h"
+#include "mail/internal.h"
 
 /* --- base64 --------------------------------------------------------------- */
 
@@ -23,7 +22,7 @@ static const alphabet base64 = {
      64,  64,  64,  X64, X64, X64,     X64,     X64,     X64,     X64, X64, X64,
      X64, X64, X64, X64, X64, X64,     X64}};
 
-/* Copies the lines without their ends. */
+/* Copies the text without line ends. */
 static void join_lines(um_buffer *out, const uint8_t *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -55,7 +54,7 @@ void um_base64_decode(um_buffer *out, const uint8_t *text, size_t len)
             have = 0;
         }
     }
-    if (have == 1) { /* Python gives up, and keeps what is encoded */
+    if (have == 1) { /* like Python, keep the encoded text */
         join_lines(out, text, len);
         return;
     }
@@ -68,7 +67,7 @@ void um_base64_decode(um_buffer *out, const uint8_t *text, size_t len)
 
 /* --- quoted-printable ----------------------------------------------------- */
 
-/* Behind '=': returns how many bytes belong to it. */
+/* Decodes what follows '='; returns its length. */
 static size_t decode_quoted(um_buffer *out, const uint8_t *at, size_t left)
 {
     size_t n = 0;
@@ -95,13 +94,14 @@ void um_quoted_decode(um_buffer *out, const uint8_t *text, size_t len)
     const uint8_t *end = text + len;
 
     while (text < end) {
-        const uint8_t *mark = memchr(text, '=', (size_t)(end - text));
-        size_t plain = (size_t)((mark ? mark : end) - text);
+        const uint8_t *equals = memchr(text, '=', (size_t)(end - text));
+        size_t plain = (size_t)((equals ? equals : end) - text);
 
         um_buffer_append(out, text, plain);
         text += plain;
-        if (mark)
-            text += 1 + decode_quoted(out, mark + 1, (size_t)(end - mark - 1));
+        if (equals)
+            text +=
+                1 + decode_quoted(out, equals + 1, (size_t)(end - equals - 1));
     }
 }
 
@@ -145,8 +145,8 @@ static bool is_end(umbel_slice line)
     return line.len == 3 && memcmp(text, "end", 3) == 0;
 }
 
-/* One line: its length, then four characters for three bytes. False: other
- * characters. What is missing at the end is zeroes. */
+/* Decodes a line: its length, then four characters for three bytes; missing
+ * ones at the end are zeroes. Returns false for other characters. */
 static bool decode_uu_line(um_buffer *out, umbel_slice line)
 {
     const uint8_t *in = line.data;
@@ -171,8 +171,8 @@ static bool decode_uu_line(um_buffer *out, umbel_slice line)
 
 static bool decode_uu(um_buffer *out, const uint8_t *at, const uint8_t *end)
 {
-    /* Short lines may stand for long ones; so much is no encoding. */
-    size_t most = out->len + 2 * (size_t)(end - at);
+    /* Short lines may encode long ones; more than this is not uuencode. */
+    size_t max = out->len + 2 * (size_t)(end - at);
     umbel_slice line = {0};
 
     while (at < end && !is_begin(line))
@@ -185,7 +185,7 @@ static bool decode_uu(um_buffer *out, const uint8_t *at, const uint8_t *end)
             return false;
         if (is_end(line))
             return true;
-        if (out->len > most || !um_buffer_reserve(out, 64) ||
+        if (out->len > max || !um_buffer_reserve(out, 64) ||
             !decode_uu_line(out, line))
             return false;
     }
@@ -198,7 +198,7 @@ void um_uu_decode(um_buffer *out, const uint8_t *text, size_t len)
 
     if (decode_uu(out, text, text + len))
         return;
-    out->len = from; /* damaged: taken as it is */
+    out->len = from; /* damaged: used as it is */
     um_buffer_append(out, text, len);
 }
 

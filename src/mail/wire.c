@@ -1,16 +1,14 @@
 /*
- * wire.c - requests and answers as bytes.
+ * wire.c - requests to workers and their answers, as bytes.
  */
-#include "mail/wire.h"
-
 #include "base/bytes.h"
 #include "base/text.h"
-#include "mail/text.h"
+#include "mail/internal.h"
 
 #include <string.h>
 
-#define REQUEST_MARK UINT32_C(0x6d617131)
-#define ANSWER_MARK UINT32_C(0x6d616131)
+#define REQUEST_MAGIC UINT32_C(0x6d617131)
+#define ANSWER_MAGIC UINT32_C(0x6d616131)
 
 /* --- requests ------------------------------------------------------------- */
 
@@ -19,7 +17,7 @@ void um_mail_request_encode(const um_mail_request *r,
 {
     um_writer w = {.at = out, .end = out + UM_MAIL_REQUEST};
 
-    um_write_u32(&w, REQUEST_MARK + r->cut);
+    um_write_u32(&w, REQUEST_MAGIC + r->cut);
     um_write_u32(&w, r->id);
     um_write_u32(&w, r->len);
 }
@@ -28,12 +26,12 @@ bool um_mail_request_decode(const uint8_t in[UM_MAIL_REQUEST],
                             um_mail_request *r)
 {
     um_reader in_reader = {.at = in, .end = in + UM_MAIL_REQUEST};
-    uint32_t mark = um_get_u32(&in_reader);
+    uint32_t magic = um_get_u32(&in_reader);
 
-    r->cut = mark == REQUEST_MARK + 1;
+    r->cut = magic == REQUEST_MAGIC + 1;
     r->id = um_get_u32(&in_reader);
     r->len = um_get_u32(&in_reader);
-    return r->cut || mark == REQUEST_MARK;
+    return r->cut || magic == REQUEST_MAGIC;
 }
 
 /* --- answers -------------------------------------------------------------- */
@@ -51,7 +49,7 @@ void um_mail_answer_encode(const um_mail_answer *a, uint8_t out[UM_MAIL_ANSWER])
     um_writer w = {.at = out, .end = out + UM_MAIL_ANSWER};
     const um_mail_facts *f = &a->facts;
 
-    um_write_u32(&w, ANSWER_MARK);
+    um_write_u32(&w, ANSWER_MAGIC);
     um_write_u32(&w, a->id);
     um_write_u32(&w, (uint32_t)a->kind);
     write_signature(&w, &f->exact);
@@ -84,8 +82,8 @@ static bool is_plain(const uint8_t *c, size_t len)
                     : len > 1 && !(len == 2 && c[0] == 0xc2 && c[1] < 0xa0);
 }
 
-/* A text that ends, of visible UTF-8 or, if names is set, of what names are
- * made of; nothing follows its end. */
+/* Reads a terminated text of printable UTF-8 or, if name is set, of characters
+ * of names; only zeroes may follow it. */
 static void get_text(um_reader *r, char *out, size_t cap, bool name)
 {
     const uint8_t *text = (const uint8_t *)out;
@@ -108,11 +106,11 @@ bool um_mail_answer_decode(const uint8_t in[UM_MAIL_ANSWER], um_mail_answer *a)
 {
     um_reader r = {.at = in, .end = in + UM_MAIL_ANSWER};
     um_mail_facts *f = &a->facts;
-    uint32_t mark = um_get_u32(&r), kind;
+    uint32_t magic = um_get_u32(&r), kind;
 
     a->id = um_get_u32(&r);
     kind = um_get_u32(&r);
-    if (mark != ANSWER_MARK || kind >= UM_MAIL_ANSWER_KINDS)
+    if (magic != ANSWER_MAGIC || kind >= UM_MAIL_ANSWER_KINDS)
         return false;
     a->kind = (um_mail_answer_kind)kind;
     get_signature(&r, &f->exact);

@@ -5,8 +5,8 @@
  * A mail is preceded by its length in decimal and a newline. --text also prints
  * what was digested.
  */
-#include "mail/pyzor_digest.h"
-#include "mail/text.h"
+#include "mail/internal.h"
+#include "mail/mail.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "clearinghouse/runtime/digest_text.h"
 #include "clearinghouse/server/server.h"
-#include "mail/facts.h"
+#include "mail/mail.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #define UM_CLEARINGHOUSE_MAIL_CHANGE_H
 
 #include "clearinghouse/server/server.h"
-#include "mail/facts.h"
+#include "mail/mail.h"
 
 #include <stdio.h>
 

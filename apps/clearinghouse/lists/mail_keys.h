@@ -5,7 +5,7 @@
 #define UM_CLEARINGHOUSE_MAIL_KEYS_H
 
 #include "clearinghouse/runtime/digest_text.h"
-#include "mail/facts.h"
+#include "mail/mail.h"
 
 /* What a key was made from; dccifd's lists have the same order. */
 typedef enum um_mail_key {

@@ -5,7 +5,7 @@
 
 #include "clearinghouse/admin/doctor.h"
 #include "clearinghouse/runtime/digest_text.h"
-#include "mail/signature.h"
+#include "mail/mail.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,10 +5,8 @@
 #include "support/test.h"
 
 #include "base/error.h"
+#include "mail/internal.h"
 #include "mail/pool.h"
-#include "mail/sandbox.h"
-#include "mail/wire.h"
-#include "mail/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>

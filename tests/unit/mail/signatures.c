@@ -3,9 +3,7 @@
  *
  * Digests named here come from Debian's pyzor 1.0.0.
  */
-#include "mail/exact.h"
-#include "mail/pyzor_digest.h"
-#include "mail/shingle.h"
+#include "mail/internal.h"
 #include "support/test.h"
 
 #include <stdio.h>

@@ -6,10 +6,8 @@
 #include "support/test.h"
 
 #include "base/error.h"
-#include "mail/html.h"
-#include "mail/pyzor_digest.h"
-#include "mail/text.h"
-#include "mail/transfer.h"
+#include "mail/internal.h"
+#include "mail/mail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
