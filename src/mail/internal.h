@@ -135,7 +135,7 @@ bool um_slice_is(umbel_slice s, const char *word);
 
 /*
  * Copies the parameter of that name, unquoted, into out, cut at cap - 1 bytes.
- * Returns false if there is none. value is the whole field.
+ * Returns false if it is absent. value is the whole field.
  */
 bool um_content_param(umbel_slice value, const char *name, char *out,
                       size_t cap, size_t *len);

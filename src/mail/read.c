@@ -144,7 +144,7 @@ static bool copy_fields(um_buffer *out, const uint8_t *at, const uint8_t *end)
 }
 
 /* Counts lines, and cuts the mail at the limit of boundaries. Returns true if
- * there are so many lines that header fields must be counted. */
+ * there are more than FEW_LINES, so that header fields must be counted. */
 static bool cut_boundaries(um_mail_reader *r)
 {
     const uint8_t *at = r->mail, *end = at + r->len;

@@ -50,7 +50,7 @@ typedef struct meter {
     uint64_t timeout, min_rate;
     uint64_t max;     /* bytes of the file */
     uint64_t headers; /* bytes of status lines, headers and trailers */
-    uint64_t began, heard, got; /* heard: when bytes last arrived */
+    uint64_t began, progress, got; /* progress: when bytes last arrived */
     int open[METER_SOCKETS];
     size_t nopen;
     uint64_t closed; /* bytes that closed sockets received */
@@ -138,7 +138,7 @@ static void attach_meter(meter *m, CURL *c, uint64_t timeout, uint64_t min_rate,
     m->timeout = timeout ? at_most(timeout, INT_MAX / 1000) : METER_TIMEOUT;
     m->min_rate = min_rate ? min_rate : METER_MIN_RATE;
     m->max = at_most(max, UINT64_MAX / 2);
-    m->began = m->heard = now_ms();
+    m->began = m->progress = now_ms();
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)m->timeout);
     curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, m);
@@ -167,14 +167,14 @@ static umbel_status check_meter(meter *m, uint64_t now, umbel_error *err)
     uint64_t ms = now_ms(), got = received(m, now);
 
     if (got != m->got)
-        m->heard = ms;
+        m->progress = ms;
     m->got = got;
     if (got > max_bytes(m))
         return um_fail(err, UMBEL_E_IO,
                        "the server sends %" PRIu64 " bytes for a file of at "
                        "most %" PRIu64 ", and does not stop",
                        got, m->max);
-    if (ms - m->heard > m->timeout * 1000)
+    if (ms - m->progress > m->timeout * 1000)
         return um_fail(err, UMBEL_E_IO,
                        "the server is silent for %" PRIu64 " s", m->timeout);
     if (ms - m->began > 1000 * (m->timeout + got / m->min_rate))
@@ -234,7 +234,7 @@ static umbel_status check_url(const char *url, umbel_error *err)
         strncmp(url + 7, "localhost/", 10) != 0)
         return um_fail(err, UMBEL_E_RANGE,
                        "file:// needs an absolute path, as in "
-                       "file:///srv/shelf/words");
+                       "file:///srv/lists/words");
     return UMBEL_OK;
 }
 

@@ -73,7 +73,7 @@ uint64_t um_redis_received(const um_redis *r);
 
 /*
  * Sends a command and waits for its reply, which is valid until the next call.
- * Error replies are replies; E_IO if there is none within the limits.
+ * Error replies are replies; E_IO if no reply arrives within the limits.
  */
 umbel_status um_redis_call(um_redis *r, const umbel_slice *words, size_t n,
                            um_redis_reply *out, umbel_error *err);

@@ -207,7 +207,7 @@ static int replace_by_copy(um_disk *disk, uint64_t journal, int file,
     return number;
 }
 
-static int make_file_durable(um_disk *disk, uint64_t journal, int file)
+static int harden_file(um_disk *disk, uint64_t journal, int file)
 {
     uint8_t bytes[UM_JOURNAL_HEAD];
     um_journal_head head = {.durable_end = 0};
@@ -226,7 +226,7 @@ static int make_file_durable(um_disk *disk, uint64_t journal, int file)
                : replace_by_copy(disk, journal, file, size);
 }
 
-static int make_durable(um_disk *disk, uint64_t journal)
+static int harden_journal(um_disk *disk, uint64_t journal)
 {
     char name[UM_DISK_NAME];
     int file;
@@ -235,7 +235,7 @@ static int make_durable(um_disk *disk, uint64_t journal)
     int number = disk->ops->open(disk, name, UM_DISK_READ, &file);
     if (number)
         return number;
-    number = make_file_durable(disk, journal, file);
+    number = harden_file(disk, journal, file);
     disk->ops->close(disk, file);
     return number;
 }
@@ -264,7 +264,7 @@ int um_journals_make_durable(um_disk *disk, uint64_t from)
     /* Names change meanwhile, so each journal is searched for again. */
     while ((number = disk->ops->names(disk, compare_name, &s)) == 0 &&
            s.found) {
-        number = make_durable(disk, s.found);
+        number = harden_journal(disk, s.found);
         if (number)
             return number;
         s = (search){.from = s.found + 1};

@@ -289,7 +289,7 @@ umbel_status um_state_decode(um_state *st, const um_store_config *c,
 typedef struct um_data_files {
     um_disk *disk;
     const char *dir;   /* for messages */
-    uint64_t snapshot; /* number of the newest; 0: there is none */
+    uint64_t snapshot; /* number of the newest; 0: none */
     uint64_t *journal; /* numbers from there on, ascending */
     size_t n, cap;
     uint64_t last; /* the largest number of any file */

@@ -7,7 +7,7 @@
  * ended:
  *
  *     ... 7 8 9 |    | 10 11 12 ...      complete
- *     ... 7 8 9 x    | 10 11 12 ...      incomplete end, written again later
+ *     ... 7 8 9 x    | 10 11 12 ...      incomplete end, rewritten later
  *     ... 7 x        | 10 11 12 ...      8 and 9 are lost, 10 cannot be applied
  *
  * In the last case the files after the gap are ignored if 8 was never durable,

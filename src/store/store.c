@@ -6,7 +6,7 @@
  * worker's thread syncs them, as many as there are by then.
  *
  * After a failed write or sync, the end of the journal is unknown, and it is
- * not written again. The state in memory contains everything that was
+ * never appended to again. The state in memory contains everything that was
  * acknowledged, so the next snapshot repairs all, with new files.
  *
  * Compaction, the snapshot that replaces journals, has three steps: the worker
@@ -847,7 +847,7 @@ static umbel_status apply_secret(um_store *s, const um_store_config *c,
     return UMBEL_OK;
 }
 
-/* Writes snapshot-N at once: there is none, or it has other lists. */
+/* Writes snapshot-N at once: no snapshot exists, or it has other lists. */
 static umbel_status
 write_first_snapshot(um_store *s, const um_data_files *found, umbel_error *err)
 {

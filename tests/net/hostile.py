@@ -113,7 +113,7 @@ def umbel(*args):
     subprocess.run([UMBEL, *args], check=True)
 
 
-def make_shelf():
+def create_directory():
     """words: two filters, the first one gone; steps: a difference; plain: not signed."""
     with open('members', 'w') as f:
         f.writelines('%d\n' % i for i in range(20000))
@@ -122,20 +122,20 @@ def make_shelf():
     umbel('keygen', '--sign', '-o', 'key', '-q')
     build = lambda name, room: umbel('build', 'members', '-n', str(room), '--fpr', '1%', '-q',
                                      '-o', name + '.umb')
-    publish = lambda *names: umbel('publish', 'shelf', *(name + '.umb' for name in names),
+    publish = lambda *names: umbel('publish', 'published', *(name + '.umb' for name in names),
                                    '--sign', 'key', '-q')
     build('words', 22000)
     publish('words')
-    shutil.copy('shelf/words.manifest', 'old.manifest')
+    shutil.copy('published/words.manifest', 'old.manifest')
     build('words', 25000)
     build('other', 30000)
     build('steps', 26000)
     build('plain', 27000)
     publish('words', 'other', 'steps')
-    umbel('pull', 'file://%s/shelf/steps' % os.getcwd(), '-o', 'before', '--trust', 'key.pub', '-q')
+    umbel('pull', 'file://%s/published/steps' % os.getcwd(), '-o', 'before', '--trust', 'key.pub', '-q')
     umbel('add', 'steps.umb', 'few', '-q')
     publish('words', 'steps')
-    umbel('publish', 'shelf', 'plain.umb', '--valid', '3', '-q')
+    umbel('publish', 'published', 'plain.umb', '--valid', '3', '-q')
 
 
 def pull(row, web, copy):
@@ -227,8 +227,8 @@ def check_addresses(port):
 
 
 def main():
-    make_shelf()
-    web = server.Server(os.path.abspath('shelf'))
+    create_directory()
+    web = server.Server(os.path.abspath('published'))
     missing = {*server.MODES, *server.TLS_MODES} - {row.mode for row in ROWS}
     assert not missing, missing
     results, failures = try_all(web)

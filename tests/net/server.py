@@ -74,7 +74,7 @@ class Request(Connection):
             self.count = server.asked[self.path] = server.asked.get(self.path, 0) + 1
 
     def stored(self, name):
-        path = os.path.join(self.server.shelf, name)
+        path = os.path.join(self.server.directory, name)
         if not os.path.exists(path):
             return None
         with open(path, 'rb') as f:
@@ -347,7 +347,7 @@ def to_longer(r):
 
 @mode('to-file')
 def to_file(r):
-    r.elsewhere('file://%s/%s' % (r.server.shelf, r.name))
+    r.elsewhere('file://%s/%s' % (r.server.directory, r.name))
 
 
 @mode('to-ftp')
@@ -620,8 +620,8 @@ class Server:
     """Serves a directory, misbehaving, on ports of loopback: one by HTTP, and
     one for each mode that is asked by TLS."""
 
-    def __init__(self, shelf):
-        self.shelf, self.lock = shelf, threading.Lock()
+    def __init__(self, directory):
+        self.directory, self.lock = directory, threading.Lock()
         self.asked, self.sent = {}, {} # requests by path, bytes by mode
         self.port = self.listen(self.serve)
         self.tls_ports = {name: self.listen(lambda conn, name=name: TLS_MODES[name](

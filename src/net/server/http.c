@@ -287,7 +287,7 @@ static request read_request(const um_http *h, struct MHD_Connection *connection,
     return r;
 }
 
-/* Writes the document, or a line with the reason why there is none. */
+/* Writes the document, or one line with the reason for refusing it. */
 static void write_text(um_http *h, const request *r, document *d, FILE *out)
 {
     d->type = "text/plain; charset=utf-8";

@@ -89,7 +89,7 @@ bool um_end_is_refusal(um_end why);
 typedef struct um_stream_protocol {
     /* Sends a greeting. NULL: nothing to do. */
     void (*opened)(um_stream *s);
-    /* Consumes bytes from the front and returns how many; the rest is passed
+    /* Consumes bytes at the start and returns how many; the rest is passed
      * again together with what follows it. 0: more are needed. */
     size_t (*take)(um_stream *s, const uint8_t *bytes, size_t len);
     /* Called when the client sends no more, with the bytes not consumed. NULL:

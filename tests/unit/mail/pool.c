@@ -32,7 +32,7 @@ static void answer(um_mail_answer_kind kind, uint32_t id, size_t len)
         _exit(1);
 }
 
-/* Reads exactly so many bytes, of which the last 12 are returned. */
+/* Reads exactly len bytes, of which the last 12 are returned. */
 static void consume(uint8_t *head, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -397,7 +397,7 @@ static void a_program_that_is_none_is_refused(void **state)
     um_loop_close(loop);
 }
 
-/* Each costs the pool no more than it may use; whoever asks gets an answer. */
+/* Each costs the pool no more than it may use; every request gets an answer. */
 static void bombs_stay_within_the_memory(void **state)
 {
     static const struct {

@@ -25,14 +25,14 @@ typedef struct side {
     size_t pauses;
 } side;
 
-typedef struct scene {
+typedef struct fixture {
     um_loop *loop;
     um_timer *patience;
     side server, caller;
     um_stream *call;
     um_address address;
     char path[UM_ADDRESS_TEXT], *dir;
-} scene;
+} fixture;
 
 /* --- a protocol: both send a flood at once, and end when they have got one ---
  */
@@ -105,7 +105,8 @@ static void note_end(void *ctx, const um_address *client, um_end why)
         um_loop_stop(own->loop);
 }
 
-/* --- the scene ------------------------------------------------------------ */
+/* --- the fixture ------------------------------------------------------------
+ */
 
 static void abandon(void *ctx)
 {
@@ -113,7 +114,7 @@ static void abandon(void *ctx)
     fail_msg("the loop did not end");
 }
 
-static void open_side(scene *s, side *own, int fd)
+static void open_side(fixture *s, side *own, int fd)
 {
     own->loop = s->loop;
     assert_ok(um_listener_open(
@@ -128,7 +129,7 @@ static void open_side(scene *s, side *own, int fd)
 
 static int set_up(void **state)
 {
-    scene *s = calloc(1, sizeof *s);
+    fixture *s = calloc(1, sizeof *s);
 
     assert_non_null(s);
     assert_ok(um_loop_open(&s->loop, &test_refusal));
@@ -141,7 +142,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     um_listener_close(s->server.listener);
     um_listener_close(s->caller.listener);
@@ -153,7 +154,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void listen_at(scene *s, const char *where)
+static void listen_at(fixture *s, const char *where)
 {
     um_address wanted;
     int fd;
@@ -164,7 +165,7 @@ static void listen_at(scene *s, const char *where)
     open_side(s, &s->server, fd);
 }
 
-static void call(scene *s)
+static void call(fixture *s)
 {
     assert_ok(um_listener_call(s->caller.listener, &s->address, &s->caller,
                                &s->call, &test_refusal));
@@ -178,7 +179,7 @@ static void call(scene *s)
 
 static void peers_that_both_send_do_not_stop_each_other(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_at(s, "127.0.0.1:0");
     call(s);
@@ -189,7 +190,7 @@ static void peers_that_both_send_do_not_stop_each_other(void **state)
 
 static void a_side_that_pauses_gets_everything(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_at(s, "127.0.0.1:0");
     assert_ok(um_timer_open(s->loop, PATIENCE_MS, 0, go_on, &s->server,
@@ -203,7 +204,7 @@ static void a_side_that_pauses_gets_everything(void **state)
 
 static void unix_sockets_are_called_alike(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char *path;
 
     s->dir = test_dir_make();
@@ -217,7 +218,7 @@ static void unix_sockets_are_called_alike(void **state)
 
 static void a_call_that_nobody_takes_ends_without_being_opened(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_at(s, "127.0.0.1:0");
     um_listener_close(s->server.listener);
@@ -235,7 +236,7 @@ static void a_call_that_nobody_takes_ends_without_being_opened(void **state)
 
 static void a_call_under_way_ends_with_its_listener(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_at(s, "127.0.0.1:0");
     assert_ok(um_listener_call(s->caller.listener, &s->address, &s->caller,

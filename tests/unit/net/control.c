@@ -14,7 +14,7 @@
 
 enum { BIG = 3 << 20 };
 
-typedef struct scene {
+typedef struct fixture {
     um_loop *loop;
     um_control *control;
     um_timer *patience;
@@ -30,11 +30,11 @@ typedef struct scene {
     size_t nreply;
     umbel_status status;
     umbel_error error;
-} scene;
+} fixture;
 
 static void answer(void *ctx, const char *line, FILE *out)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     s->asked++;
     if (strcmp(line, "big") == 0)
@@ -63,7 +63,7 @@ static void reply_number(um_control_request *r, unsigned long sum)
 
 static void reply_late(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     reply_number(s->request, 4711);
     s->request = NULL;
@@ -75,7 +75,7 @@ static void reply_late(void *ctx)
 static void consume(void *ctx, um_control_request *r, const char *line,
                     uint8_t *bytes, size_t len)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
     unsigned long sum = 0;
 
     s->asked++;
@@ -93,7 +93,7 @@ static void consume(void *ctx, um_control_request *r, const char *line,
 
 static void count_end(void *ctx, const um_address *client, um_end why)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     (void)client;
     s->ended[why]++;
@@ -109,7 +109,7 @@ static void abandon(void *ctx)
 
 static int set_up(void **state)
 {
-    scene *s = calloc(1, sizeof *s);
+    fixture *s = calloc(1, sizeof *s);
 
     assert_non_null(s);
     s->dir = test_dir_make();
@@ -133,7 +133,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     um_control_close(s->control);
     um_loop_close(s->loop);
@@ -147,7 +147,7 @@ static int tear_down(void **state)
 
 static void *ask(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
     FILE *out = open_memstream(&s->reply, &s->nreply);
 
     if (out) {
@@ -159,7 +159,7 @@ static void *ask(void *ctx)
 }
 
 /* Runs the loop until want connections have ended, that one included. */
-static void ask_in_a_thread(scene *s, const char *line, size_t want)
+static void ask_in_a_thread(fixture *s, const char *line, size_t want)
 {
     s->line = line;
     s->want = want;
@@ -170,7 +170,7 @@ static void ask_in_a_thread(scene *s, const char *line, size_t want)
 
 static void a_line_gets_its_document(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     ask_in_a_thread(s, "status json", 1);
     assert_ok(s->status);
@@ -180,7 +180,7 @@ static void a_line_gets_its_document(void **state)
 
 static void bytes_may_follow_a_line(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char *bytes = calloc(1, FOLLOW);
 
     assert_non_null(bytes);
@@ -197,7 +197,7 @@ static void bytes_may_follow_a_line(void **state)
 
 static void more_bytes_than_the_limit_are_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char *bytes = calloc(1, FOLLOW + 1);
 
     assert_non_null(bytes);
@@ -211,7 +211,7 @@ static void more_bytes_than_the_limit_are_refused(void **state)
 
 static void a_reply_may_come_later_or_find_nobody(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     int fd;
 
     s->more = (umbel_slice){"bytes", 5};
@@ -230,7 +230,7 @@ static void a_reply_may_come_later_or_find_nobody(void **state)
 
 static void a_long_document_arrives_whole(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     ask_in_a_thread(s, "big", 1);
     assert_ok(s->status);
@@ -239,7 +239,7 @@ static void a_long_document_arrives_whole(void **state)
 
 static void only_the_owner_may_connect(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     struct stat st;
 
     assert_int_equal(stat(s->path, &st), 0);
@@ -248,7 +248,7 @@ static void only_the_owner_may_connect(void **state)
 }
 
 /* Sends bytes, shuts down, and lets the server end the connection. */
-static void send_raw(scene *s, const void *bytes, size_t len)
+static void send_raw(fixture *s, const void *bytes, size_t len)
 {
     int fd;
 
@@ -262,7 +262,7 @@ static void send_raw(scene *s, const void *bytes, size_t len)
 
 static void garbage_is_refused_by_reason(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char line[2 * UM_CONTROL_LINE];
 
     memset(line, 'x', sizeof line);
@@ -278,13 +278,13 @@ static void garbage_is_refused_by_reason(void **state)
     send_raw(s, "", 0);
     assert_int_equal(s->ended[UM_END_CLIENT], 1);
     assert_int_equal(s->asked, 0);
-    send_raw(s, "one\ntwo\n", 8); /* the second is not heard */
+    send_raw(s, "one\ntwo\n", 8); /* the second line is ignored */
     assert_int_equal(s->asked, 1);
 }
 
 static void the_client_names_what_fails(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char *nobody = test_path(s->dir, "nobody");
     char line[2 * UM_CONTROL_LINE];
 
@@ -308,7 +308,7 @@ static void the_client_names_what_fails(void **state)
 
 static void two_servers_do_not_share_a_path(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     um_control *other = NULL;
 
     assert_refused(um_control_open(

@@ -15,7 +15,7 @@
 
 enum { CEILING = 100, REPLY = 50, MANY = 200 };
 
-typedef struct scene {
+typedef struct fixture {
     um_loop *loop;
     um_datagrams *server;
     um_timer *timer;
@@ -24,11 +24,11 @@ typedef struct scene {
     size_t got, got_before, want, cut, biggest_batch, sum;
     bool late, silent, close_inside;
     um_datagrams_stats stats;
-} scene;
+} fixture;
 
 static void consume(void *ctx, const um_datagram *d, size_t n)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     if (n > s->biggest_batch)
         s->biggest_batch = n;
@@ -56,7 +56,7 @@ static int open_client(const um_address *to)
     return fd;
 }
 
-static void open_server(scene *s, const char *where)
+static void open_server(fixture *s, const char *where)
 {
     char path[UM_ADDRESS_TEXT];
     um_address wanted;
@@ -76,7 +76,7 @@ static void open_server(scene *s, const char *where)
 
 static int set_up(void **state)
 {
-    scene *s = calloc(1, sizeof *s);
+    fixture *s = calloc(1, sizeof *s);
 
     assert_non_null(s);
     assert_ok(um_loop_open(&s->loop, &test_refusal));
@@ -87,7 +87,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     if (!s->close_inside)
         um_datagrams_close(s->server);
@@ -97,15 +97,15 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void serve(scene *s, size_t want)
+static void serve(fixture *s, size_t want)
 {
     s->want = want;
     um_loop_run(s->loop);
     assert_int_equal(s->got, want);
 }
 
-/* The length of the next reply, or -1 when there is none. */
-static ssize_t reply(scene *s, char *bytes, size_t cap)
+/* The length of the next reply, or -1 without one. */
+static ssize_t reply(fixture *s, char *bytes, size_t cap)
 {
     struct pollfd p = {.fd = s->client, .events = POLLIN};
 
@@ -114,7 +114,7 @@ static ssize_t reply(scene *s, char *bytes, size_t cap)
 
 static void many_datagrams_are_one_batch_and_each_has_its_reply(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char bytes[200], want[40];
 
     for (int i = 0; i < MANY; i++) {
@@ -137,7 +137,7 @@ static void many_datagrams_are_one_batch_and_each_has_its_reply(void **state)
 
 static void each_length_around_the_ceiling_is_known(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     static char bytes[65000];
 
     for (size_t len = CEILING - 1; len <= CEILING + 1; len++)
@@ -158,7 +158,7 @@ static void each_length_around_the_ceiling_is_known(void **state)
 
 static void a_reply_may_come_later(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char bytes[20];
 
     s->late = true;
@@ -182,7 +182,7 @@ static void a_reply_may_come_later(void **state)
 /* A forged sender may have any port; 0 makes the system refuse the reply. */
 static void a_reply_that_cannot_be_sent_does_not_stop_the_others(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     um_address nobody;
     char bytes[20];
 
@@ -202,7 +202,7 @@ static void a_reply_that_cannot_be_sent_does_not_stop_the_others(void **state)
 
 static void it_may_be_closed_by_its_own_callback(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char bytes[20];
 
     s->close_inside = true;
@@ -213,14 +213,14 @@ static void it_may_be_closed_by_its_own_callback(void **state)
 
 static void stop(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     um_loop_stop(s->loop);
 }
 
 static void a_paused_socket_takes_nothing_until_it_goes_on(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     um_datagrams_pause(s->server, true);
     assert_int_equal(send(s->client, "ask", 3, 0), 3);
@@ -233,7 +233,7 @@ static void a_paused_socket_takes_nothing_until_it_goes_on(void **state)
 
 static void ipv6_clients_are_answered(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char bytes[20], text[UM_ADDRESS_TEXT];
     um_address six;
     int fd;
@@ -251,8 +251,8 @@ static void ipv6_clients_are_answered(void **state)
     assert_memory_equal(um_address_print(&s->last_peer, text), "[::1]:", 6);
 }
 
-/* Who asks 127.0.0.5 hears 127.0.0.5, and no other address. */
-static void assert_answered_by_whom_it_asked(scene *s, const char *all,
+/* A client that asks 127.0.0.5 gets its reply from 127.0.0.5. */
+static void assert_answered_by_whom_it_asked(fixture *s, const char *all,
                                              const char *one)
 {
     char bytes[20], text[UM_ADDRESS_TEXT];
@@ -300,7 +300,7 @@ static void so_do_those_of_ipv6(void **state)
 enum { NETWORKS = 32, FLOOD = 20000 };
 
 /* Sends n datagrams from 127.0.NETWORK.1. */
-static int send_from(const scene *s, unsigned network, size_t n)
+static int send_from(const fixture *s, unsigned network, size_t n)
 {
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     um_address from;
@@ -318,7 +318,7 @@ static int send_from(const scene *s, unsigned network, size_t n)
 
 static void stop_when_quiet(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     if (s->got == s->got_before)
         um_loop_stop(s->loop);
@@ -329,7 +329,7 @@ static void stop_when_quiet(void *ctx)
  * those of the networks that share its lane. */
 static void a_flood_fills_the_queue_of_its_own_network(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     int fd[NETWORKS];
     size_t answered = 0;
     char byte;
@@ -360,7 +360,7 @@ static void a_socket_that_was_passed_is_one_lane(void **state)
 
 static void ceilings_and_taken_ports_are_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     um_datagrams *other = NULL;
     int fd = -1;
 

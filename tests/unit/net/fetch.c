@@ -102,7 +102,7 @@ static void other_addresses_are_refused(void **state)
     for (size_t i = 0; i < TEST_COUNT(wrong); i++)
         assert_refused(fetch(wrong[i], 0, &t, &out), UMBEL_E_RANGE,
                        "only addresses");
-    assert_refused(fetch("file://shelf/words", 0, &t, &out), UMBEL_E_RANGE,
+    assert_refused(fetch("file://lists/words", 0, &t, &out), UMBEL_E_RANGE,
                    "absolute path");
 }
 

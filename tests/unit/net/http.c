@@ -21,7 +21,7 @@ void *__wrap_calloc(size_t n, size_t size)
     return no_memory ? NULL : __real_calloc(n, size);
 }
 
-typedef struct scene {
+typedef struct fixture {
     um_loop *loop;
     um_http *http;
     um_timer *patience, *step;
@@ -31,7 +31,7 @@ typedef struct scene {
     unsigned last_code;
     char *got;
     size_t ngot;
-} scene;
+} fixture;
 
 static unsigned write_hello(void *ctx, FILE *out)
 {
@@ -66,7 +66,7 @@ static const um_http_row rows[] = {{"/hello", "text/plain", write_hello},
 static void count_served(void *ctx, const um_address *client,
                          const um_http_row *row, unsigned code)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     assert_true(um_address_is_loopback(client));
     s->served++;
@@ -76,7 +76,7 @@ static void count_served(void *ctx, const um_address *client,
 
 static void count_end(void *ctx, const um_address *client, um_end why)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     assert_true(um_address_is_loopback(client));
     s->ended[why]++;
@@ -92,7 +92,7 @@ static void abandon(void *ctx)
 
 static int set_up(void **state)
 {
-    scene *s = calloc(1, sizeof *s);
+    fixture *s = calloc(1, sizeof *s);
 
     assert_non_null(s);
     s->got = malloc(BIG + 10000);
@@ -108,7 +108,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     um_http_close(s->http);
     um_loop_close(s->loop);
@@ -120,7 +120,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void serve_at(scene *s, um_http_limits limits)
+static void serve_at(fixture *s, um_http_limits limits)
 {
     char path[UM_ADDRESS_TEXT];
     um_address wanted;
@@ -138,7 +138,7 @@ static void serve_at(scene *s, um_http_limits limits)
                            &s->http, &test_refusal));
 }
 
-static void join(scene *s, int i)
+static void join(fixture *s, int i)
 {
     s->fd[i] = socket(AF_INET, SOCK_STREAM, 0);
     assert_true(s->fd[i] >= 0);
@@ -146,13 +146,13 @@ static void join(scene *s, int i)
         connect(s->fd[i], &s->address.ip.any, um_address_len(&s->address)), 0);
 }
 
-static void say(scene *s, int i, const char *text)
+static void say(fixture *s, int i, const char *text)
 {
     assert_int_equal(send(s->fd[i], text, strlen(text), MSG_NOSIGNAL),
                      strlen(text));
 }
 
-static void run_until_ended(scene *s, size_t want)
+static void run_until_ended(fixture *s, size_t want)
 {
     s->want = want;
     um_loop_run(s->loop);
@@ -161,7 +161,7 @@ static void run_until_ended(scene *s, size_t want)
 
 static void read_some(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
     ssize_t n =
         recv(s->fd[0], s->got + s->ngot, BIG + 9999 - s->ngot, MSG_DONTWAIT);
 
@@ -171,7 +171,7 @@ static void read_some(void *ctx)
 }
 
 /* Sends a request, reads the reply while the server sends it. */
-static const char *ask(scene *s, const char *request)
+static const char *ask(fixture *s, const char *request)
 {
     s->ngot = 0;
     join(s, 0);
@@ -192,7 +192,7 @@ static const char *ask(scene *s, const char *request)
 
 static void documents_are_served_with_type_and_status(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     const char *got;
 
     serve_at(s, (um_http_limits){0});
@@ -211,7 +211,7 @@ static void documents_are_served_with_type_and_status(void **state)
 
 static void a_large_document_arrives_whole(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     serve_at(s, (um_http_limits){.idle_ms = PATIENCE_MS});
     ask(s, "GET /big" CLOSE);
@@ -222,7 +222,7 @@ static void a_large_document_arrives_whole(void **state)
 
 static void other_paths_and_methods_are_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     const char *got;
 
     serve_at(s, (um_http_limits){0});
@@ -239,7 +239,7 @@ static void other_paths_and_methods_are_refused(void **state)
 
 static void several_requests_share_a_connection(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     const char *got;
 
     serve_at(s, (um_http_limits){0});
@@ -251,7 +251,7 @@ static void several_requests_share_a_connection(void **state)
 
 static void garbage_ends_a_connection(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     static char head[100000];
 
     serve_at(s, (um_http_limits){0});
@@ -267,7 +267,7 @@ static void garbage_ends_a_connection(void **state)
 
 static void silent_and_slow_clients_are_ended(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     serve_at(s, (um_http_limits){.idle_ms = 60});
     for (int i = 0; i < 6; i++)
@@ -285,7 +285,7 @@ static void silent_and_slow_clients_are_ended(void **state)
 
 static void half_a_request_and_its_end_close_soon(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     serve_at(s, (um_http_limits){.idle_ms = PATIENCE_MS});
     join(s, 0);
@@ -300,7 +300,7 @@ static void half_a_request_and_its_end_close_soon(void **state)
 
 static void a_client_without_memory_is_ended(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     serve_at(s, (um_http_limits){.idle_ms = PATIENCE_MS});
     join(s, 0);
@@ -315,14 +315,14 @@ static void a_client_without_memory_is_ended(void **state)
 
 static void drip(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     (void)!send(s->fd[0], "x", 1, MSG_NOSIGNAL); /* fails once it is closed */
 }
 
 static void a_drip_is_ended(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     serve_at(s, (um_http_limits){.idle_ms = PATIENCE_MS, .total_ms = 60});
     join(s, 0);
@@ -334,7 +334,7 @@ static void a_drip_is_ended(void **state)
 
 static void more_clients_than_places_are_refused_at_once(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     serve_at(s, (um_http_limits){.total = 3, .idle_ms = PATIENCE_MS});
     for (int i = 0; i < CLIENTS; i++)
@@ -349,7 +349,7 @@ static void more_clients_than_places_are_refused_at_once(void **state)
 
 static void a_network_has_its_share(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     serve_at(s, (um_http_limits){.per_network = 2,
                                  .limit_loopback = true,
@@ -360,9 +360,9 @@ static void a_network_has_its_share(void **state)
     assert_int_equal(s->ended[UM_END_NETWORK_FULL], 3);
 }
 
-static void local_clients_have_no_share_unless_told(void **state)
+static void local_clients_are_limited_only_if_configured(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     serve_at(s, (um_http_limits){
                     .total = 4, .per_network = 2, .idle_ms = PATIENCE_MS});
@@ -387,7 +387,7 @@ TEST_GROUP(http)
         ROW(a_drip_is_ended),
         ROW(more_clients_than_places_are_refused_at_once),
         ROW(a_network_has_its_share),
-        ROW(local_clients_have_no_share_unless_told),
+        ROW(local_clients_are_limited_only_if_configured),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

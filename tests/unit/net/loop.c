@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-typedef struct scene {
+typedef struct fixture {
     um_loop *loop;
     um_timer *timer;
     um_watch *watch;
@@ -17,11 +17,11 @@ typedef struct scene {
     um_hook *hook;
     int pipe[2];
     size_t ticks, reads, signals, ends, ends_after_read;
-} scene;
+} fixture;
 
 static int set_up(void **state)
 {
-    scene *s = calloc(1, sizeof *s);
+    fixture *s = calloc(1, sizeof *s);
 
     assert_non_null(s);
     assert_ok(um_loop_open(&s->loop, &test_refusal));
@@ -32,7 +32,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     um_loop_close(s->loop);
     close(s->pipe[0]);
@@ -43,7 +43,7 @@ static int tear_down(void **state)
 
 static void count_to_three(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     if (++s->ticks == 3)
         um_timer_close(s->timer);
@@ -51,7 +51,7 @@ static void count_to_three(void *ctx)
 
 static void a_loop_ends_when_nothing_is_left(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     uint64_t before = um_loop_now(s->loop);
 
     um_loop_run(s->loop);
@@ -64,7 +64,7 @@ static void a_loop_ends_when_nothing_is_left(void **state)
 
 static void stop(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     s->ticks++;
     um_loop_stop(s->loop);
@@ -72,7 +72,7 @@ static void stop(void *ctx)
 
 static void a_timer_can_be_stopped_and_set_again(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_ok(um_timer_open(s->loop, 60000, 60000, stop, s, &s->timer,
                             &test_refusal));
@@ -86,7 +86,7 @@ static void a_timer_can_be_stopped_and_set_again(void **state)
 
 static void read_byte(void *ctx, unsigned events)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
     char byte;
 
     assert_true(events & UM_READABLE);
@@ -97,7 +97,7 @@ static void read_byte(void *ctx, unsigned events)
 
 static void see_end(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     s->ends++;
     if (s->reads)
@@ -106,7 +106,7 @@ static void see_end(void *ctx)
 
 static void each_turn_with_events_has_its_end(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_int_equal(write(s->pipe[1], "abc", 3), 3);
     assert_ok(um_watch_open(s->loop, s->pipe[0], UM_READABLE, read_byte, s,
@@ -127,7 +127,7 @@ static void never(void *ctx, unsigned events)
 
 static void a_watch_without_events_is_silent(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_int_equal(write(s->pipe[1], "abc", 3), 3);
     assert_ok(um_watch_open(s->loop, s->pipe[0], UM_READABLE, never, s,
@@ -140,7 +140,7 @@ static void a_watch_without_events_is_silent(void **state)
 
 static void got_signal(void *ctx, int number)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     assert_int_equal(number, SIGHUP);
     s->signals++;
@@ -149,7 +149,7 @@ static void got_signal(void *ctx, int number)
 
 static void signals_arrive_in_the_loop(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_ok(um_signal_open(s->loop, SIGHUP, got_signal, s, &s->signal,
                              &test_refusal));
@@ -163,7 +163,7 @@ static void signals_arrive_in_the_loop(void **state)
 
 static void a_descriptor_that_cannot_be_polled_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_refused(um_watch_open(s->loop, -1, UM_READABLE, never, s, &s->watch,
                                  &test_refusal),

@@ -16,11 +16,11 @@
 
 enum { LEN = 200, CLIENTS = 3 };
 
-typedef struct scene {
+typedef struct fixture {
     um_outbox box;
     int from, to[CLIENTS];
     um_address address[CLIENTS];
-} scene;
+} fixture;
 
 static int open_socket(um_address *a)
 {
@@ -35,7 +35,7 @@ static int open_socket(um_address *a)
     return fd;
 }
 
-static void open_scene(scene *s)
+static void open_fixture(fixture *s)
 {
     um_address unused;
 
@@ -45,7 +45,7 @@ static void open_scene(scene *s)
         s->to[i] = open_socket(&s->address[i]);
 }
 
-static void close_scene(scene *s)
+static void close_fixture(fixture *s)
 {
     um_outbox_fini(&s->box);
     close(s->from);
@@ -53,13 +53,13 @@ static void close_scene(scene *s)
         close(s->to[i]);
 }
 
-static void append(scene *s, int client, uint8_t number, size_t len)
+static void append(fixture *s, int client, uint8_t number, size_t len)
 {
     memset(um_outbox_reserve(&s->box), number, LEN);
     um_outbox_append(&s->box, &s->address[client], len);
 }
 
-static void expect(const scene *s, int client, uint8_t number, size_t len)
+static void expect(const fixture *s, int client, uint8_t number, size_t len)
 {
     uint8_t got[LEN + 1];
     ssize_t n = recv(s->to[client], got, sizeof got, MSG_DONTWAIT);
@@ -69,7 +69,7 @@ static void expect(const scene *s, int client, uint8_t number, size_t len)
         assert_int_equal(got[i], number);
 }
 
-static void expect_nothing(const scene *s)
+static void expect_nothing(const fixture *s)
 {
     uint8_t got[LEN];
 
@@ -80,7 +80,7 @@ static void expect_nothing(const scene *s)
 }
 
 /* Any order of clients and lengths, 0 and equal ones in a row included. */
-static void send_any(scene *s, um_rng *r)
+static void send_any(fixture *s, um_rng *r)
 {
     int client[UM_OUTBOX];
     size_t len[UM_OUTBOX], n = 1 + um_random_below(r, UM_OUTBOX);
@@ -102,41 +102,41 @@ static void send_any(scene *s, um_rng *r)
 static void datagrams_arrive_one_by_one_and_in_order(void **state)
 {
     (void)state;
-    scene s;
+    fixture s;
     um_rng r = {3};
 
-    open_scene(&s);
+    open_fixture(&s);
     for (int i = 0; i < 300; i++)
         send_any(&s, &r);
     assert_int_equal(s.box.unsent, 0);
-    close_scene(&s);
+    close_fixture(&s);
 }
 
 /* Without checksums Linux refuses several datagrams as one. */
 static void a_system_that_refuses_several_as_one_gets_one_by_one(void **state)
 {
     (void)state;
-    scene s;
+    fixture s;
     um_rng r = {4};
     int on = 1;
 
-    open_scene(&s);
+    open_fixture(&s);
     assert_int_equal(
         setsockopt(s.from, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
     for (int i = 0; i < 100; i++)
         send_any(&s, &r);
     assert_true(s.box.single);
     assert_int_equal(s.box.unsent, 0);
-    close_scene(&s);
+    close_fixture(&s);
 }
 
 /* Nobody can be reached at port 0: that says nothing of the others. */
 static void a_client_that_cannot_be_reached_changes_nothing(void **state)
 {
     (void)state;
-    scene s;
+    fixture s;
 
-    open_scene(&s);
+    open_fixture(&s);
     um_address nowhere = s.address[1];
     nowhere.ip.v4.sin_port = 0;
     for (uint8_t i = 0; i < 4; i++)
@@ -153,7 +153,7 @@ static void a_client_that_cannot_be_reached_changes_nothing(void **state)
     assert_int_equal(s.box.sent, 8);
     assert_int_equal(s.box.unsent, 4);
     assert_false(s.box.single);
-    close_scene(&s);
+    close_fixture(&s);
 }
 
 TEST_GROUP(outbox)

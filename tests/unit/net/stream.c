@@ -19,7 +19,7 @@
 
 enum { FLOOD = 8 << 20, CLIENTS = 20, PATIENCE_MS = 20000 };
 
-typedef struct scene {
+typedef struct fixture {
     um_loop *loop;
     um_listener *listener;
     um_connection_limits *limits;
@@ -32,14 +32,14 @@ typedef struct scene {
     char got[1000];
     size_t ngot;
     int drip_left, drips_lost;
-} scene;
+} fixture;
 
 /* --- the protocol -----------------------------------------------------------
  */
 
-static void greet(um_stream *s)
+static void send_greeting(um_stream *s)
 {
-    scene *c = um_stream_ctx(s);
+    fixture *c = um_stream_ctx(s);
 
     c->opened++;
     um_stream_set_data(s, strdup("state of its own"));
@@ -47,7 +47,7 @@ static void greet(um_stream *s)
 
 static void farewell(um_stream *s)
 {
-    scene *c = um_stream_ctx(s);
+    fixture *c = um_stream_ctx(s);
 
     c->closed++;
     assert_string_equal(um_stream_data(s), "state of its own");
@@ -86,14 +86,14 @@ static void consume_last(um_stream *s, const uint8_t *bytes, size_t len)
     um_stream_end(s, UM_END_DONE);
 }
 
-static const um_stream_protocol echo = {.opened = greet,
+static const um_stream_protocol echo = {.opened = send_greeting,
                                         .take = consume_line,
                                         .last = consume_last,
                                         .closed = farewell};
 
 static void count_end(void *ctx, const um_address *client, um_end why)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     /* A connection that broke before it was accepted has no name. */
     assert_true(um_address_is_loopback(client) || why == UM_END_IO);
@@ -102,7 +102,8 @@ static void count_end(void *ctx, const um_address *client, um_end why)
         um_loop_stop(s->loop);
 }
 
-/* --- the scene --------------------------------------------------------------
+/* --- the fixture
+ * --------------------------------------------------------------
  */
 
 static void abandon(void *ctx)
@@ -113,7 +114,7 @@ static void abandon(void *ctx)
 
 static int set_up(void **state)
 {
-    scene *s = calloc(1, sizeof *s);
+    fixture *s = calloc(1, sizeof *s);
 
     assert_non_null(s);
     assert_ok(um_loop_open(&s->loop, &test_refusal));
@@ -127,7 +128,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     um_listener_close(s->listener);
     um_loop_close(s->loop);
@@ -143,7 +144,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void listen_at(scene *s, const char *where, um_stream_limits limits)
+static void listen_at(fixture *s, const char *where, um_stream_limits limits)
 {
     um_address wanted;
     int fd;
@@ -160,12 +161,12 @@ static void listen_at(scene *s, const char *where, um_stream_limits limits)
                                &s->listener, &test_refusal));
 }
 
-static void listen_tcp(scene *s, um_stream_limits limits)
+static void listen_tcp(fixture *s, um_stream_limits limits)
 {
     listen_at(s, "127.0.0.1:0", limits);
 }
 
-static int join(scene *s)
+static int join(fixture *s)
 {
     int fd;
 
@@ -186,7 +187,7 @@ static void say(int fd, const char *text)
 }
 
 /* Runs the loop until that many connections have ended. */
-static void run_until_ended(scene *s, size_t want)
+static void run_until_ended(fixture *s, size_t want)
 {
     s->want = want;
     um_loop_run(s->loop);
@@ -194,7 +195,7 @@ static void run_until_ended(scene *s, size_t want)
 }
 
 /* All that arrived up to the end of the connection. */
-static const char *heard(scene *s, int fd)
+static const char *received(fixture *s, int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
 
@@ -214,20 +215,20 @@ static const char *heard(scene *s, int fd)
 
 static void requests_are_taken_whole_and_in_order(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){0});
     s->fd[0] = join(s);
-    say(s->fd[0], "one\ntwo\nthree\nend\nnot heard\n");
+    say(s->fd[0], "one\ntwo\nthree\nend\nnot read\n");
     shutdown(s->fd[0], SHUT_WR);
     run_until_ended(s, 1);
-    assert_string_equal(heard(s, s->fd[0]), "one\ntwo\nthree\nend\n");
+    assert_string_equal(received(s, s->fd[0]), "one\ntwo\nthree\nend\n");
     assert_int_equal(s->ended[UM_END_DONE], 1);
 }
 
 static void unix_sockets_serve_alike(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char *path;
 
     s->dir = test_dir_make();
@@ -237,25 +238,25 @@ static void unix_sockets_serve_alike(void **state)
     say(s->fd[0], "one\nend\n");
     shutdown(s->fd[0], SHUT_WR);
     run_until_ended(s, 1);
-    assert_string_equal(heard(s, s->fd[0]), "one\nend\n");
+    assert_string_equal(received(s, s->fd[0]), "one\nend\n");
     free(path);
 }
 
 static void what_was_left_at_the_end_of_input_is_not_lost(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){0});
     s->fd[0] = join(s);
     say(s->fd[0], "one\nhalf a li");
     shutdown(s->fd[0], SHUT_WR);
     run_until_ended(s, 1);
-    assert_string_equal(heard(s, s->fd[0]), "one\nlast:half a li");
+    assert_string_equal(received(s, s->fd[0]), "one\nlast:half a li");
 }
 
 static void drip(void *ctx)
 {
-    scene *s = ctx;
+    fixture *s = ctx;
 
     /* Fails once the server has closed. */
     if (s->drip_left-- > 0)
@@ -267,20 +268,20 @@ static void drip(void *ctx)
 
 static void a_request_may_come_byte_by_byte(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){.idle_ms = PATIENCE_MS});
     s->fd[0] = join(s);
     s->drip_left = 5;
     assert_ok(um_timer_open(s->loop, 1, 1, drip, s, &s->step, &test_refusal));
     run_until_ended(s, 1);
-    assert_string_equal(heard(s, s->fd[0]), "xxxx\nlast:");
+    assert_string_equal(received(s, s->fd[0]), "xxxx\nlast:");
 }
 
 /* Closing at once would reset the connection, and the reply with it. */
 static void the_end_waits_for_a_client_that_still_sends(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){0});
     s->fd[0] = join(s);
@@ -290,13 +291,13 @@ static void the_end_waits_for_a_client_that_still_sends(void **state)
     run_until_ended(s, 1);
     assert_int_equal(s->drips_lost, 0);
     assert_true(s->drip_left <= 0);
-    assert_string_equal(heard(s, s->fd[0]), "end\n");
+    assert_string_equal(received(s, s->fd[0]), "end\n");
     assert_int_equal(s->ended[UM_END_DONE], 1);
 }
 
 static void a_drip_is_ended_by_the_time_in_all(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){.idle_ms = PATIENCE_MS, .total_ms = 60});
     s->fd[0] = join(s);
@@ -308,7 +309,7 @@ static void a_drip_is_ended_by_the_time_in_all(void **state)
 
 static void a_silent_client_is_ended(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){.idle_ms = 40});
     s->fd[0] = join(s);
@@ -322,7 +323,7 @@ static void a_silent_client_is_ended(void **state)
 
 static void a_request_without_end_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char text[201];
 
     listen_tcp(s, (um_stream_limits){.request = 100});
@@ -339,12 +340,12 @@ static void a_request_without_end_is_refused(void **state)
     shutdown(s->fd[1], SHUT_WR);
     run_until_ended(s, 1);
     assert_int_equal(s->ended[UM_END_TOO_LONG], 1);
-    assert_int_equal(strlen(heard(s, s->fd[0])), 99);
+    assert_int_equal(strlen(received(s, s->fd[0])), 99);
 }
 
 static void more_bytes_than_a_connection_may_send_end_it(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){.total = 10});
     s->fd[0] = join(s);
@@ -356,7 +357,7 @@ static void more_bytes_than_a_connection_may_send_end_it(void **state)
 
 static void a_client_that_never_reads_is_ended(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s,
                (um_stream_limits){.idle_ms = 40, .unread = (size_t)2 * FLOOD});
@@ -368,7 +369,7 @@ static void a_client_that_never_reads_is_ended(void **state)
 
 static void replies_beyond_the_ceiling_end_it_at_once(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){.unread = 1000});
     s->fd[0] = join(s);
@@ -377,7 +378,7 @@ static void replies_beyond_the_ceiling_end_it_at_once(void **state)
     assert_int_equal(s->ended[UM_END_UNREAD], 1);
 }
 
-static bool read_some(scene *s, int flags)
+static bool read_some(fixture *s, int flags)
 {
     static char bytes[FLOOD];
     ssize_t n = recv(s->fd[0], bytes, sizeof bytes, flags);
@@ -394,7 +395,7 @@ static void read_flood(void *ctx)
 
 static void a_slow_reader_gets_everything_in_order(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){.unread = (size_t)2 * FLOOD});
     s->fd[0] = join(s);
@@ -411,7 +412,7 @@ static void a_slow_reader_gets_everything_in_order(void **state)
 
 static void who_finds_no_place_is_closed_at_once(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_ok(um_connection_limits_open(
         &(um_connection_limits_config){
@@ -428,13 +429,13 @@ static void who_finds_no_place_is_closed_at_once(void **state)
     say(s->fd[0], "end\n");
     shutdown(s->fd[0], SHUT_WR);
     run_until_ended(s, CLIENTS - 2);
-    assert_string_equal(heard(s, s->fd[0]), "end\n");
+    assert_string_equal(received(s, s->fd[0]), "end\n");
     assert_int_equal(um_connection_limits_used(s->limits), 2);
 }
 
 static void a_broken_connection_is_forgotten(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     struct linger abort_it = {.l_onoff = 1};
 
     listen_tcp(s, (um_stream_limits){0});
@@ -449,7 +450,7 @@ static void a_broken_connection_is_forgotten(void **state)
 
 static void a_stopped_listener_serves_whom_it_has(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     listen_tcp(s, (um_stream_limits){0});
     s->fd[0] = join(s);
@@ -461,7 +462,7 @@ static void a_stopped_listener_serves_whom_it_has(void **state)
     say(s->fd[0], "end\n");
     shutdown(s->fd[0], SHUT_WR);
     run_until_ended(s, 2);
-    assert_string_equal(heard(s, s->fd[0]), "end\n");
+    assert_string_equal(received(s, s->fd[0]), "end\n");
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(
         connect(fd, &s->address.ip.any, um_address_len(&s->address)), -1);
@@ -471,7 +472,7 @@ static void a_stopped_listener_serves_whom_it_has(void **state)
 
 static void sockets_of_dead_servers_are_replaced_and_no_other_file(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char *path;
     um_address a;
     int fd, other = -1;

@@ -216,7 +216,7 @@ static void epochs_that_end_during_a_failure_end_after_a_restart(void **state)
 }
 
 /* Retries and syncs go on, though the time of records stands still. */
-static void a_clock_that_is_set_back_stops_no_upkeep(void **state)
+static void a_clock_that_is_set_back_stops_no_compaction(void **state)
 {
     (void)state;
     load *l = load_open(1, UM_DURABILITY_INTERVAL);
@@ -266,7 +266,7 @@ TEST_GROUP(power)
         cmocka_unit_test(without_sync_power_cuts_still_leave_a_store),
         cmocka_unit_test(disk_errors_refuse_changes_until_the_disk_is_well),
         cmocka_unit_test(epochs_that_end_during_a_failure_end_after_a_restart),
-        cmocka_unit_test(a_clock_that_is_set_back_stops_no_upkeep),
+        cmocka_unit_test(a_clock_that_is_set_back_stops_no_compaction),
         cmocka_unit_test(the_disk_does_not_fill_up),
     };
 
