@@ -7,6 +7,7 @@
 #include "clearinghouse/admin/commands.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/doctor.h"
 #include "clearinghouse/admin/requests.h"
@@ -601,7 +602,7 @@ static void print_rule(void *ctx, const um_welcome_rule *r)
     if (r->line)
         printf("\"line\": %zu, ", r->line);
     printf("\"type\": \"%s\", \"value\": ", um_welcome_type_name(r->type));
-    um_print_json_string(stdout, r->value, strlen(r->value));
+    um_json_text(stdout, r->value);
     puts("}");
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/control.h"
@@ -426,12 +427,6 @@ void um_doctor_print_text(FILE *out, const um_doctor *d)
             count_findings(d, UM_BROKEN));
 }
 
-static void write_field(FILE *out, const char *name, const char *text)
-{
-    fprintf(out, "\"%s\": ", name);
-    um_print_json_string(out, text, strlen(text));
-}
-
 void um_doctor_print_json(FILE *out, const um_doctor *d)
 {
     fprintf(out, "{\"well\": %s, \"findings\": [",
@@ -440,14 +435,14 @@ void um_doctor_print_json(FILE *out, const um_doctor *d)
         const um_finding *f = &d->finding[i];
         fprintf(out, "%s\n  {\"state\": \"%s\", ", i ? "," : "",
                 health_name[f->health]);
-        write_field(out, "protocol", f->name);
+        um_json_field(out, 0, "protocol", f->name);
         fputs(", ", out);
-        write_field(out, "address", f->address);
+        um_json_field(out, 0, "address", f->address);
         fputs(", ", out);
-        write_field(out, "text", f->text);
+        um_json_field(out, 0, "text", f->text);
         fputs(", ", out);
         if (f->advice[0])
-            write_field(out, "advice", f->advice);
+            um_json_field(out, 0, "advice", f->advice);
         else
             fputs("\"advice\": null", out);
         putc('}', out);

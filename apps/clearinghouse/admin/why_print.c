@@ -1,6 +1,7 @@
 /*
  * why_print.c - the answer to `why`, for people and for programs.
  */
+#include "base/json.h"
 #include "base/text.h"
 #include "clearinghouse/admin/why.h"
 #include "clearinghouse/lists/counts.h"
@@ -318,12 +319,6 @@ void um_why_print_text(FILE *out, const um_why *w)
 
 /* --- JSON ----------------------------------------------------------------- */
 
-static void write_text(FILE *out, const char *name, const char *text)
-{
-    fprintf(out, ", \"%s\": ", name);
-    um_print_json_string(out, text, strlen(text));
-}
-
 static void write_count(FILE *out, const char *comma, unsigned list,
                         uint64_t epoch, uint64_t count, bool forgotten,
                         const char *server)
@@ -379,11 +374,7 @@ static void write_printed(FILE *out, const char *name, const um_why *w,
 {
     char *text = printed(w, print);
 
-    fprintf(out, ", \"%s\": ", name);
-    if (text)
-        um_print_json_string(out, text, strlen(text));
-    else
-        fputs("null", out);
+    um_json_field(out, 1, name, text);
     free(text);
 }
 
@@ -400,7 +391,7 @@ void um_why_print_json(FILE *out, const um_why *w)
     write_signatures(out, w);
     write_printed(out, "welcome", w, print_rule);
     if (w->facts)
-        write_text(out, "text", w->facts->sample);
+        um_json_field(out, 1, "text", w->facts->sample);
     else
         fputs(", \"text\": null", out);
     fprintf(out, ", \"hit\": %s", w->hit ? "true" : "false");

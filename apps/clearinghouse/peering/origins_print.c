@@ -4,6 +4,7 @@
 #include "clearinghouse/peering/origins.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "clearinghouse/runtime/words.h"
 #include "cli/framework/report.h"
 
@@ -175,15 +176,6 @@ void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now)
 
 /* --- JSON ----------------------------------------------------------------- */
 
-static void write_text(FILE *out, const char *name, const char *text)
-{
-    fprintf(out, ", \"%s\": ", name);
-    if (text)
-        um_print_json_string(out, text, strlen(text));
-    else
-        fputs("null", out);
-}
-
 static void write_number(FILE *out, const char *name, uint64_t n)
 {
     fprintf(out, ", \"%s\": %" PRIu64, name, n);
@@ -194,9 +186,9 @@ static void write_origin(FILE *out, const um_origin *o, uint64_t now)
     const char *between = "";
 
     fprintf(out, "{\"origin\": \"%s\"", o->key);
-    write_text(out, "name", o->name);
-    write_text(out, "address", o->address);
-    write_text(out, "state", o->state);
+    um_json_field(out, 1, "name", o->name);
+    um_json_field(out, 1, "address", o->address);
+    um_json_field(out, 1, "state", o->state);
     fprintf(out, ", \"own\": %s, \"up\": %s, \"held\": %s",
             o->own ? "true" : "false", o->up ? "true" : "false",
             o->held ? "true" : "false");
@@ -207,9 +199,9 @@ static void write_origin(FILE *out, const um_origin *o, uint64_t now)
     if (o->seen)
         write_number(out, "last_seen_seconds", seconds_since(o->seen, now));
     else
-        write_text(out, "last_seen_seconds", NULL);
+        um_json_field(out, 1, "last_seen_seconds", NULL);
     if (isnan(o->lag))
-        write_text(out, "lag_seconds", NULL);
+        um_json_field(out, 1, "lag_seconds", NULL);
     else
         write_number(out, "lag_seconds", (uint64_t)o->lag);
     write_number(out, "bytes_in", o->bytes_in);
@@ -224,7 +216,7 @@ static void write_origin(FILE *out, const um_origin *o, uint64_t now)
             between = ", ";
         }
     putc('}', out);
-    write_text(out, "error", o->error[0] ? o->error : NULL);
+    um_json_field(out, 1, "error", o->error[0] ? o->error : NULL);
     putc('}', out);
 }
 

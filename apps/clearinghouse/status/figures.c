@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/status/figures.h"
 
+#include "base/json.h"
 #include "cli/framework/report.h"
 
 #include <inttypes.h>
@@ -24,7 +25,7 @@ um_words um_figure_words(const um_figure_row *r, um_figure_value v)
 void um_figure_print_json(FILE *out, const um_figure_row *r, um_figure_value v)
 {
     if (r->unit == UM_UNIT_TEXT && v.text)
-        um_print_json_string(out, v.text, strlen(v.text));
+        um_json_text(out, v.text);
     else if (r->unit == UM_UNIT_TEXT || !isfinite(v.number))
         fputs("null", out);
     else if (r->unit == UM_UNIT_FLAG)

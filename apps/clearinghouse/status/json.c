@@ -1,6 +1,7 @@
 /*
  * status_json.c - /status.json and /health.
  */
+#include "base/json.h"
 #include "clearinghouse/status/status.h"
 
 #include "clearinghouse/status/figures.h"
@@ -10,24 +11,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void write_string(FILE *out, const char *text)
-{
-    um_print_json_string(out, text, strlen(text));
-}
-
-/* A name that is not the first is behind a comma. */
-static void write_name(FILE *out, size_t i, const char *name)
-{
-    fputs(i ? ", " : "", out);
-    write_string(out, name);
-    fputs(": ", out);
-}
-
-/* The same on a line of its own. */
+/* Prints a name on a line of its own. */
 static void write_entry(FILE *out, size_t i, const char *name)
 {
     fputs(i ? ",\n    " : "\n    ", out);
-    write_name(out, 0, name);
+    um_json_name(out, 0, name);
 }
 
 /* --- problems ------------------------------------------------------------- */
@@ -41,10 +29,10 @@ static void write_problems(FILE *out, const um_status *s)
             um_level_name(um_problems_level(&p)));
     for (size_t i = 0; i < p.n; i++) {
         fputs(i ? ", {" : "{", out);
-        write_name(out, 0, "what");
-        write_string(out, p.item[i].what);
-        write_name(out, 1, "advice");
-        write_string(out, p.item[i].advice);
+        um_json_name(out, 0, "what");
+        um_json_text(out, p.item[i].what);
+        um_json_name(out, 1, "advice");
+        um_json_text(out, p.item[i].advice);
         putc('}', out);
     }
     fputs("],\n", out);
@@ -59,7 +47,7 @@ static void write_reasons(FILE *out, const um_protocol_stats *f)
     fputs(", \"reasons\": {", out);
     for (unsigned v = 0; v < um_protocol_verdicts(f->front); v++)
         if (f->front->verdicts[v].reason && um_protocol_with_verdict(f, v)) {
-            write_name(out, n++, f->front->verdicts[v].reason);
+            um_json_name(out, n++, f->front->verdicts[v].reason);
             fprintf(out, "%" PRIu64, um_protocol_with_verdict(f, v));
         }
     putc('}', out);
@@ -69,7 +57,7 @@ static void write_reasons(FILE *out, const um_protocol_stats *f)
 static void write_series(FILE *out, const char *name, const um_totals *minute,
                          size_t n, uint64_t (*of)(const um_totals *t))
 {
-    write_name(out, 1, name);
+    um_json_name(out, 1, name);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s%" PRIu64, i ? "," : "[", of(&minute[i]));
     putc(']', out);
@@ -119,13 +107,13 @@ static void write_list(FILE *out, const um_status *s, size_t list)
 {
     putc('{', out);
     for (size_t i = 0; um_list_figures[i].row.name; i++) {
-        write_name(out, i, um_list_figures[i].row.name);
+        um_json_name(out, i, um_list_figures[i].row.name);
         um_figure_print_json(out, &um_list_figures[i].row,
                              um_list_figures[i].value(&s->list[list], s->now));
     }
-    write_name(out, 1, "agreement");
+    um_json_name(out, 1, "agreement");
     if (s->peers)
-        write_string(out, um_status_agreement(s, list).text);
+        um_json_text(out, um_status_agreement(s, list).text);
     else
         fputs("null", out);
     putc('}', out);
@@ -138,7 +126,7 @@ static void write_sections(FILE *out, const um_status *s)
         bool first = um_figure_begins_section(i);
         if (first)
             fprintf(out, "%s  \"%s\": {", i ? "},\n" : "", f->section);
-        write_name(out, !first, f->row.name);
+        um_json_name(out, !first, f->row.name);
         um_figure_print_json(out, &f->row, f->value(s));
     }
     fputs("},\n", out);
@@ -152,10 +140,10 @@ static void write_busiest(FILE *out, const um_status *s)
     for (size_t i = 0; i < s->nbusiest; i++) {
         const um_busy_reporter *r = &s->busiest[i];
         fputs(i ? ",\n    {" : "\n    {", out);
-        write_name(out, 0, r->key.account ? "account" : "network");
-        write_string(out, r->name);
-        write_name(out, 1, "front");
-        write_string(out, r->key.front->name);
+        um_json_name(out, 0, r->key.account ? "account" : "network");
+        um_json_text(out, r->name);
+        um_json_name(out, 1, "front");
+        um_json_text(out, r->key.front->name);
         fprintf(out,
                 ", \"reports\": %" PRIu64 ", \"surplus\": %" PRIu64
                 ", \"ago\": %" PRIu64 "}",
@@ -193,8 +181,8 @@ void um_status_print_json(FILE *out, const um_status *s)
     write_busiest(out, s);
     write_peers(out, s);
     fputs("  ", out);
-    write_name(out, 0, "version");
-    write_string(out, umbel_version());
+    um_json_name(out, 0, "version");
+    um_json_text(out, umbel_version());
     fputs("\n}\n", out);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
@@ -119,7 +120,7 @@ static void print_json_filters(const um_check_ctx *c, FILE *out, uint64_t mask)
     for (size_t i = 0; i < c->nfilters; i++)
         if (is_in(mask, i)) {
             fputs(between, out);
-            um_print_json_string(out, c->names[i], strlen(c->names[i]));
+            um_json_text(out, c->names[i]);
             between = ", ";
         }
     putc(']', out);
@@ -352,7 +353,7 @@ void um_check_print_bad(const um_check_ctx *c, const umbel_slice *line,
     putc('{', c->out);
     um_print_json_key(c->out, line);
     fputs(", \"error\": ", c->out);
-    um_print_json_string(c->out, what, strlen(what));
+    um_json_text(c->out, what);
     fputs("}\n", c->out);
     um_progress_resume();
 }

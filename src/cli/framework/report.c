@@ -4,6 +4,7 @@
 #include "cli/framework/report.h"
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/framework/progress.h"
 #include "filter/handle.h"
@@ -220,52 +221,12 @@ void um_report_note(um_report *r, const char *format, ...)
 /* --- JSON -------------------------------------------------------------------
  */
 
-static void print_character(FILE *out, const uint8_t *s, size_t len)
-{
-    if (len == 0)
-        fputs("\\ufffd", out); /* not UTF-8, and JSON has nothing else */
-    else if (len == 1 && (*s == '"' || *s == '\\'))
-        fprintf(out, "\\%c", *s);
-    else if (len == 1 && (*s < ' ' || *s == 127))
-        fprintf(out, "\\u%04x", *s);
-    else if (len == 2 && s[0] == 0xC2 && s[1] < 0xA0)
-        fprintf(out, "\\u%04x", s[1]); /* steers terminals, too */
-    else
-        fwrite(s, 1, len, out);
-}
-
-void um_print_json_string(FILE *out, const void *text, size_t len)
-{
-    const uint8_t *s = text;
-
-    putc('"', out);
-    for (size_t i = 0; i < len;) {
-        size_t some = um_utf8_len(s + i, len - i);
-        print_character(out, s + i, some);
-        i += some ? some : 1;
-    }
-    putc('"', out);
-}
-
-/* The shortest text that reads back as the same number. */
-static void print_real(FILE *out, double x)
-{
-    char text[40];
-
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
-            break;
-    }
-    fputs(text, out);
-}
-
 static void print_json_texts(FILE *out, const um_value *v)
 {
     putc('[', out);
     for (size_t i = 0; i < v->count; i++) {
         fputs(i ? ", " : "", out);
-        um_print_json_string(out, v->texts[i], strlen(v->texts[i]));
+        um_json_text(out, v->texts[i]);
     }
     putc(']', out);
 }
@@ -274,7 +235,7 @@ static void print_json_value(FILE *out, const um_value *v)
 {
     switch (v->type) {
     case UM_VALUE_TEXT:
-        um_print_json_string(out, v->text, strlen(v->text));
+        um_json_text(out, v->text);
         break;
     case UM_VALUE_COUNT:
     case UM_VALUE_TIME:
@@ -282,7 +243,7 @@ static void print_json_value(FILE *out, const um_value *v)
         break;
     case UM_VALUE_REAL:
     case UM_VALUE_RATE:
-        print_real(out, v->real);
+        um_json_real(out, v->real);
         break;
     case UM_VALUE_HEX:
         fprintf(out, "\"%016" PRIx64 "\"", v->count);
@@ -308,7 +269,7 @@ void um_report_to_json(FILE *out, const um_report *r)
     }
     for (size_t i = 0; i < r->nnotes; i++) {
         fputs(i ? ", " : r->n ? ", \"notes\": [" : "\"notes\": [", out);
-        um_print_json_string(out, r->notes[i], strlen(r->notes[i]));
+        um_json_text(out, r->notes[i]);
     }
     fputs(r->nnotes ? "]}\n" : "}\n", out);
 }
@@ -325,16 +286,14 @@ static bool is_utf8(const umbel_slice *key)
 
 void um_print_json_key(FILE *out, const umbel_slice *key)
 {
-    const uint8_t *bytes = key->data;
-
     if (is_utf8(key)) {
         fputs("\"key\": ", out);
-        um_print_json_string(out, key->data, key->len);
+        um_json_string(out, key->data, key->len);
         return;
     }
     fputs("\"key_hex\": \"", out);
     for (size_t i = 0; i < key->len; i++)
-        fprintf(out, "%02x", bytes[i]);
+        fprintf(out, "%02x", ((const uint8_t *)key->data)[i]);
     putc('"', out);
 }
 

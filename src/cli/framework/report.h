@@ -116,7 +116,5 @@ void um_report_to_table(FILE *out, const um_report *rows, size_t n);
 
 /* Prints "key": "TEXT", or "key_hex" for bytes that are not UTF-8. */
 void um_print_json_key(FILE *out, const umbel_slice *key);
-/* Prints a JSON string. */
-void um_print_json_string(FILE *out, const void *text, size_t len);
 
 #endif
