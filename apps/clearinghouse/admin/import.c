@@ -4,6 +4,7 @@
 #include "clearinghouse/admin/import.h"
 
 #include "base/error.h"
+#include "base/lines.h"
 #include "clearinghouse/lists/forget.h"
 #include "clearinghouse/protocols/pyzor/protocol.h"
 #include "clearinghouse/protocols/pyzor/rules.h"
@@ -19,46 +20,27 @@ typedef struct import_line {
 
 _Static_assert(2 * UM_IMPORT_LINES <= UM_STORE_BATCH, "one append");
 
-/* Takes the next line off the text; false: none is left. */
-static bool next_line(umbel_slice *text, char line[128], umbel_error *err)
-{
-    const char *at = text->data;
-    const char *end = text->len ? memchr(at, '\n', text->len) : NULL;
-
-    if (!text->len)
-        return false;
-    size_t len = end ? (size_t)(end - at) : 0;
-    if (!end || len >= 128) {
-        um_set_error(err, UMBEL_E_FORMAT, "a line of the piece is malformed");
-        return false;
-    }
-    memcpy(line, at, len);
-    line[len] = '\0';
-    *text = (umbel_slice){end + 1, text->len - len - 1};
-    return true;
-}
-
 static umbel_status read_lines(umbel_slice text, import_line *out, size_t *n,
                                umbel_error *err)
 {
-    char line[128], typed[41], rest;
+    char copy[128], typed[41], rest;
+    umbel_slice line;
 
-    *n = 0;
-    *err = (umbel_error){.text = ""};
-    while (next_line(&text, line, err)) {
+    for (*n = 0; um_next_line(&text, &line); ++*n) {
         import_line *l = &out[*n];
         if (*n == UM_IMPORT_LINES)
             return um_fail(err, UMBEL_E_LIMIT, "a piece has at most %d lines",
                            UM_IMPORT_LINES);
-        if (sscanf(line, "%40s %llu %llu%c", typed, &l->count[0], &l->count[1],
+        if (!um_line_is_whole(&text, &line) ||
+            !um_slice_text(line, copy, sizeof copy) ||
+            sscanf(copy, "%40s %llu %llu%c", typed, &l->count[0], &l->count[1],
                    &rest) != 3)
             return um_fail(err, UMBEL_E_FORMAT,
                            "a line of the piece is malformed");
         UM_TRY(um_signature_read((umbel_slice){typed, strlen(typed)}, l->digest,
                                  err));
-        ++*n;
     }
-    return err->text[0] ? UMBEL_E_FORMAT : UMBEL_OK;
+    return UMBEL_OK;
 }
 
 /* The most that a list counts. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hex.h"
+#include "base/lines.h"
 #include "clearinghouse/protocols/fuzzy/row.h"
 
 #include <stdio.h>
@@ -65,19 +66,16 @@ static bool read_line(const char *line, mail_line *out)
 static umbel_status read_lines(umbel_slice text, mail_line *out, size_t *n,
                                umbel_error *err)
 {
-    char line[LINE];
+    char copy[LINE];
 
-    for (*n = 0; text.len; ++*n) {
-        const char *end = memchr(text.data, '\n', text.len);
-        size_t len = end ? (size_t)(end - (const char *)text.data) : LINE;
-        if (len >= LINE || *n == UM_IMPORT_MAILS)
+    *n = 0;
+    for (umbel_slice line; um_next_line(&text, &line); ++*n) {
+        if (!um_line_is_whole(&text, &line) || *n == UM_IMPORT_MAILS ||
+            !um_slice_text(line, copy, sizeof copy))
             return um_fail(err, UMBEL_E_FORMAT, "the piece is malformed");
-        memcpy(line, text.data, len);
-        line[len] = '\0';
-        if (!read_line(line, &out[*n]))
+        if (!read_line(copy, &out[*n]))
             return um_fail(err, UMBEL_E_FORMAT,
                            "a line of the piece is malformed");
-        text = (umbel_slice){end + 1, text.len - len - 1};
     }
     return UMBEL_OK;
 }

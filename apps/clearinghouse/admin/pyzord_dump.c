@@ -5,6 +5,7 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
+#include "base/lines.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -17,13 +18,10 @@ enum { LINE = 256, ITEM = 512 };
 /* Reads a line without its end; false: there is none. */
 static bool read_line(um_pyzord_dump *d, char line[LINE], bool *whole)
 {
-    if (!fgets(line, LINE, d->in))
-        return false;
-    size_t len = strlen(line);
-    *whole = len && line[len - 1] == '\n';
-    d->line++;
-    line[strcspn(line, "\r\n")] = '\0';
-    return true;
+    bool read = um_read_line(d->in, line, LINE, whole);
+
+    d->line += read;
+    return read;
 }
 
 static um_pyzord_next broken(const um_pyzord_dump *d, const char *what,

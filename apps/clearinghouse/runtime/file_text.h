@@ -4,6 +4,8 @@
 #ifndef UM_CLEARINGHOUSE_FILE_TEXT_H
 #define UM_CLEARINGHOUSE_FILE_TEXT_H
 
+#include "base/lines.h"
+
 #include <umbel/base.h>
 
 enum { UM_FILE_TEXT_MAX = 16 << 20 };
@@ -23,15 +25,5 @@ typedef void um_warn_line(void *ctx, const char *file, size_t line,
 /* One that prints to a FILE, its ctx. */
 void um_print_warning(void *ctx, const char *file, size_t line,
                       const char *what);
-
-/* Takes the next line off text, without its newline. False at the end. */
-bool um_next_line(umbel_slice *text, umbel_slice *line);
-/* Cuts the next word off text: blanks separate them. */
-bool um_next_word(umbel_slice *text, umbel_slice *word);
-/* Without blanks at either end. */
-umbel_slice um_trim(umbel_slice s);
-/* Splits at each colon into n parts, trimmed. False: there are more or fewer.
- */
-bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n);
 
 #endif

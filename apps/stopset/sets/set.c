@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/lines.h"
 #include "stopset/formats/input.h"
 
 #include <errno.h>
@@ -177,15 +178,13 @@ static umbel_status read_list(ss_set *s, const char *text, size_t len,
         return um_fail(err, UMBEL_E_FORMAT,
                        "a list that says it is another "
                        "form");
-    while (at < len) {
-        const char *end = memchr(text + at, '\n', len - at);
-        size_t line = end ? (size_t)(end - text) - at : len - at;
-        if (!end || !add_line(s, text + at, line))
+    for (umbel_slice rest = {text + at, len - at}, line;
+         um_next_line(&rest, &line); at += line.len + 1)
+        if (!um_line_is_whole(&rest, &line) ||
+            !add_line(s, line.data, line.len))
             return um_fail(err, UMBEL_E_FORMAT,
                            "byte %zu: not a member of a list by %s", at,
                            ss_key_names[s->info.key]);
-        at += line + 1;
-    }
     if (s->list.n != s->info.members)
         return um_fail(err, UMBEL_E_FORMAT,
                        "a list of %u different members says that it has "

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/decimal.h"
 #include "base/error.h"
+#include "base/lines.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -127,10 +128,12 @@ static umbel_status add_lines(ss_targets *t, FILE *in, const char *name,
                               umbel_error *err)
 {
     char line[LINE_ROOM];
+    bool whole;
     umbel_error why;
 
-    for (size_t number = 1; fgets(line, sizeof line, in); number++) {
-        if (strlen(line) + 1 == sizeof line)
+    for (size_t number = 1; um_read_line(in, line, sizeof line, &whole);
+         number++) {
+        if (!whole && !feof(in))
             return um_fail(err, UMBEL_E_RANGE,
                            "%s, line %zu: too long for an address", name,
                            number);
