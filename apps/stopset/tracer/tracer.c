@@ -44,8 +44,10 @@ struct ss_tracer {
     uint32_t nheads; /* a power of two */
     uint32_t free, given;
     queue ready, waiting;
-    uint64_t interval, allowed; /* between probes; when the next may go */
-    bool no_more, held;         /* no destination left; `next_dst` waits */
+    double interval;    /* between probes, in microseconds */
+    uint64_t allowed;   /* when the next probe may go */
+    double left_over;   /* of that time: less than a microsecond */
+    bool no_more, held; /* no destination left; `next_dst` waits */
     ss_addr next_dst;
     um_rng rng;
     ss_tracer_counts counts;
@@ -234,7 +236,9 @@ bool ss_tracer_send(ss_tracer *t, uint64_t now, ss_probe *out)
     t->counts.probes++;
     if (now - t->allowed > CATCH_UP)
         t->allowed = now - CATCH_UP;
-    t->allowed += t->interval;
+    uint64_t whole = (uint64_t)(t->interval + t->left_over);
+    t->left_over += t->interval - (double)whole;
+    t->allowed += whole;
     return true;
 }
 
@@ -400,7 +404,7 @@ umbel_status ss_tracer_open(const ss_tracer_config *config, ss_tracer **out,
         return um_no_memory(err, sizeof *t);
     t->config = *config;
     t->ready = t->waiting = (queue){NOWHERE, NOWHERE};
-    t->interval = (uint64_t)(1e6 / config->rate);
+    t->interval = 1e6 / config->rate;
     t->rng.state = config->seed;
     um_pool_init(&t->pool, &alloc);
     umbel_status status = get_memory(t, err);

@@ -204,6 +204,28 @@ static void probes_keep_to_the_rate(void **state)
     ss_tracer_close(w.tracer);
 }
 
+/* 600,000 probes a second are 1.67 microseconds apart, and not 1. */
+static void a_rate_that_is_not_a_whole_interval_is_kept(void **state)
+{
+    static const double rates[] = {600000, 700000, 999999, 333333};
+    const double burst = 20000; /* microseconds that a start may catch up */
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(rates); i++) {
+        world w = path_of(8);
+        ss_tracer_config fast = usual;
+        w.destinations = 10 * DESTINATIONS;
+        w.delay = 1;
+        fast.window = DESTINATIONS;
+        fast.rate = rates[i];
+        double took = (double)trace_all(&w, fast), probes = 80 * DESTINATIONS;
+        assert_int_equal(ss_tracer_counted(w.tracer)->probes, probes);
+        assert_true(took >= (probes - 2) * 1e6 / rates[i] - burst);
+        assert_true(took <= probes * 1e6 / rates[i] - burst + 100);
+        ss_tracer_close(w.tracer);
+    }
+}
+
 static void a_lost_answer_is_asked_for_again(void **state)
 {
     world w = path_of(4);
@@ -403,6 +425,7 @@ TEST_GROUP(tracer)
         cmocka_unit_test(a_trace_reaches_its_destination),
         cmocka_unit_test(many_traces_go_on_at_once),
         cmocka_unit_test(probes_keep_to_the_rate),
+        cmocka_unit_test(a_rate_that_is_not_a_whole_interval_is_kept),
         cmocka_unit_test(a_lost_answer_is_asked_for_again),
         cmocka_unit_test(silent_hops_are_passed_until_the_gap_is_too_long),
         cmocka_unit_test(a_loop_ends_a_trace_and_an_echo_of_a_hop_does_not),
