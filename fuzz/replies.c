@@ -9,7 +9,7 @@
  */
 #include "fuzz.h"
 
-#include "stopset/formats/scamper.h"
+#include "stopset/tracer/prober.h"
 #include "stopset/tracer/tracer.h"
 
 #include <string.h>
@@ -105,7 +105,7 @@ static void read_scamper(const uint8_t *bytes, size_t len)
 
     for (;;) {
         ss_scamper_event e =
-            ss_scamper_take(bytes, len, &used, &data, &data_len);
+            ss_scamper_parse(bytes, len, &used, &data, &data_len);
         UM_WANT(used <= len);
         if (e == SS_SCAMPER_PART || e == SS_SCAMPER_BAD)
             return;

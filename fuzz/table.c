@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "stopset/sets/make.h"
+#include "stopset/sets/build_set.h"
 #include "stopset/sets/table.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void check_sets(const ss_table *t, ss_key key)
 {
     ss_set_info info = {
         .kind = SS_RED, .key = key, .prefix = {t->prefix.v4, t->prefix.v6}};
-    ss_make_params p = {.bytes = 4096};
+    ss_build_params p = {.bytes = 4096};
     ss_task task;
     umbel_error err;
 
@@ -85,9 +85,10 @@ static void check_sets(const ss_table *t, ss_key key)
         for (size_t form = 0; form < SS_FORMS; form++) {
             char *bytes;
             size_t len;
-            ss_made made;
+            ss_build_result made;
             ss_set set;
-            if (ss_make(&task, (ss_form)form, &p, &bytes, &len, &made, &err))
+            if (ss_build_set(&task, (ss_form)form, &p, &bytes, &len, &made,
+                             &err))
                 continue;
             UM_WANT(made.lost == 0 || form == SS_RETOUCHED);
             UM_WANT(ss_set_parse(&set, bytes, len, &err) == UMBEL_OK);

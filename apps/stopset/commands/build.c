@@ -5,7 +5,7 @@
 #include "cli/commands/files.h"
 #include "cli/framework/report.h"
 #include "stopset/commands.h"
-#include "stopset/sets/make.h"
+#include "stopset/sets/build_set.h"
 
 #include <stdlib.h>
 
@@ -76,14 +76,14 @@ static ss_set_info info_from_args(const build_args *a)
                          .form = (ss_form)a->form.index};
 }
 
-static ss_make_params params_from_args(const build_args *a)
+static ss_build_params params_from_args(const build_args *a)
 {
-    return (ss_make_params){.bytes = a->bytes.n,
-                            .bits = a->bits.n,
-                            .hashes = (uint32_t)a->hashes.n,
-                            .seed = a->seed.n,
-                            .method = a->method,
-                            .beta = a->beta.x};
+    return (ss_build_params){.bytes = a->bytes.n,
+                             .bits = a->bits.n,
+                             .hashes = (uint32_t)a->hashes.n,
+                             .seed = a->seed.n,
+                             .method = a->method,
+                             .beta = a->beta.x};
 }
 
 /* What a row cannot state: it depends on values, not on options. */
@@ -118,7 +118,8 @@ static void report_set(um_report *r, const ss_task *t, ss_form form)
     um_report_text(r, "form", NULL, ss_form_names[form]);
 }
 
-static void report_made(um_report *r, const ss_task *t, const ss_made *made)
+static void report_made(um_report *r, const ss_task *t,
+                        const ss_build_result *made)
 {
     um_report_count(r, "bytes", NULL, NULL, made->bytes);
     um_report_count(r, "members", NULL, NULL, t->nmembers);
@@ -136,16 +137,16 @@ static umbel_status build_one(const um_args *args, const ss_task *t,
 {
     const build_args *a = args->values;
     ss_form form = t->info.form;
-    ss_make_params p = params_from_args(a);
-    ss_made made;
+    ss_build_params p = params_from_args(a);
+    ss_build_result made;
     char *bytes;
     size_t len;
 
     if (a->success.given)
-        UM_TRY(
-            ss_create_for(t, form, a->success.x, &p, &bytes, &len, &made, err));
+        UM_TRY(ss_build_set_for(t, form, a->success.x, &p, &bytes, &len, &made,
+                                err));
     else
-        UM_TRY(ss_make(t, form, &p, &bytes, &len, &made, err));
+        UM_TRY(ss_build_set(t, form, &p, &bytes, &len, &made, err));
     umbel_status status = um_save_bytes(bytes, len, a->output, err);
     free(bytes);
     UM_TRY(status);
@@ -160,7 +161,7 @@ static umbel_status build_one(const um_args *args, const ss_task *t,
 static umbel_status compare_forms(const um_args *args, const ss_task *t,
                                   umbel_error *err)
 {
-    ss_make_params p = params_from_args(args->values);
+    ss_build_params p = params_from_args(args->values);
     um_report *rows = calloc(SS_FORMS, sizeof *rows);
     umbel_status status = UMBEL_OK;
     size_t n = 0;
@@ -171,9 +172,9 @@ static umbel_status compare_forms(const um_args *args, const ss_task *t,
     for (size_t form = 0; form < SS_FORMS && status == UMBEL_OK; form++) {
         char *bytes = NULL;
         size_t len;
-        ss_made made;
+        ss_build_result made;
         umbel_error why;
-        status = ss_make(t, (ss_form)form, &p, &bytes, &len, &made, &why);
+        status = ss_build_set(t, (ss_form)form, &p, &bytes, &len, &made, &why);
         if (status == UMBEL_OK) {
             report_set(&rows[n], t, (ss_form)form);
             report_made(&rows[n++], t, &made);

@@ -1,10 +1,10 @@
 /*
  * cmd_replay.c - umbel stopset replay: sets tried on recorded traces.
  */
+#include "stopset/replay/replay.h"
 #include "base/error.h"
 #include "cli/framework/report.h"
 #include "stopset/commands.h"
-#include "stopset/replay/trial.h"
 
 #include <math.h>
 #include <stdlib.h>

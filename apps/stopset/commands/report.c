@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "draw/folder.h"
 #include "stopset/commands.h"
-#include "stopset/replay/tradeoff.h"
+#include "stopset/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,9 @@
 #include "cli/commands/files.h"
 #include "cli/framework/report.h"
 #include "stopset/commands.h"
-#include "stopset/formats/scamper.h"
 #include "stopset/sets/table.h"
+#include "stopset/tracer/prober.h"
 #include "stopset/tracer/session.h"
-#include "stopset/tracer/sockets.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef UM_STOPSET_FORMAT_H
 #define UM_STOPSET_FORMAT_H
 
-#include "stopset/tracer/trace.h"
+#include "stopset/formats/trace.h"
 
 #include <umbel/base.h>
 

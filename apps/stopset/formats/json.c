@@ -1,17 +1,23 @@
 /*
- * json.c - a reader of JSON in memory.
- *
+ * json.c - traces in JSON: a reader of JSON in memory, and the traces of
+ * scamper and RIPE Atlas.
+ */
+#include "base/bits.h"
+#include "base/decimal.h"
+#include "base/error.h"
+#include "base/hex.h"
+#include "stopset/formats/format.h"
+#include "stopset/formats/internal.h"
+
+#include <string.h>
+
+/* --- a reader of JSON in memory ------------------------------------------ */
+
+/*
  * Most of a RIPE Atlas result is passed over. That is done without parsing it:
  * brackets are counted, strings are crossed eight bytes at a time. What is
  * passed over need not be valid beyond that.
  */
-#include "stopset/formats/json.h"
-
-#include "base/bits.h"
-#include "base/decimal.h"
-#include "base/hex.h"
-
-#include <string.h>
 
 static void go_wrong(ss_json *j, const char *what)
 {
@@ -348,3 +354,492 @@ bool ss_json_is_escaped(const ss_json_text *text, const char *name, size_t len)
     return len < sizeof copy && ss_json_copy(text, copy, sizeof copy) == len &&
            memcmp(copy, name, len) == 0;
 }
+
+/* --- traces in JSON: scamper's and RIPE Atlas's -------------------------- */
+
+/*
+ *     scamper   {"type":"trace", "src", "dst", "stop_reason", "start":{"sec"},
+ *                "firsthop", "hop_count",
+ *                "hops":[{"addr", "probe_ttl", "probe_id", "icmp_type",
+ * "rtt"}]} Atlas     {"type":"traceroute", "prb_id", "src_addr", "dst_addr",
+ *                "timestamp", "result":[{"hop", "result":[{"from", "rtt"}]}]}
+ *
+ * Names come in any order, so an object is read as both and its type decides.
+ * A file has one object after the other, with or without new lines, or is one
+ * array of them. Atlas replies marked "late" answer an earlier probe and are
+ * left out, as RIPE's own library does.
+ */
+
+/* An object that is being read. */
+typedef struct draft {
+    ss_trace *trace;
+    ss_json_text type;
+    ss_addr src, from;      /* Atlas: as the probe sees itself; as others do */
+    uint64_t first, hops;   /* scamper: TTLs that were probed */
+    ss_hop hop;             /* the reply, or Atlas hop, that is being read */
+    ss_json_text last_text; /* the last address, and what it is */
+    ss_addr last;
+    bool late;
+    bool too_long;
+} draft;
+
+/* A name and what its value is for. Tables end with a NULL name. */
+typedef struct field {
+    const char *name;
+    size_t len;
+    void (*read)(ss_json *j, draft *d);
+} field;
+
+#define FIELD(name, read)                                                      \
+    {                                                                          \
+        name, sizeof name - 1, read                                            \
+    }
+#define FIELDS_END                                                             \
+    {                                                                          \
+        NULL, 0, NULL                                                          \
+    }
+
+static void read_member(ss_json *j, const field *f, const ss_json_text *key,
+                        draft *d)
+{
+    while (f->name && !ss_json_is(key, f->name, f->len))
+        f++;
+    if (f->name)
+        f->read(j, d);
+    else
+        ss_json_skip(j);
+}
+
+/* Another value than an object is passed over: which type of measurement this
+ * is may be said later. */
+static void read_object(ss_json *j, const field *fields, draft *d)
+{
+    ss_json_text key;
+
+    if (ss_json_peek(j) != '{') {
+        ss_json_skip(j);
+        return;
+    }
+    for (bool first = true; ss_json_member(j, &first, &key);)
+        read_member(j, fields, &key, d);
+}
+
+/* Reads an array of objects; another value is passed over. */
+static bool array_begins(ss_json *j)
+{
+    if (ss_json_peek(j) == '[')
+        return true;
+    ss_json_skip(j);
+    return false;
+}
+
+static ss_addr parse_address(ss_json_text text)
+{
+    char copy[SS_ADDR_TEXT];
+    ss_addr a = {0};
+
+    if (text.escaped) {
+        size_t len = ss_json_copy(&text, copy, sizeof copy);
+        text = (ss_json_text){copy, len, false};
+    }
+    return ss_addr_parse(text.at, text.len, &a) ? a : (ss_addr){0};
+}
+
+/* Replies of one hop mostly come from one address, which is parsed once. Both
+ * quotes belong to the text that is compared. */
+static ss_addr read_address(ss_json *j, draft *d)
+{
+    const ss_json_text *last = &d->last_text;
+
+    if (last->len && ss_json_begins(j, last->at - 1, last->len + 2)) {
+        j->at += last->len + 2;
+        return d->last;
+    }
+    d->last_text = ss_json_string(j);
+    d->last = parse_address(d->last_text);
+    return d->last;
+}
+
+static uint8_t read_byte(ss_json *j)
+{
+    uint64_t x = ss_json_whole(j);
+
+    return x <= UINT8_MAX ? (uint8_t)x : 0;
+}
+
+static uint32_t read_rtt(ss_json *j)
+{
+    uint64_t us = ss_json_thousandths(j);
+
+    return us <= UINT32_MAX ? (uint32_t)us : 0;
+}
+
+static void retain_hop(draft *d)
+{
+    if (d->hop.ttl && !ss_addr_none(d->hop.addr) && !d->late)
+        d->too_long |= !ss_trace_add(d->trace, &d->hop);
+}
+
+/* --- scamper ---------------------------------------------------------------
+ */
+
+static void read_hop_addr(ss_json *j, draft *d)
+{
+    d->hop.addr = read_address(j, d);
+}
+
+static void read_probe_ttl(ss_json *j, draft *d)
+{
+    d->hop.ttl = read_byte(j);
+}
+
+static void read_probe_id(ss_json *j, draft *d)
+{
+    uint8_t id = read_byte(j); /* from 1; 0: the file does not say */
+
+    d->hop.attempt = id ? (uint8_t)(id - 1) : 0;
+}
+
+static void read_icmp_type(ss_json *j, draft *d)
+{
+    d->hop.icmp_type = read_byte(j);
+}
+
+static void read_icmp_code(ss_json *j, draft *d)
+{
+    d->hop.icmp_code = read_byte(j);
+}
+
+static void read_hop_rtt(ss_json *j, draft *d)
+{
+    d->hop.rtt = read_rtt(j);
+}
+
+static void read_hops(ss_json *j, draft *d)
+{
+    static const field fields[] = {FIELD("addr", read_hop_addr),
+                                   FIELD("probe_ttl", read_probe_ttl),
+                                   FIELD("probe_id", read_probe_id),
+                                   FIELD("icmp_type", read_icmp_type),
+                                   FIELD("icmp_code", read_icmp_code),
+                                   FIELD("rtt", read_hop_rtt),
+                                   FIELDS_END};
+
+    if (!array_begins(j))
+        return;
+    for (bool first = true; ss_json_element(j, &first);) {
+        d->hop = (ss_hop){0};
+        d->late = false;
+        read_object(j, fields, d);
+        if (!ss_json_bad(j))
+            retain_hop(d);
+    }
+}
+
+static void read_start_sec(ss_json *j, draft *d)
+{
+    d->trace->start = ss_json_whole(j);
+}
+
+static void read_start(ss_json *j, draft *d)
+{
+    static const field fields[] = {FIELD("sec", read_start_sec), FIELDS_END};
+
+    read_object(j, fields, d);
+}
+
+static void read_stop_reason(ss_json *j, draft *d)
+{
+    ss_json_text name = ss_json_string(j);
+
+    d->trace->stop = ss_stop_find(name.at, name.len);
+}
+
+static void read_firsthop(ss_json *j, draft *d)
+{
+    d->first = ss_json_whole(j);
+}
+
+static void read_hop_count(ss_json *j, draft *d)
+{
+    d->hops = ss_json_whole(j);
+}
+
+static void read_src(ss_json *j, draft *d)
+{
+    d->src = read_address(j, d);
+}
+
+static void read_dst(ss_json *j, draft *d)
+{
+    d->trace->dst = read_address(j, d);
+}
+
+/* --- RIPE Atlas ------------------------------------------------------------
+ */
+
+static void read_late(ss_json *j, draft *d)
+{
+    ss_json_skip(j);
+    d->late = true;
+}
+
+/* Takes a whole number that ends before a comma or bracket. False: something
+ * else stands there, and nothing is taken. */
+static bool pass_digits(ss_json *j)
+{
+    const uint8_t *at = j->at;
+
+    while (at < j->end && *at >= '0' && *at <= '9')
+        at++;
+    if (at == j->end || (*at != ',' && *at != '}'))
+        return false;
+    j->at = at;
+    return true;
+}
+
+/*
+ * Nearly all replies look like this, and they are most of a file:
+ *
+ *     {"from":"192.0.2.1","rtt":1.395,"size":28,"ttl":254}
+ *
+ * Takes such members, each with the byte before it. What it leaves is read the
+ * long way, so it changes no result: without it a file takes twice as long.
+ */
+static void read_plain_members(ss_json *j, draft *d)
+{
+    while (!ss_json_bad(j) && j->at < j->end) {
+        const uint8_t *start = j->at++;
+        bool taken = false;
+        if (ss_json_begins(j, "\"from\":\"", 8)) {
+            j->at += 7;
+            d->hop.addr = read_address(j, d);
+            taken = !ss_json_bad(j);
+        } else if (ss_json_begins(j, "\"rtt\":", 6)) {
+            j->at += 6;
+            d->hop.rtt = read_rtt(j);
+            taken = !ss_json_bad(j);
+        } else if (ss_json_begins(j, "\"size\":", 7)) {
+            j->at += 7;
+            taken = pass_digits(j);
+        } else if (ss_json_begins(j, "\"ttl\":", 6)) {
+            j->at += 6;
+            taken = pass_digits(j);
+        }
+        if (!taken) {
+            j->at = start;
+            return;
+        }
+        if (j->at == j->end || *j->at != ',')
+            return;
+    }
+}
+
+static void read_reply(ss_json *j, const field *fields, draft *d)
+{
+    bool first = true;
+    ss_json_text key;
+
+    if (ss_json_peek(j) != '{') {
+        ss_json_skip(j);
+        return;
+    }
+    if (j->depth < SS_JSON_DEPTH && ss_json_begins(j, "{\"from\":\"", 9)) {
+        j->depth++;
+        first = false;
+        read_plain_members(j, d);
+    }
+    while (ss_json_member(j, &first, &key)) {
+        read_member(j, fields, &key, d);
+        if (j->at < j->end && *j->at == ',')
+            read_plain_members(j, d);
+    }
+}
+
+static void read_replies(ss_json *j, draft *d)
+{
+    static const field fields[] = {FIELD("from", read_hop_addr),
+                                   FIELD("rtt", read_hop_rtt),
+                                   FIELD("late", read_late), FIELDS_END};
+    uint8_t ttl = d->hop.ttl, attempt = 0;
+
+    if (!array_begins(j))
+        return;
+    for (bool first = true; ss_json_element(j, &first); attempt++) {
+        d->hop = (ss_hop){.ttl = ttl, .attempt = attempt};
+        d->late = false;
+        read_reply(j, fields, d);
+        if (!ss_json_bad(j))
+            retain_hop(d);
+    }
+    d->hop.ttl = ttl;
+}
+
+/* As with replies, the usual beginning {"hop":1,"result":[ is read by a shorter
+ * way. */
+static void read_atlas_hop(ss_json *j, const field *fields, draft *d)
+{
+    bool first = false;
+    ss_json_text key;
+
+    if (j->depth == SS_JSON_DEPTH || !ss_json_begins(j, "{\"hop\":", 7)) {
+        read_object(j, fields, d);
+        return;
+    }
+    j->depth++;
+    j->at += 7;
+    d->hop.ttl = read_byte(j);
+    if (!ss_json_bad(j) && ss_json_begins(j, ",\"result\":[", 11)) {
+        j->at += 10;
+        read_replies(j, d);
+    }
+    while (ss_json_member(j, &first, &key))
+        read_member(j, fields, &key, d);
+}
+
+/* "hop" comes before "result" in all that RIPE Atlas sends; where it does not,
+ * the replies have no TTL and are left out. */
+static void read_result(ss_json *j, draft *d)
+{
+    static const field fields[] = {FIELD("hop", read_probe_ttl),
+                                   FIELD("result", read_replies), FIELDS_END};
+
+    if (!array_begins(j))
+        return;
+    for (bool first = true; ss_json_element(j, &first);) {
+        d->hop = (ss_hop){0};
+        read_atlas_hop(j, fields, d);
+        if (!ss_json_bad(j) && d->hop.ttl)
+            ss_trace_probed(d->trace, d->hop.ttl, d->hop.ttl);
+    }
+}
+
+static void read_from(ss_json *j, draft *d)
+{
+    d->from = read_address(j, d);
+}
+
+static void read_timestamp(ss_json *j, draft *d)
+{
+    d->trace->start = ss_json_whole(j);
+}
+
+static void read_probe(ss_json *j, draft *d)
+{
+    d->trace->monitor = ss_monitor_probe(ss_json_whole(j));
+}
+
+/* --- objects ---------------------------------------------------------------
+ */
+
+static void read_type(ss_json *j, draft *d)
+{
+    d->type = ss_json_string(j);
+}
+
+static const field top_fields[] = {FIELD("type", read_type),
+                                   FIELD("src", read_src),
+                                   FIELD("dst", read_dst),
+                                   FIELD("stop_reason", read_stop_reason),
+                                   FIELD("start", read_start),
+                                   FIELD("firsthop", read_firsthop),
+                                   FIELD("hop_count", read_hop_count),
+                                   FIELD("hops", read_hops),
+                                   FIELD("result", read_result),
+                                   FIELD("dst_addr", read_dst),
+                                   FIELD("src_addr", read_src),
+                                   FIELD("from", read_from),
+                                   FIELD("prb_id", read_probe),
+                                   FIELD("timestamp", read_timestamp),
+                                   FIELDS_END};
+
+static ss_took conclude(draft *d)
+{
+    bool scamper = ss_json_is(&d->type, "trace", 5);
+    bool atlas = ss_json_is(&d->type, "traceroute", 10);
+    ss_trace *t = d->trace;
+
+    if (!scamper && !atlas)
+        return SS_TOOK_OTHER;
+    if (d->too_long)
+        return SS_TOOK_LONG;
+    t->src = ss_addr_none(d->src) ? d->from : d->src;
+    if (ss_addr_none(t->monitor))
+        t->monitor = t->src;
+    if (scamper && d->hops <= SS_MAX_TTL)
+        ss_trace_probed(t, d->first ? (unsigned)d->first : 1,
+                        (unsigned)d->hops);
+    return ss_addr_none(t->dst) ? SS_TOOK_BAD : SS_TOOK_TRACE;
+}
+
+static umbel_status parse_object(const uint8_t *bytes, size_t len, size_t *used,
+                                 ss_trace_room *room, ss_took *took,
+                                 umbel_error *err)
+{
+    draft d = {.trace = ss_trace_begin(room),
+               .type = {"", 0, false},
+               .last_text = {"", 0, false}};
+    ss_json j = {.at = bytes, .end = bytes + len};
+
+    read_object(&j, top_fields, &d);
+    *used = (size_t)(j.at - bytes);
+    if (j.wrong == SS_JSON_CUT) {
+        *used = 0;
+        *took = SS_NEED_MORE;
+        return UMBEL_OK;
+    }
+    if (j.wrong)
+        return um_fail(err, UMBEL_E_FORMAT, "%s", j.wrong);
+    *took = conclude(&d);
+    return UMBEL_OK;
+}
+
+/* What may stand between objects: blanks, and of an array its brackets and
+ * commas. Returns true if it took a byte. */
+static bool parse_between(ss_format_state *s, uint8_t c)
+{
+    if (is_blank(c))
+        return true;
+    if (c == '[' && !s->in_array) {
+        s->in_array = true;
+        s->need_comma = false;
+        return true;
+    }
+    if (c == ']' && s->in_array) {
+        s->in_array = false;
+        return true;
+    }
+    if (c == ',' && s->in_array && s->need_comma) {
+        s->need_comma = false;
+        return true;
+    }
+    return false;
+}
+
+static umbel_status parse_json(ss_format_state *s, const uint8_t *bytes,
+                               size_t len, size_t *used, ss_trace_room *room,
+                               ss_took *took, umbel_error *err)
+{
+    *used = 0;
+    while (*used < len && parse_between(s, bytes[*used]))
+        ++*used;
+    if (*used || !len) {
+        *took = len ? SS_TOOK_NONE : SS_NEED_MORE;
+        return UMBEL_OK;
+    }
+    if (*bytes != '{' || (s->in_array && s->need_comma))
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "a JSON object should begin here, after a comma in an "
+                       "array");
+    UM_TRY(parse_object(bytes, len, used, room, took, err));
+    s->need_comma |= *took != SS_NEED_MORE;
+    return UMBEL_OK;
+}
+
+static bool begins_json(const uint8_t *bytes, size_t len)
+{
+    return len && (*bytes == '{' || *bytes == '[');
+}
+
+const ss_format ss_format_json = {
+    .name = "JSON", .begins = begins_json, .take = parse_json};

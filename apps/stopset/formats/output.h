@@ -4,7 +4,7 @@
 #ifndef UM_STOPSET_OUTPUT_H
 #define UM_STOPSET_OUTPUT_H
 
-#include "stopset/tracer/rules.h"
+#include "stopset/formats/trace.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,18 @@
 /*
- * replay.h - walk recorded traces again with a stopping rule; no packet is
+ * replay.h - recorded traces walked again with a stopping rule; no packet is
  * sent.
  */
 #ifndef UM_STOPSET_REPLAY_H
 #define UM_STOPSET_REPLAY_H
 
+#include "stopset/formats/trace.h"
+#include "stopset/sets/build_set.h"
 #include "stopset/sets/corpus.h"
-#include "stopset/tracer/rules.h"
+#include "stopset/sets/table.h"
+
+/*
+ * walk recorded traces again with a stopping rule; no packet is sent.
+ */
 
 /* Answers of a set: hit[key[i]] for step i. key NULL: a step's node is its key.
  * hit NULL: the set is not used. */
@@ -55,5 +61,67 @@ void ss_find_all(const ss_corpus *c, ss_found *found);
  * the caller has cleared. */
 umbel_status ss_replay_run(const ss_replay *r, ss_found *found, ss_outcome *out,
                            umbel_error *err);
+
+/* --- sets tried on recorded traces: what replay and report share --------- */
+
+/* What all trials of a run have in common. */
+typedef struct ss_trials {
+    ss_corpus corpus;
+    ss_found all;          /* what full traces find */
+    const ss_table *table; /* knows the members; NULL: nobody does */
+    ss_policy policy;
+    bool doubletree; /* a global set, of what the traces before found */
+    bool local;
+    ss_set_info growing; /* key of that global set when no file says it */
+    ss_keying red_keys, global_keys; /* of the last trial */
+    bool *listed;                    /* members among red_keys */
+} ss_trials;
+
+/* The result of a trial. */
+typedef struct ss_result {
+    ss_outcome outcome;
+    double nodes_missed, links_missed; /* shares of what full traces find */
+    bool members_known; /* else lucky stops are counted as genuine */
+} ss_result;
+
+/* Reads traces. The rest of *t is the caller's. */
+umbel_status ss_trials_read(ss_trials *t, const char *const *paths, size_t n,
+                            ss_input_counts *counts, umbel_error *err);
+void ss_trials_fini(ss_trials *t);
+
+/* Replays all traces with these sets; either may be NULL. */
+umbel_status ss_try(ss_trials *t, const ss_set *red, const ss_set *global,
+                    ss_result *out, umbel_error *err);
+
+/*
+ * every form in several sizes, replayed: figures, table and page.
+ */
+
+/* One set that was tried. */
+typedef struct ss_attempt {
+    ss_form form;
+    uint64_t bytes;
+    ss_result result;
+} ss_attempt;
+
+enum { SS_SIZES = 8, SS_MAX_ATTEMPTS = 1 + SS_SIZES * (SS_FORMS - 1) };
+
+typedef struct ss_tradeoff {
+    ss_set_info info;
+    ss_attempt attempt[SS_MAX_ATTEMPTS]; /* the list first, then by form */
+    size_t n;
+} ss_tradeoff;
+
+/* Makes and tries all sets of a task. Sizes that are too small for a form are
+ * left out. */
+umbel_status ss_tradeoff_run(ss_tradeoff *x, const ss_task *task,
+                             ss_trials *trials, uint64_t seed,
+                             umbel_error *err);
+
+#define SS_TRADEOFF_GENERATOR "umbel stopset"
+
+/* Writes tradeoff.csv, figures as SVG and CSV, and index.html. */
+umbel_status ss_tradeoff_publish(const ss_tradeoff *x, const char *dir,
+                                 umbel_error *err);
 
 #endif

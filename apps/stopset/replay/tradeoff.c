@@ -1,7 +1,7 @@
 /*
  * tradeoff.c - every form in several sizes, replayed.
  */
-#include "stopset/replay/tradeoff.h"
+#include "stopset/replay/replay.h"
 
 #include "base/error.h"
 #include "draw/csv.h"
@@ -35,14 +35,14 @@ static umbel_status try_bytes(ss_attempt *a, ss_trials *trials,
 /* E_RANGE: the form does not come in that size. */
 static umbel_status try_form(ss_tradeoff *x, const ss_task *task,
                              ss_trials *trials, ss_form form,
-                             const ss_make_params *p, umbel_error *err)
+                             const ss_build_params *p, umbel_error *err)
 {
     ss_attempt *a = &x->attempt[x->n];
     char *bytes;
     size_t len;
-    ss_made made;
+    ss_build_result made;
 
-    UM_TRY(ss_make(task, form, p, &bytes, &len, &made, err));
+    UM_TRY(ss_build_set(task, form, p, &bytes, &len, &made, err));
     *a = (ss_attempt){.form = form, .bytes = len};
     umbel_status status = try_bytes(a, trials, bytes, len, err);
     free(bytes);
@@ -53,7 +53,7 @@ static umbel_status try_form(ss_tradeoff *x, const ss_task *task,
 umbel_status ss_tradeoff_run(ss_tradeoff *x, const ss_task *task,
                              ss_trials *trials, uint64_t seed, umbel_error *err)
 {
-    ss_make_params p = {.seed = seed};
+    ss_build_params p = {.seed = seed};
 
     *x = (ss_tradeoff){.info = task->info};
     UM_TRY(try_form(x, task, trials, SS_LIST, &p, err));

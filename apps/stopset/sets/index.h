@@ -5,7 +5,7 @@
 #ifndef UM_STOPSET_INDEX_H
 #define UM_STOPSET_INDEX_H
 
-#include "stopset/tracer/address.h"
+#include "stopset/formats/trace.h"
 
 /* Zeroed: empty. */
 typedef struct ss_index {

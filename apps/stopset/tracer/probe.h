@@ -8,7 +8,7 @@
 #ifndef UM_STOPSET_PROBE_H
 #define UM_STOPSET_PROBE_H
 
-#include "stopset/tracer/address.h"
+#include "stopset/formats/trace.h"
 
 enum {
     SS_PROBE_MAX = 512, /* bytes of a probe, without IP and UDP heads */

@@ -1,13 +1,16 @@
 /*
- * session.c - a run of the tracer.
+ * session.c - a run of the tracer: the clock, a prober, the sets, the output.
  */
 #include "stopset/tracer/session.h"
 
 #include "base/error.h"
-#include "stopset/tracer/sockets.h"
+#include "stopset/tracer/prober.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <time.h>
+
+/* --- a run of the tracer ------------------------------------------------- */
 
 enum { LOOK_EVERY = 1000000 }; /* microseconds between looks at sets' files */
 
@@ -132,4 +135,128 @@ umbel_status ss_session_run(ss_session *s, umbel_error *err)
     if (!status && (fflush(s->out) != 0 || ferror(s->out)))
         status = um_fail_errno(err, "cannot write the traces");
     return status;
+}
+
+/* --- the sets of a run of the tracer ------------------------------------- */
+
+/*
+ * What joins when: a node joins the local set at once, because the trace that
+ * found it walks on to the monitor whatever others do. A pair joins the global
+ * set when its trace is over, and only if the rest of the way is known by then:
+ * the trace reached its destination, or stopped where others have gone on.
+ */
+
+static bool is_current(const ss_live_file *f, const struct stat *st)
+{
+    return f->device == st->st_dev && f->inode == st->st_ino &&
+           f->changed.tv_sec == st->st_mtim.tv_sec &&
+           f->changed.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+static umbel_status open_file(ss_live_file *f, ss_kind kind, umbel_error *err)
+{
+    struct stat st;
+    ss_set set = {0};
+
+    if (!f->path || (stat(f->path, &st) == 0 && f->open && is_current(f, &st)))
+        return UMBEL_OK;
+    if (stat(f->path, &st) == 0) { /* if it is bad, it is so until it changes */
+        f->device = st.st_dev;
+        f->inode = st.st_ino;
+        f->changed = st.st_mtim;
+    }
+    UM_TRY(ss_set_open(&set, f->path, err));
+    if (set.info.kind != kind) {
+        umbel_status status =
+            um_fail(err, UMBEL_E_MISMATCH, "%s: is a %s set, not a %s one",
+                    f->path, ss_kind_names[set.info.kind], ss_kind_names[kind]);
+        ss_set_fini(&set);
+        return status;
+    }
+    if (f->open)
+        ss_set_fini(&f->set);
+    f->set = set;
+    f->open = true;
+    return UMBEL_OK;
+}
+
+static ss_set_info own_info(const ss_live *l)
+{
+    ss_set_info info = {.kind = SS_GLOBAL,
+                        .key = SS_HOP_PREFIX,
+                        .prefix = {SS_PREFIX4, SS_PREFIX6},
+                        .form = SS_LIST};
+
+    if (l->global.open) {
+        info.key = l->global.set.info.key;
+        info.prefix = l->global.set.info.prefix;
+    }
+    return info;
+}
+
+umbel_status ss_live_open(ss_live *l, umbel_error *err)
+{
+    UM_TRY(open_file(&l->red, SS_RED, err));
+    UM_TRY(open_file(&l->global, SS_GLOBAL, err));
+    l->own.info = own_info(l);
+    l->local.info = (ss_set_info){.key = SS_HOP, .form = SS_LIST};
+    return UMBEL_OK;
+}
+
+void ss_live_fini(ss_live *l)
+{
+    if (l->red.open)
+        ss_set_fini(&l->red.set);
+    if (l->global.open)
+        ss_set_fini(&l->global.set);
+    ss_set_fini(&l->own);
+    ss_set_fini(&l->local);
+}
+
+umbel_status ss_live_refresh(ss_live *l, umbel_error *err)
+{
+    umbel_status red = open_file(&l->red, SS_RED, err);
+    umbel_error second;
+    umbel_status global = open_file(&l->global, SS_GLOBAL, &second);
+
+    if (!red && global)
+        *err = second;
+    return red ? red : global;
+}
+
+static umbel_status ask_set(const ss_set *s, ss_addr hop, ss_addr dst,
+                            bool *hit, umbel_error *err)
+{
+    ss_question q = {hop, dst};
+
+    return *hit ? UMBEL_OK : ss_set_query(s, &q, 1, hit, err);
+}
+
+umbel_status ss_live_ask(ss_live *l, ss_addr hop, ss_addr dst, ss_reply *reply,
+                         umbel_error *err)
+{
+    if (l->red.open)
+        UM_TRY(ask_set(&l->red.set, hop, dst, &reply->red, err));
+    if (l->global.open)
+        UM_TRY(ask_set(&l->global.set, hop, dst, &reply->global, err));
+    if (l->use_own)
+        UM_TRY(ask_set(&l->own, hop, dst, &reply->global, err));
+    if (!l->use_local)
+        return UMBEL_OK;
+    UM_TRY(ask_set(&l->local, hop, dst, &reply->local, err));
+    if (!reply->local && !ss_set_add(&l->local, hop, dst))
+        return um_no_memory(err, sizeof hop);
+    return UMBEL_OK;
+}
+
+umbel_status ss_live_learn(ss_live *l, const ss_trace *t, umbel_error *err)
+{
+    if (!l->use_own || (t->stop != SS_STOP_COMPLETED &&
+                        t->stop != SS_STOP_RED && t->stop != SS_STOP_GSS))
+        return UMBEL_OK;
+    for (size_t i = 0; i < t->nhops; i++)
+        if (!ss_addr_equal(t->hop[i].addr, t->dst) &&
+            !ss_set_add(&l->own, t->hop[i].addr, t->dst))
+            return um_no_memory(err, sizeof t->hop[i]);
+    return UMBEL_OK;
 }

@@ -11,7 +11,7 @@
  * One socket serves all destinations: the TTL goes with each message.
  */
 #define _GNU_SOURCE /* struct icmp6_filter, recvmsg's ancillary data, ppoll */
-#include "stopset/tracer/sockets.h"
+#include "stopset/tracer/prober.h"
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /*
  * targets.c - whom a run probes, and whom it may.
  */
-#include "stopset/tracer/targets.h"
+#include "stopset/tracer/session.h"
 
 #include "base/buffer.h"
 #include "base/decimal.h"

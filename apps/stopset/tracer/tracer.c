@@ -185,7 +185,7 @@ static void step(ss_tracer *t, uint32_t i, const ss_reply *reply)
     slot *s = &t->slots[i];
 
     queue_remove(t, i);
-    ss_walk_take(&s->walk, reply);
+    ss_walk_apply(&s->walk, reply);
     s->attempt = 0;
     if (s->walk.ttl == 0)
         end_trace(t, i, s->walk.stop);

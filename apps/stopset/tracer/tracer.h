@@ -8,8 +8,8 @@
 #ifndef UM_STOPSET_TRACER_H
 #define UM_STOPSET_TRACER_H
 
+#include "stopset/formats/trace.h"
 #include "stopset/tracer/probe.h"
-#include "stopset/tracer/rules.h"
 
 #include <umbel/base.h>
 

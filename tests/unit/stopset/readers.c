@@ -3,7 +3,7 @@
  * skipped and counted, what is refused and where.
  */
 #include "stopset/formats/input.h"
-#include "stopset/formats/json.h"
+#include "stopset/formats/internal.h"
 #include "support/test.h"
 
 #include <stdlib.h>

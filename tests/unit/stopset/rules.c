@@ -38,7 +38,7 @@ static ss_walk walk(ss_policy policy, const char *route, char out[300])
         ss_reply r = reply(route, w.ttl);
         assert_true(n < 299);
         out[n++] = (char)('0' + w.ttl);
-        ss_walk_take(&w, &r);
+        ss_walk_apply(&w, &r);
     }
     out[n] = '\0';
     return w;
@@ -113,7 +113,7 @@ static void the_largest_ttl_ends_every_walk(void **state)
     ss_walk w = walk((ss_policy){0}, route, probes);
     assert_int_equal(w.at, 255);
     assert_int_equal(w.stop, SS_STOP_HOPLIMIT);
-    ss_walk_take(&w, &(ss_reply){.red = true}); /* it is over */
+    ss_walk_apply(&w, &(ss_reply){.red = true}); /* it is over */
     assert_int_equal(w.stop, SS_STOP_HOPLIMIT);
 }
 

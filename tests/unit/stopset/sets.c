@@ -1,7 +1,7 @@
 /*
  * sets.c - tables of traces, and the sets that are made of them.
  */
-#include "stopset/sets/make.h"
+#include "stopset/sets/build_set.h"
 #include "stopset/sets/table.h"
 #include "support/test.h"
 
@@ -212,18 +212,18 @@ static void few_first_probes_reach_a_destination(void **state)
  */
 
 static ss_set made_set(const ss_table *t, ss_kind kind, ss_key key,
-                       ss_form form, ss_made *made)
+                       ss_form form, ss_build_result *made)
 {
     ss_set_info info = {
         .kind = kind, .key = key, .prefix = ss_key_prefix(key, 0, 0)};
-    ss_make_params p = {.bytes = form == SS_LIST ? 0 : 2048};
+    ss_build_params p = {.bytes = form == SS_LIST ? 0 : 2048};
     ss_task task;
     ss_set set;
     char *bytes;
     size_t len;
 
     assert_ok(ss_task_init(&task, t, &info, 0, &test_refusal));
-    assert_ok(ss_make(&task, form, &p, &bytes, &len, made, &test_refusal));
+    assert_ok(ss_build_set(&task, form, &p, &bytes, &len, made, &test_refusal));
     assert_true(form == SS_LIST || len <= p.bytes);
     assert_int_equal(made->bytes, len);
     assert_ok(ss_set_parse(&set, bytes, len, &test_refusal));
@@ -248,7 +248,7 @@ static void every_form_of_a_red_set_has_its_members(void **state)
     (void)state;
     learn_four(&t);
     for (ss_form form = SS_LIST; form < SS_FORMS; form++) {
-        ss_made made;
+        ss_build_result made;
         ss_set s = made_set(&t, SS_RED, SS_HOP, form, &made);
         assert_int_equal(s.info.form, form);
         assert_int_equal(s.info.members, 2);
@@ -270,7 +270,7 @@ static void every_form_of_a_red_set_has_its_members(void **state)
 static void keys_tell_destinations_apart(void **state)
 {
     ss_table t;
-    ss_made made;
+    ss_build_result made;
 
     (void)state;
     learn_four(&t);
@@ -297,7 +297,7 @@ static void a_global_set_has_what_was_seen_together(void **state)
     (void)state;
     learn_four(&t);
     for (size_t i = 0; i < TEST_COUNT(some); i++) {
-        ss_made made;
+        ss_build_result made;
         ss_set s = made_set(&t, SS_GLOBAL, SS_HOP_PREFIX, some[i], &made);
         assert_int_equal(s.info.members, 6);
         assert_true(has(&s, "10.0.0.1", D3));
@@ -345,8 +345,8 @@ static void learn_many(ss_table *t)
 static void the_smallest_file_for_a_success_is_found(void **state)
 {
     ss_set_info info = {.kind = SS_RED};
-    ss_make_params p = {0};
-    ss_made made, smaller;
+    ss_build_params p = {0};
+    ss_build_result made, smaller;
     ss_table t;
     ss_task task;
     char *bytes;
@@ -355,22 +355,22 @@ static void the_smallest_file_for_a_success_is_found(void **state)
     (void)state;
     learn_many(&t);
     assert_ok(ss_task_init(&task, &t, &info, 0, &test_refusal));
-    assert_ok(ss_create_for(&task, SS_RETOUCHED, 0.9, &p, &bytes, &len, &made,
-                            &test_refusal));
+    assert_ok(ss_build_set_for(&task, SS_RETOUCHED, 0.9, &p, &bytes, &len,
+                               &made, &test_refusal));
     assert_true(made.success >= 0.9);
     free(bytes);
     p.bytes = len * 9 / 10;
-    assert_ok(ss_make(&task, SS_RETOUCHED, &p, &bytes, &len, &smaller,
-                      &test_refusal));
+    assert_ok(ss_build_set(&task, SS_RETOUCHED, &p, &bytes, &len, &smaller,
+                           &test_refusal));
     assert_true(smaller.success < 0.9);
     free(bytes);
     p.bytes = 100;
     assert_refused(
-        ss_make(&task, SS_BLOOM, &p, &bytes, &len, &made, &test_refusal),
+        ss_build_set(&task, SS_BLOOM, &p, &bytes, &len, &made, &test_refusal),
         UMBEL_E_RANGE, "does not fit into 100 bytes");
     p.bytes = 0;
     assert_refused(
-        ss_make(&task, SS_BLOOM, &p, &bytes, &len, &made, &test_refusal),
+        ss_build_set(&task, SS_BLOOM, &p, &bytes, &len, &made, &test_refusal),
         UMBEL_E_RANGE, "needs a size");
     ss_task_fini(&task);
     ss_table_fini(&t);
@@ -379,8 +379,8 @@ static void the_smallest_file_for_a_success_is_found(void **state)
 static void retouching_pays_with_members_for_traces(void **state)
 {
     ss_set_info info = {.kind = SS_RED};
-    ss_make_params p = {.bits = 2500, .hashes = 3};
-    ss_made plain, retouched, groups;
+    ss_build_params p = {.bits = 2500, .hashes = 3};
+    ss_build_result plain, retouched, groups;
     ss_table t;
     ss_task task;
     char *bytes;
@@ -390,13 +390,13 @@ static void retouching_pays_with_members_for_traces(void **state)
     learn_many(&t);
     assert_ok(ss_task_init(&task, &t, &info, 0, &test_refusal));
     assert_ok(
-        ss_make(&task, SS_BLOOM, &p, &bytes, &len, &plain, &test_refusal));
+        ss_build_set(&task, SS_BLOOM, &p, &bytes, &len, &plain, &test_refusal));
     free(bytes);
-    assert_ok(ss_make(&task, SS_RETOUCHED, &p, &bytes, &len, &retouched,
-                      &test_refusal));
+    assert_ok(ss_build_set(&task, SS_RETOUCHED, &p, &bytes, &len, &retouched,
+                           &test_refusal));
     free(bytes);
-    assert_ok(
-        ss_make(&task, SS_GROUPS, &p, &bytes, &len, &groups, &test_refusal));
+    assert_ok(ss_build_set(&task, SS_GROUPS, &p, &bytes, &len, &groups,
+                           &test_refusal));
     free(bytes);
     assert_int_equal(plain.lost + groups.lost, 0);
     assert_true(retouched.lost > 0);

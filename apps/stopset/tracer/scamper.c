@@ -7,7 +7,7 @@
  *                                    < MORE
  *                                    < DATA 354, then the result
  */
-#include "stopset/formats/scamper.h"
+#include "stopset/tracer/prober.h"
 
 #include "base/decimal.h"
 #include "base/error.h"
@@ -51,8 +51,9 @@ static bool begins(const uint8_t *line, size_t len, const char *word)
            (len == n || line[n] == ' ');
 }
 
-ss_scamper_event ss_scamper_take(const uint8_t *bytes, size_t len, size_t *used,
-                                 const uint8_t **data, size_t *data_len)
+ss_scamper_event ss_scamper_parse(const uint8_t *bytes, size_t len,
+                                  size_t *used, const uint8_t **data,
+                                  size_t *data_len)
 {
     const uint8_t *end = memchr(bytes, '\n', len);
     size_t line = end ? (size_t)(end - bytes) : len;
@@ -170,8 +171,8 @@ static umbel_status parse_messages(scamper *s, ss_deliver *deliver, void *ctx,
     ss_answer answer;
 
     for (;;) {
-        ss_scamper_event event = ss_scamper_take(s->bytes + at, s->len - at,
-                                                 &used, &data, &data_len);
+        ss_scamper_event event = ss_scamper_parse(s->bytes + at, s->len - at,
+                                                  &used, &data, &data_len);
         if (event == SS_SCAMPER_PART)
             break;
         if (event == SS_SCAMPER_BAD)

@@ -1,11 +1,13 @@
 /*
- * make.h - stop sets made from a table, in any form.
+ * build_set.h - stop sets built from a table, in any form.
  */
-#ifndef UM_STOPSET_MAKE_H
-#define UM_STOPSET_MAKE_H
+#ifndef UM_STOPSET_BUILD_SET_H
+#define UM_STOPSET_BUILD_SET_H
 
 #include "stopset/sets/set.h"
 #include "stopset/sets/table.h"
+
+/* --- stop sets made from a table, in any form ---------------------------- */
 
 /*
  * What a set must hold, and what it should not match, as a table knows it.
@@ -30,7 +32,7 @@ typedef struct ss_task {
 } ss_task;
 
 /* How to make a set. */
-typedef struct ss_make_params {
+typedef struct ss_build_params {
     uint64_t bytes;  /* of the file, at most; 0: see bits */
     uint64_t bits;   /* of the filter; 0: as few as the form needs */
     uint32_t hashes; /* 0: the best number */
@@ -38,16 +40,16 @@ typedef struct ss_make_params {
     const char *method; /* of retouching; NULL: "greedy" */
     double beta;        /* share of the false positives to remove; 0: all, and
                            greedy stops where it costs more than it brings */
-} ss_make_params;
+} ss_build_params;
 
 /* What came out, measured. */
-typedef struct ss_made {
+typedef struct ss_build_result {
     uint64_t bytes;         /* of the file */
     uint64_t lost, matched; /* members that do not match; negatives that do */
     double lost_weight, matched_weight;
     double success; /* at least this share of the table's traces stops at the
                        penultimate node; of red sets */
-} ss_made;
+} ss_build_result;
 
 /* Refuses prefixes that the table does not know. Release with ss_task_fini. */
 umbel_status ss_task_init(ss_task *t, const ss_table *table,
@@ -56,12 +58,14 @@ umbel_status ss_task_init(ss_task *t, const ss_table *table,
 void ss_task_fini(ss_task *t);
 
 /* Makes the set in a form, as the bytes of its file. Free *bytes. */
-umbel_status ss_make(const ss_task *t, ss_form form, const ss_make_params *p,
-                     char **bytes, size_t *len, ss_made *out, umbel_error *err);
+umbel_status ss_build_set(const ss_task *t, ss_form form,
+                          const ss_build_params *p, char **bytes, size_t *len,
+                          ss_build_result *out, umbel_error *err);
 
 /* Makes the smallest file whose success is at least that. */
-umbel_status ss_create_for(const ss_task *t, ss_form form, double success,
-                           const ss_make_params *p, char **bytes, size_t *len,
-                           ss_made *out, umbel_error *err);
+umbel_status ss_build_set_for(const ss_task *t, ss_form form, double success,
+                              const ss_build_params *p, char **bytes,
+                              size_t *len, ss_build_result *out,
+                              umbel_error *err);
 
 #endif

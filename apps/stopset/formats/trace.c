@@ -1,17 +1,22 @@
 /*
- * address.c - IPv4 and IPv6 addresses, and their prefixes.
- *
- * IPv4 has code of its own: readers parse, and queries format, millions of
- * addresses, and inet_pton takes five times as long.
+ * trace.c - a traced route, its addresses, and where a trace stops.
  */
-#include "stopset/tracer/address.h"
+#include "stopset/formats/trace.h"
 
+#include "base/bits.h"
 #include "base/decimal.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* --- IPv4 and IPv6 addresses, and their prefixes ------------------------- */
+
+/*
+ * IPv4 has code of its own: readers parse, and queries format, millions of
+ * addresses, and inet_pton takes five times as long.
+ */
 
 static uint64_t load_be(const uint8_t *bytes, size_t len)
 {
@@ -165,4 +170,138 @@ int ss_addr_compare(const void *a, const void *b)
     if (x->hi != y->hi)
         return x->hi < y->hi ? -1 : 1;
     return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+/* --- traces --------------------------------------------------------------- */
+
+#define SS_STOP_NAME(name) #name,
+static const char *const stop_names[] = {SS_STOP_LIST(SS_STOP_NAME)};
+
+const char *ss_stop_name(ss_stop stop)
+{
+    return stop_names[stop];
+}
+
+ss_stop ss_stop_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < SS_STOPS; i++)
+        if (strlen(stop_names[i]) == len &&
+            memcmp(stop_names[i], name, len) == 0)
+            return (ss_stop)i;
+    return SS_STOP_OTHER;
+}
+
+ss_trace *ss_trace_begin(ss_trace_room *room)
+{
+    room->trace = (ss_trace){.hop = room->hop};
+    return &room->trace;
+}
+
+void ss_trace_probed(ss_trace *t, unsigned from, unsigned to)
+{
+    if (from > to || to > SS_MAX_TTL)
+        return;
+    for (unsigned ttl = from; ttl <= to; ttl++)
+        um_set_bit(t->probed, ttl);
+    if (t->first == 0 || from < t->first)
+        t->first = (uint8_t)from;
+    if (to > t->last)
+        t->last = (uint8_t)to;
+}
+
+bool ss_trace_add(ss_trace *t, const ss_hop *hop)
+{
+    if (t->nhops == SS_MAX_REPLIES)
+        return false;
+    t->hop[t->nhops++] = *hop;
+    if (!um_bit(t->probed, hop->ttl))
+        ss_trace_probed(t, hop->ttl, hop->ttl);
+    return true;
+}
+
+uint8_t ss_trace_reached(const ss_trace *t)
+{
+    unsigned least = SS_MAX_TTL + 1;
+
+    for (size_t i = 0; i < t->nhops; i++)
+        if (t->hop[i].ttl < least && ss_addr_equal(t->hop[i].addr, t->dst))
+            least = t->hop[i].ttl;
+    return least > SS_MAX_TTL ? 0 : (uint8_t)least;
+}
+
+/* --- where a trace goes on, and where it stops --------------------------- */
+
+static uint8_t first_ttl(const ss_policy *p)
+{
+    return p->first ? p->first : 1;
+}
+
+static uint8_t last_ttl(const ss_policy *p)
+{
+    return p->max_ttl ? p->max_ttl : SS_MAX_TTL;
+}
+
+void ss_walk_begin(ss_walk *w, const ss_policy *policy)
+{
+    *w = (ss_walk){.policy = *policy, .ttl = first_ttl(policy)};
+}
+
+static void turn_back(ss_walk *w)
+{
+    uint8_t first = first_ttl(&w->policy);
+
+    w->back = true;
+    w->ttl = w->policy.backwards ? (uint8_t)(first - 1) : 0;
+}
+
+/* The order counts: a destination is reached whatever the sets say, and the red
+ * set comes before the global one, which would also spare what lies behind. */
+static ss_stop forward_stop(const ss_walk *w, const ss_reply *r)
+{
+    if (r->destination)
+        return SS_STOP_COMPLETED;
+    if (r->red)
+        return SS_STOP_RED;
+    if (r->global)
+        return SS_STOP_GSS;
+    if (r->unreachable)
+        return SS_STOP_UNREACH;
+    if (r->seen)
+        return SS_STOP_LOOP;
+    if (w->policy.gap_limit && w->gap >= w->policy.gap_limit)
+        return SS_STOP_GAPLIMIT;
+    return w->ttl >= last_ttl(&w->policy) ? SS_STOP_HOPLIMIT : SS_STOP_NONE;
+}
+
+static void consume_forwards(ss_walk *w, const ss_reply *r)
+{
+    w->gap = r->silent ? (uint8_t)(w->gap + 1) : 0;
+    w->stop = forward_stop(w, r);
+    w->at = w->ttl;
+    if (w->stop == SS_STOP_NONE)
+        w->ttl++;
+    else
+        turn_back(w);
+}
+
+/* Where the first probe reached the destination, those before it may, too. */
+static void consume_backwards(ss_walk *w, const ss_reply *r)
+{
+    if (r->destination) {
+        w->stop = SS_STOP_COMPLETED;
+        w->at = w->ttl;
+    }
+    if (r->local && !r->destination)
+        w->back_at = w->ttl;
+    w->ttl = w->back_at ? 0 : (uint8_t)(w->ttl - 1);
+}
+
+void ss_walk_apply(ss_walk *w, const ss_reply *reply)
+{
+    if (w->ttl == 0)
+        return;
+    if (w->back)
+        consume_backwards(w, reply);
+    else
+        consume_forwards(w, reply);
 }
