@@ -24,7 +24,7 @@ $(BUILD)/build.ninja:
 run: command
 	@tools/tour $(BUILD)/umbel
 
-# The same, with every command and all that it prints.
+# The same, with every command and all of its output.
 tour: command
 	@tools/tour --all $(BUILD)/umbel
 
@@ -53,7 +53,7 @@ test:
 	@tools/deps build test
 	@tools/test
 
-# What is not slow, in release only: a minute once it is built.
+# Tests that are not slow, in release only: a minute once it is built.
 test-quick:
 	@tools/deps build test
 	@tools/test quick
@@ -94,7 +94,7 @@ fuzz:
 	@cmake --build build/fuzz --target fuzzers
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-# Stop sets in a network of twelve routers, which it makes. Needs root.
+# Stop sets in a simulated network of twelve routers. Needs root.
 demo-stopset:
 	@tools/deps build lab
 	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja

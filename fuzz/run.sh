@@ -3,10 +3,10 @@
 #
 # Runs each target (default: all that were built) for SECONDS, or for COUNT
 # executions ("2000000x"; TARGET=COUNT for one of them), JOBS of them at a time.
-# Prints a table in the end; exits 1 when one found something, and says which
-# file brings it back. Inputs that were found stay in OUT/corpus, crashes in
-# OUT/crashes, libFuzzer's words in OUT/logs. Targets are those in build/fuzz, or
-# $UMBEL_FUZZ_BUILD, which is OUT as well unless $UMBEL_FUZZ_OUT is given.
+# Prints a table at the end; exits with 1 if a target found something, and names the
+# file that reproduces it. New inputs stay in OUT/corpus, crashes in OUT/crashes,
+# libFuzzer's output in OUT/logs. Targets are those in build/fuzz, or
+# $UMBEL_FUZZ_BUILD, which is also OUT unless $UMBEL_FUZZ_OUT is set.
 set -euo pipefail
 
 usage() {
@@ -26,7 +26,7 @@ cd "$(dirname "$0")/.."
 build=${UMBEL_FUZZ_BUILD:-build/fuzz}
 out=${UMBEL_FUZZ_OUT:-$build}
 
-# Whatever was built is a target: the table is in fuzz/CMakeLists.txt.
+# Every fuzzer that was built is a target: fuzz/CMakeLists.txt has the table.
 targets=("$@")
 if [[ $# -eq 0 ]]; then
     for program in "$build"/fuzz/fuzz_*; do
@@ -40,12 +40,12 @@ if [[ ${#targets[@]} -eq 0 ]]; then
 fi
 mkdir -p "$out/crashes" "$out/logs"
 
-# Freed memory is soon used again, and stacks of allocations are short: a third
-# of the time otherwise. Leaks are found when the corpus is replayed.
+# A small quarantine and short allocation stacks save a third of the time. Leaks are
+# found when the corpus is replayed.
 export ASAN_OPTIONS=quarantine_size_mb=4:malloc_context_size=1:detect_stack_use_after_return=0:${ASAN_OPTIONS:-}
 
 # -entropic=0: counting rare features takes longer than a decoding.
-# -timeout: a plan takes milliseconds, whatever is asked.
+# -timeout: any plan takes milliseconds.
 run() {
     local name=${1%=*} bound=-max_total_time=$limit
     [[ $limit == *x ]] && bound=-runs=${limit%x}
@@ -58,7 +58,7 @@ run() {
         "$out/corpus/$name" "fuzz/corpus/$name"
 }
 
-# The log's last word on a number: "cov: 702" or "stat::x: 702".
+# The last value of a figure in the log: "cov: 702" or "stat::x: 702".
 last() {
     grep -oE "$1:? +[0-9]+" "$2" | tail -n 1 | grep -oE '[0-9]+$' || echo 0
 }

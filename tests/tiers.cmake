@@ -1,7 +1,7 @@
 # Which tests are slow, which have threads. tools/test runs them accordingly.
 
-# Seconds as users get them, the slowest first: these start first, so that no core
-# waits at the end, and make test-quick leaves them out.
+# Seconds in release, the slowest first: these start first, so that no core is idle at
+# the end, and make test-quick leaves them out.
 set(UMBEL_SLOW_TESTS
   clearinghouse_bad-requests:20 clearinghouse_peers-hostile:20 clearinghouse_peers-liars:15
   clearinghouse_peers-kills:15 net_hostile:8 docs_kinds:7 cli_options_heard:5 unit_kinds_ribbon:5 unit_kinds_fast:5
@@ -15,16 +15,16 @@ set(UMBEL_SLOW_TESTS
 set(UMBEL_SLOW_CHECKED_TESTS cli_file_truncated cli_file_flipped cli_plan_never
   unit_negatives_compare unit_kinds_shared unit_coding_coding cli_publish cli_escapes cli_file_forged)
 
-# With threads: these run once more under ThreadSanitizer, which builds them alone.
+# Tests with threads run once more under ThreadSanitizer, which builds only them.
 set(UMBEL_THREAD_TESTS unit_kinds_shared unit_kinds_shared_counts unit_base_pipeline unit_store_store
   cli_threads_build cli_threads_check)
 
-# They hold printed figures and pages, at length: as users get them, not under a
-# sanitizer, where unit tests run the same code.
+# Tests that compare many printed figures and pages run in release only. Under a
+# sanitizer, unit tests run the same code.
 set(UMBEL_FIGURE_TESTS docs_kinds docs_manpages cli_sizes cli_bench cli_plan_wire
   cli_reproduce)
 
-# Gives a test its tier, after it was added, in the same directory.
+# Sets the tier of a test. Call it in the directory that added the test.
 function(umbel_tier name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${UMBEL_PATIENCE})
   set(slow ${UMBEL_SLOW_TESTS})
