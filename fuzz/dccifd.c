@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/protocols/dccifd/reply.h"
+#include "clearinghouse/protocols/dccifd/internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/protocols/fuzzy/request.h"
+#include "clearinghouse/protocols/fuzzy/internal.h"
 
 #include <string.h>
 

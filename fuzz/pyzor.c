@@ -7,8 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/protocols/pyzor/reply.h"
-#include "clearinghouse/protocols/pyzor/rules.h"
+#include "clearinghouse/protocols/pyzor/internal.h"
 
 #include <string.h>
 

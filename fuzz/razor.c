@@ -7,8 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/protocols/razor/code.h"
-#include "clearinghouse/protocols/razor/request.h"
+#include "clearinghouse/protocols/razor/internal.h"
 
 #include <string.h>
 
@@ -29,8 +28,8 @@ static bool lies_in(umbel_slice s, const uint8_t *at, size_t len)
 
 static void check_signature(umbel_slice text)
 {
-    uint8_t digest[UM_RAZOR_DIGEST];
-    char back[UM_RAZOR_DIGEST_TEXT + 1];
+    uint8_t digest[UM_DIGEST_BYTES];
+    char back[UM_RAZOR_TEXT + 1];
 
     if (!um_razor_decode(text, digest))
         return;

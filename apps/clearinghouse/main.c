@@ -2,7 +2,7 @@
  * main.c - umbel-clearinghouse.
  */
 #include "clearinghouse/admin/commands.h"
-#include "clearinghouse/server/serve.h"
+#include "clearinghouse/server/server.h"
 #include "cli/framework/program.h"
 #include "mail/pool.h"
 
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], UM_MAIL_WORKER_ARGUMENT) == 0)
         return um_mail_worker_main(argc - 2, argv + 2);
     if (argc > 1 && strcmp(argv[1], "--list-settings") == 0) {
-        um_serve_list_settings();
+        um_server_list_settings();
         return UM_EXIT_FINE;
     }
     return um_program_group_main(&group, argv);

@@ -1,8 +1,8 @@
 /*
  * machine_lists.c - lists as a server with that configuration has them.
  */
+#include "clearinghouse/lists/lists.h"
 #include "clearinghouse/peering/peers.h"
-#include "clearinghouse/server/server.h"
 #include "trust/key_file.h"
 
 #include "machine.h"
@@ -16,8 +16,8 @@ size_t machine_lists(const char *path, umbel_sync_list *out, umbel_error *err)
     if (um_config_read(&config, path, err) != UMBEL_OK ||
         um_secret_load(config.secret, secret, err) != UMBEL_OK)
         return 0;
-    for (; um_protocol_list(n); n++) {
-        um_list_config c = um_server_list_config(&config, n);
+    for (; um_list_name(n); n++) {
+        um_list_config c = um_list_config_of(&config, n);
         umbel_filter *shape;
 
         if (um_list_config_filter(&c, secret, &shape, err) != UMBEL_OK)

@@ -4,18 +4,34 @@
 #include "clearinghouse/admin/client.h"
 
 #include "base/error.h"
-#include "clearinghouse/admin/control.h"
 #include "clearinghouse/admin/requests.h"
 #include "net/server/control.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TIMEOUT_MS = 30000 };
 
 umbel_status um_load_config(um_config *out, const char *path, umbel_error *err)
 {
     return path ? um_config_read(out, path, err) : um_config_default(out, err);
+}
+
+char *um_admin_path(const um_config *c)
+{
+    const char *path = c->control ? c->control : c->data;
+    char here[PATH_MAX] = "";
+
+    if (path[0] != '/' && !getcwd(here, sizeof here))
+        return NULL;
+    size_t len = strlen(here) + strlen(path) + sizeof "//control";
+    char *whole = malloc(len);
+    if (whole)
+        snprintf(whole, len, "%s%s%s%s", here, here[0] ? "/" : "", path,
+                 c->control ? "" : "/control");
+    return whole;
 }
 
 /* Copies a reply to out, or turns it into an error. */
@@ -36,7 +52,7 @@ static umbel_status parse_reply(const char *text, size_t len, FILE *out,
 umbel_status um_admin_query(const um_config *c, const char *line,
                             umbel_slice bytes, FILE *out, umbel_error *err)
 {
-    char *path = um_server_control_path(c), *text = NULL;
+    char *path = um_admin_path(c), *text = NULL;
     size_t len = 0;
     FILE *reply = open_memstream(&text, &len);
     umbel_status status = UMBEL_E_NOMEM;

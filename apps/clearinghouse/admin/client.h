@@ -6,8 +6,14 @@
 
 #include "clearinghouse/config/config.h"
 
+#include <stdio.h>
+
 /* Reads the configuration at path; NULL means the defaults. */
 umbel_status um_load_config(um_config *out, const char *path, umbel_error *err);
+
+/* Returns the path of the control socket from the root: as configured, or
+ * "control" in the data directory. To be freed; NULL: no memory. */
+char *um_admin_path(const um_config *c);
 
 /*
  * Sends a line and the bytes that follow it to the server of this

@@ -211,7 +211,7 @@ static umbel_status import_rspamd(import *im, const char *path,
 /* Counts that the list would have dropped by now are not taken. */
 static uint64_t oldest_of(const um_config *c, const char *list)
 {
-    const um_list_settings *l = &c->list[um_protocol_list_find(list)];
+    const um_list_settings *l = &c->list[um_list_find(list)];
     uint64_t seconds = l->epoch / 1000 * l->epochs, now = (uint64_t)time(NULL);
 
     return now > seconds ? now - seconds : 0;

@@ -7,7 +7,6 @@
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/peering/settings.h"
 #include "clearinghouse/protocols/protocol.h"
-#include "clearinghouse/server/server.h"
 
 #include "base/error.h"
 #include "cli/commands/files.h"
@@ -32,12 +31,12 @@ static umbel_status find_list(const char *name, size_t *list, umbel_error *err)
 {
     char names[256] = "";
 
-    for (*list = 0; um_protocol_list(*list); ++*list) {
+    for (*list = 0; um_list_name(*list); ++*list) {
         size_t len = strlen(names);
-        if (strcmp(um_protocol_list(*list), name) == 0)
+        if (strcmp(um_list_name(*list), name) == 0)
             return UMBEL_OK;
         snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
-                 um_protocol_list(*list));
+                 um_list_name(*list));
     }
     return um_fail(err, UMBEL_E_UNKNOWN, "there is no list %.40s: lists are %s",
                    name, names);
@@ -58,7 +57,7 @@ static umbel_status read_secret(const um_config *c,
 static umbel_status create_shape(const um_config *c, size_t list,
                                  umbel_filter **out, umbel_error *err)
 {
-    um_list_config l = um_server_list_config(c, list);
+    um_list_config l = um_list_config_of(c, list);
     uint8_t secret[UMBEL_SECRET_LEN];
     um_peers_keys keys;
 

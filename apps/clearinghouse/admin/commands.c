@@ -11,7 +11,7 @@
 #include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/doctor.h"
 #include "clearinghouse/admin/requests.h"
-#include "clearinghouse/lists/welcome_edit.h"
+#include "clearinghouse/lists/welcome.h"
 #include "clearinghouse/runtime/digest_text.h"
 #include "cli/framework/report.h"
 #include "net/server/address.h"

@@ -26,8 +26,6 @@
     extern const um_command um_clearinghouse_cmd_##name;
 UM_CLEARINGHOUSE_COMMANDS(UM_CLEARINGHOUSE_COMMAND_DECLARE)
 
-/* What it does without a command: it serves. */
-extern const um_command um_cmd_clearinghouse;
 /* The rows, up to NULL. */
 extern const um_command *const um_clearinghouse_commands[];
 

@@ -1,11 +1,14 @@
 /*
- * house_control.c - one line in, one document out.
+ * control.c - one line in, one document out.
  */
 #include "clearinghouse/admin/control.h"
 
 #include "base/error.h"
+#include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/doctor.h"
 #include "clearinghouse/admin/requests.h"
+#include "clearinghouse/peering/origins.h"
+#include "clearinghouse/status/status.h"
 #include "net/server/control.h"
 
 #include <limits.h>
@@ -13,55 +16,55 @@
 #include <string.h>
 #include <unistd.h>
 
-static void begin_snapshot(um_server *h, FILE *out)
+static void begin_snapshot(const um_environment *env, FILE *out)
 {
     (void)out;
-    um_store_request_snapshot(h->store);
+    um_store_request_snapshot(env->store);
 }
 
-static void reload_welcome(um_server *h, FILE *out)
+static void reload_welcome(const um_environment *env, FILE *out)
 {
     umbel_error err;
 
-    if (!h->config.welcome)
+    if (!env->config->welcome)
         fputs(UM_REPLY_ERROR "the running server does not use this file yet: "
                              "send it SIGHUP, so that it reads the "
                              "configuration again\n",
               out);
-    else if (um_server_reload_welcome(h, &err) == UMBEL_OK)
+    else if (um_lists_reload_welcome(env->lists, &err) == UMBEL_OK)
         fprintf(out, "rules of the server now: %zu\n",
-                um_welcome_rules(h->welcome));
+                um_welcome_rules(um_lists_welcome(env->lists)));
     else
         fprintf(out,
                 UM_REPLY_ERROR "%s; the server keeps the rules it has, %zu\n",
-                err.text, um_welcome_rules(h->welcome));
+                err.text, um_welcome_rules(um_lists_welcome(env->lists)));
 }
 
 static const char no_peers[] = UM_REPLY_ERROR UM_NO_PEERS "\n";
 
-static void print_peers(um_server *h, FILE *out)
+static void print_peers(const um_environment *env, FILE *out)
 {
-    const um_origins_view *v = um_origins_look(h->origins);
+    const um_origins_view *v = um_origins_look(env->origins);
 
     if (v)
-        um_origins_print_text(out, v, h->now);
+        um_origins_print_text(out, v, env->clock->now);
     else
         fputs(no_peers, out);
 }
 
-static void print_peers_json(um_server *h, FILE *out)
+static void print_peers_json(const um_environment *env, FILE *out)
 {
-    const um_origins_view *v = um_origins_look(h->origins);
+    const um_origins_view *v = um_origins_look(env->origins);
 
     if (v)
-        um_origins_print_json(out, v, h->now);
+        um_origins_print_json(out, v, env->clock->now);
     fputs(v ? "\n" : no_peers, out);
 }
 
 /* A line, what it does and writes, and the document that answers it. */
 static const struct {
     const char *line;
-    void (*act)(um_server *h, FILE *out); /* NULL: nothing */
+    void (*act)(const um_environment *env, FILE *out); /* NULL: nothing */
     void (*print)(FILE *out, const um_status *s);
 } rows[] = {
     {"status", NULL, um_status_print_text},
@@ -90,17 +93,25 @@ static const char *const ops[] = {"request", "connection", "report", "revoke",
                                   NULL};
 enum { REQUEST, CONNECTION, REPORT };
 
-const um_protocol um_protocol_control = {.name = "control",
-                                         .summary = "questions of the operator",
-                                         .ops = ops,
-                                         .verdicts = verdicts};
+static const um_service service = {
+    .name = "control", .ops = ops, .verdicts = verdicts};
 
 static const um_address nobody = {.path = ""};
 
-static void count_refusal(um_server *h, unsigned op, unsigned verdict)
+/* --- answers -------------------------------------------------------------- */
+
+struct um_operator {
+    const um_environment *env;
+    um_service_stats *stats;
+    um_requests *requests;
+    um_control *control;
+    char *path;
+};
+
+static void count_refusal(um_operator *o, unsigned op, unsigned verdict)
 {
-    um_protocol_count(&h->control, op, verdict);
-    um_server_log_refusal(h, &um_protocol_control, verdict, &nobody, NULL);
+    um_service_count(o->stats, op, verdict);
+    um_service_log_refusal(o->stats, verdict, &nobody, NULL);
 }
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
@@ -110,24 +121,16 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
         count_refusal(ctx, CONNECTION, ENDS + (unsigned)why);
 }
 
-/* --- answers -------------------------------------------------------------- */
-
-struct um_server_control {
-    um_server *house;
-    um_control *control;
-    char *path;
-};
-
-bool um_server_control_answer(um_server *h, const char *line, FILE *out)
+bool um_operator_answer(const um_environment *env, const char *line, FILE *out)
 {
     um_status s;
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)
         if (strcmp(rows[i].line, line) == 0) {
             if (rows[i].act)
-                rows[i].act(h, out);
+                rows[i].act(env, out);
             if (rows[i].print) {
-                um_server_status(h, &s);
+                um_status_get(env->status, &s);
                 rows[i].print(out, &s);
             }
             return true;
@@ -141,12 +144,12 @@ bool um_server_control_answer(um_server *h, const char *line, FILE *out)
 
 static void answer(void *ctx, const char *line, FILE *out)
 {
-    um_server *h = ctx;
+    um_operator *o = ctx;
 
-    if (um_server_control_answer(h, line, out))
-        um_protocol_count(&h->control, REQUEST, ANSWERED);
+    if (um_operator_answer(o->env, line, out))
+        um_service_count(o->stats, REQUEST, ANSWERED);
     else
-        count_refusal(h, REQUEST, NOT_KNOWN);
+        count_refusal(o, REQUEST, NOT_KNOWN);
 }
 
 static size_t follow(void *ctx, const char *line)
@@ -169,59 +172,48 @@ static unsigned op_of(const char *line)
 static void consume(void *ctx, um_control_request *r, const char *line,
                     uint8_t *bytes, size_t len)
 {
-    um_server *h = ctx;
+    um_operator *o = ctx;
 
-    um_protocol_count(&h->control, op_of(line), ANSWERED);
-    um_requests_parse(h->requests, r, line, bytes, len);
+    um_service_count(o->stats, op_of(line), ANSWERED);
+    um_requests_parse(o->requests, r, line, bytes, len);
 }
 
-char *um_server_control_path(const um_config *c)
+umbel_status um_operator_open(const um_environment *env, um_operator **out,
+                              umbel_error *err)
 {
-    const char *path = c->control ? c->control : c->data;
-    char here[PATH_MAX] = "";
+    um_operator *o = calloc(1, sizeof *o);
 
-    if (path[0] != '/' && !getcwd(here, sizeof here))
-        return NULL;
-    size_t len = strlen(here) + strlen(path) + sizeof "//control";
-    char *whole = malloc(len);
-    if (whole)
-        snprintf(whole, len, "%s%s%s%s", here, here[0] ? "/" : "", path,
-                 c->control ? "" : "/control");
-    return whole;
-}
-
-umbel_status um_server_control_open(um_server *h, um_server_control **out,
-                                    umbel_error *err)
-{
-    um_server_control *c = calloc(1, sizeof *c);
-
-    if (!c)
-        return um_no_memory(err, sizeof *c);
-    *out = c; /* closed with the house */
-    um_protocol_stats_init(&h->control, &um_protocol_control);
-    c->house = h;
-    UM_TRY(um_requests_open(h, &h->requests, err));
-    c->path = um_server_control_path(&h->config);
-    if (!c->path)
+    if (!o)
+        return um_no_memory(err, sizeof *o);
+    *out = o;
+    o->env = env;
+    o->stats = um_statistics_of(env->statistics, &service);
+    o->path = um_admin_path(env->config);
+    if (!o->stats || !o->path)
         return um_no_memory(err, 1);
-    return um_control_open(h->loop,
-                           &(um_control_config){.path = c->path,
+    UM_TRY(um_requests_open(env, &o->requests, err));
+    return um_control_open(env->loop,
+                           &(um_control_config){.path = o->path,
                                                 .fd = -1,
                                                 .answer = answer,
                                                 .follow = follow,
                                                 .take = consume,
                                                 .ended = count_ended,
-                                                .ctx = h},
-                           &c->control, err);
+                                                .ctx = o},
+                           &o->control, err);
 }
 
-void um_server_control_close(um_server_control *c)
+void um_operator_committed(um_operator *o)
 {
-    if (!c)
+    um_requests_committed(o->requests);
+}
+
+void um_operator_close(um_operator *o)
+{
+    if (!o)
         return;
-    um_requests_close(c->house->requests);
-    c->house->requests = NULL;
-    um_control_close(c->control);
-    free(c->path);
-    free(c);
+    um_requests_close(o->requests);
+    um_control_close(o->control);
+    free(o->path);
+    free(o);
 }

@@ -9,8 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "clearinghouse/admin/client.h"
-#include "clearinghouse/admin/control.h"
-#include "clearinghouse/server/server.h"
+#include "clearinghouse/protocols/protocol.h"
 #include "clearinghouse/status/problems.h"
 #include "cli/framework/report.h"
 #include "net/server/socket.h"
@@ -20,18 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-const char um_doctor_mail[] =
-    "From: doctor@umbel.invalid\r\n"
-    "To: postmaster@umbel.invalid\r\n"
-    "Subject: a test of umbel clearinghouse doctor\r\n"
-    "Message-ID: <doctor@umbel.invalid>\r\n"
-    "\r\n"
-    "this mail was made by the doctor of umbel to see if all doors are open\r\n"
-    "it says the same in each run so that its marks are the same as well\r\n"
-    "if you can read it in a mail box then a rule has sent it on by "
-    "mistake\r\n";
-const char um_doctor_digest[] = "b40442b373f03cb71cc3f2e4bfea7bc2d10a65b9";
 
 um_finding *um_doctor_add(um_doctor *d, const char *name, const char *address)
 {
@@ -55,7 +42,7 @@ void um_doctor_describe(FILE *out, const um_status *s)
     um_problems p;
 
     for (size_t i = 0; i < s->naddresses; i++)
-        fprintf(out, "listens %s %s\n", s->address[i].front->name,
+        fprintf(out, "listens %s %s\n", s->address[i].service->name,
                 s->address[i].text);
     fprintf(out, "razor-accounts %zu\n", s->razor.accounts);
     um_status_problems(s, &p);
@@ -102,7 +89,7 @@ static void parse_lines(um_doctor *d, const char *control, char *text)
             parse_address(d, line + sizeof listens - 1);
         else if (strncmp(line, accounts, sizeof accounts - 1) == 0)
             um_decimal_parse(line + sizeof accounts - 1, UINT64_MAX,
-                             &d->razor_accounts);
+                             &d->context.razor_accounts);
         else if (strncmp(line, problem, sizeof problem - 1) == 0) {
             parse_problem(d, control, line + sizeof problem - 1);
             well = false;
@@ -113,15 +100,14 @@ static void parse_lines(um_doctor *d, const char *control, char *text)
                "running, no problems");
 }
 
-/* Checks the settings as umbel-clearinghouse --check does, silently. */
+/* Checks what umbel-clearinghouse --check does, and prints nothing. */
 static umbel_status check_all(const um_config *c, umbel_error *err)
 {
-    umbel_status status = um_server_check(c, err);
     FILE *nowhere = fopen("/dev/null", "we");
+    umbel_status status = um_protocols_check(c, err);
 
-    for (size_t i = 0; status == UMBEL_OK && nowhere && um_protocol_row(i); i++)
-        if (um_protocol_row(i)->check)
-            status = um_protocol_row(i)->check(c->front[i], nowhere, err);
+    if (status == UMBEL_OK && nowhere)
+        status = um_protocols_check_files(c, nowhere, err);
     if (nowhere)
         fclose(nowhere);
     return status;
@@ -142,7 +128,7 @@ static void explain_absence(um_doctor *d, const char *control,
         return;
     }
     d->server = UM_SERVER_AWAY;
-    umbel_status status = check_all(d->config, &err);
+    umbel_status status = check_all(d->context.config, &err);
 
     UM_SAY(f->text, "not running%s%s",
            status == UMBEL_OK ? "" : ", and would not start: ",
@@ -153,15 +139,15 @@ static void explain_absence(um_doctor *d, const char *control,
 
 static void ask_server(um_doctor *d)
 {
-    char *control = um_server_control_path(d->config), *text = NULL;
+    char *control = um_admin_path(d->context.config), *text = NULL;
     size_t len = 0;
     FILE *answer = open_memstream(&text, &len);
     umbel_error err = {.text = "no memory"};
     umbel_status status = UMBEL_E_NOMEM;
 
     if (control && answer)
-        status = um_admin_query(d->config, "doctor", (umbel_slice){NULL, 0},
-                                answer, &err);
+        status = um_admin_query(d->context.config, "doctor",
+                                (umbel_slice){NULL, 0}, answer, &err);
     if (answer)
         fclose(answer);
     if (status == UMBEL_OK)
@@ -254,7 +240,8 @@ static void try_address(um_doctor *d, const um_doctor_row *row,
 {
     umbel_error err;
 
-    if (!is_permitted(at, f) || row->probe(d, at, f, &err) == UMBEL_OK)
+    if (!is_permitted(at, f) ||
+        row->probe(&d->context, at, f, &err) == UMBEL_OK)
         return;
     f->health = UM_BROKEN;
     um_disarm(err.text);
@@ -266,7 +253,7 @@ static void try_address(um_doctor *d, const um_doctor_row *row,
                        : "umbel clearinghouse status shows its state");
 }
 
-void um_doctor_try(um_doctor *d, const um_doctor_row *row, const char *address)
+static void try_one(um_doctor *d, const um_doctor_row *row, const char *address)
 {
     um_finding *f = um_doctor_add(d, row->name, address);
     um_address at;
@@ -290,7 +277,7 @@ static const char *real_address(const um_doctor *d, const um_protocol *f,
                                 size_t i)
 {
     for (size_t p = 0; p < d->nlistening; p++)
-        if (strcmp(d->listening[p].protocol, f->name) == 0 && i-- == 0)
+        if (strcmp(d->listening[p].protocol, f->service.name) == 0 && i-- == 0)
             return d->listening[p].address;
     return NULL;
 }
@@ -316,7 +303,7 @@ static void try_listen(um_doctor *d, const um_protocol *f,
     const char *real = text;
 
     if (um_address_parse(text, &at, NULL) != UMBEL_OK) {
-        um_doctor_try(d, row, text); /* which reports why */
+        try_one(d, row, text); /* which reports why */
         return;
     }
     if (!at.path && um_address_port(&at) == 0 && real_address(d, f, i))
@@ -326,18 +313,39 @@ static void try_listen(um_doctor *d, const um_protocol *f,
     if (d->server == UM_SERVER_ANSWERS && !is_real_address(d, f, real))
         explain_silence(d, &at, row->type, um_doctor_add(d, row->name, real));
     else
-        um_doctor_try(d, row, real);
+        try_one(d, row, real);
+}
+
+/* A protocol that has one address, in a form of its own. */
+static void try_configured(um_doctor *d, const um_doctor_row *row)
+{
+    char address[UM_ADDRESS_TEXT];
+    const char *configured;
+    umbel_error err;
+    umbel_status status =
+        row->address(d->context.config, &configured, address, &err);
+
+    if (!configured)
+        return;
+    if (status == UMBEL_OK) {
+        try_one(d, row, address);
+        return;
+    }
+    um_finding *f = um_doctor_add(d, row->name, configured);
+    f->health = UM_LIMITED;
+    UM_SAY(f->text, "not tried: %s", err.text);
+    UM_SAY(f->advice, "give the address as a number, not as a name");
 }
 
 static void try_protocol(um_doctor *d, size_t number)
 {
-    const um_protocol *f = um_protocol_row(number);
-    const char *settings = d->config->front[number];
+    const um_protocol *f = um_protocols[number];
+    const char *settings = d->context.config->section[number];
     size_t before = 0; /* addresses of the rows above */
 
     for (const um_doctor_row *row = f->doctor; row && row->name; row++) {
-        if (row->run) {
-            row->run(d);
+        if (row->address) {
+            try_configured(d, row);
             continue;
         }
         const um_texts *listen = (const void *)(settings + row->listen);
@@ -349,9 +357,10 @@ static void try_protocol(um_doctor *d, size_t number)
 
 void um_doctor_run(um_doctor *d, const um_config *c, const char *path)
 {
-    *d = (um_doctor){.config = c, .path = path};
+    *d = (um_doctor){.context = {.config = c}, .path = path};
     ask_server(d);
-    for (size_t i = 0; um_protocol_row(i); i++)
+    d->context.server_answers = d->server == UM_SERVER_ANSWERS;
+    for (size_t i = 0; um_protocols[i]; i++)
         try_protocol(d, i);
 }
 
@@ -361,25 +370,6 @@ bool um_doctor_is_well(const um_doctor *d)
         if (d->finding[i].health == UM_BROKEN)
             return false;
     return true;
-}
-
-/* --- for probes ----------------------------------------------------------- */
-
-umbel_status um_doctor_exchange(const um_address *at, umbel_slice bytes,
-                                char *out, size_t cap, umbel_error *err)
-{
-    size_t len = 0, n = 1;
-    int fd;
-
-    UM_TRY(um_call_open(at, UM_DOCTOR_MS, &fd, err));
-    umbel_status status = um_call_send(fd, bytes.data, bytes.len, err);
-    if (status == UMBEL_OK)
-        shutdown(fd, SHUT_WR);
-    for (; status == UMBEL_OK && n && len < cap - 1; len += n)
-        status = um_call_receive(fd, out + len, cap - 1 - len, &n, err);
-    close(fd);
-    out[status == UMBEL_OK ? len : 0] = '\0';
-    return status;
 }
 
 /* --- the report ----------------------------------------------------------- */

@@ -5,9 +5,7 @@
 
 #include "base/error.h"
 #include "base/lines.h"
-#include "clearinghouse/lists/forget.h"
-#include "clearinghouse/protocols/pyzor/protocol.h"
-#include "clearinghouse/protocols/pyzor/rules.h"
+#include "clearinghouse/lists/exceptions.h"
 #include "clearinghouse/runtime/digest_text.h"
 
 #include <stdio.h>
@@ -44,46 +42,46 @@ static umbel_status read_lines(umbel_slice text, import_line *out, size_t *n,
 }
 
 /* The most that a list counts. */
-static uint64_t count_limit(const um_server *h, unsigned list)
+static uint64_t count_limit(const um_environment *env, unsigned list)
 {
     um_list_stats stats;
 
-    um_list_stats_get(um_store_list(h->store, list), &stats);
+    um_list_stats_get(um_store_list(env->store, list), &stats);
     return stats.count_limit < UINT32_MAX ? stats.count_limit : UINT32_MAX;
 }
 
-static bool is_left_out(const um_server *h, const import_line *l, unsigned list,
-                        const umbel_digest *d)
+static bool is_left_out(const um_environment *env, const import_line *l,
+                        unsigned list, const umbel_digest *d)
 {
     umbel_slice text = {l->digest, strlen(l->digest)};
-    um_welcome_mail mail = {.digest = &text, .ndigests = 1};
 
-    return um_pyzor_is_empty_text(text) ||
-           um_welcome_match(h->welcome, &mail, NULL) ||
-           um_forgotten(h, list, d) ||
-           !um_store_accepts(h->store, list, d, h->now);
+    return um_digest_is_empty_text(text) ||
+           um_lists_welcomes(env->lists, text) ||
+           um_forgotten(env->lists, list, d) ||
+           !um_store_accepts(env->store, list, d, env->clock->now);
 }
 
 /* Makes entries of what counts; returns how many. */
-static size_t create_entries(um_server *h, const import_line *lines, size_t n,
+static size_t create_entries(const um_environment *env,
+                             const import_line *lines, size_t n,
                              um_entry *entry, um_import_result *out)
 {
-    unsigned first = um_server_first_list(&um_protocol_pyzor);
     size_t made = 0;
 
     for (size_t i = 0; i < n; i++) {
         umbel_slice key = {lines[i].digest, strlen(lines[i].digest)};
         umbel_digest d;
         bool any = false;
-        um_store_digest(h->store, &key, 1, &d);
-        for (unsigned j = UM_PYZOR_REPORTS; j <= UM_PYZOR_WHITELISTED; j++) {
+        um_store_digest(env->store, &key, 1, &d);
+        for (unsigned j = 0; j < 2; j++) {
             uint64_t amount = lines[i].count[j];
-            uint64_t most = count_limit(h, first + j);
-            if (!amount || is_left_out(h, &lines[i], first + j, &d))
+            uint64_t most = count_limit(env, UM_LIST_PYZOR_REPORTS + j);
+            if (!amount ||
+                is_left_out(env, &lines[i], UM_LIST_PYZOR_REPORTS + j, &d))
                 continue;
             out->saturated += amount > most;
             entry[made++] =
-                (um_entry){.list = first + j,
+                (um_entry){.list = UM_LIST_PYZOR_REPORTS + j,
                            .digest = d,
                            .amount = (uint32_t)(amount < most ? amount : most)};
             any = true;
@@ -94,8 +92,9 @@ static size_t create_entries(um_server *h, const import_line *lines, size_t n,
     return made;
 }
 
-umbel_status um_import_pyzor(um_server *h, const char *name, umbel_slice text,
-                             um_import_result *out, umbel_error *err)
+umbel_status um_import_pyzor(const um_environment *env, const char *name,
+                             umbel_slice text, um_import_result *out,
+                             umbel_error *err)
 {
     import_line lines[UM_IMPORT_LINES];
     um_entry entry[2 * UM_IMPORT_LINES];
@@ -107,13 +106,14 @@ umbel_status um_import_pyzor(um_server *h, const char *name, umbel_slice text,
     UM_TRY(read_lines(text, lines, &n, err));
     snprintf(note, sizeof note, "imported/%s", name);
     umbel_slice label = {note, strlen(note)};
-    if (um_store_get(h->store, label, &value)) {
+    if (um_store_get(env->store, label, &value)) {
         out->again = true;
         return UMBEL_OK;
     }
-    n = create_entries(h, lines, n, entry, out);
+    n = create_entries(env, lines, n, entry, out);
     if (n)
-        UM_TRY(um_store_add(h->store, entry, n, h->now, &out->ticket, err));
-    return um_store_set(h->store, label, (umbel_slice){"", 0}, h->now,
-                        &out->ticket, err);
+        UM_TRY(um_store_add(env->store, entry, n, env->clock->now, &out->ticket,
+                            err));
+    return um_store_set(env->store, label, (umbel_slice){"", 0},
+                        env->clock->now, &out->ticket, err);
 }

@@ -9,7 +9,7 @@
 #ifndef UM_CLEARINGHOUSE_IMPORT_H
 #define UM_CLEARINGHOUSE_IMPORT_H
 
-#include "clearinghouse/server/server.h"
+#include "clearinghouse/protocols/protocol.h"
 
 enum {
     UM_IMPORT_LINES = 100, /* of a piece: both counts fit one append */
@@ -25,11 +25,13 @@ typedef struct um_import_result {
 } um_import_result;
 
 /* E_FORMAT: not such lines; E_IO: the store has failed. */
-umbel_status um_import_pyzor(um_server *h, const char *name, umbel_slice lines,
-                             um_import_result *out, umbel_error *err);
+umbel_status um_import_pyzor(const um_environment *env, const char *name,
+                             umbel_slice lines, um_import_result *out,
+                             umbel_error *err);
 
 /* The same with mails of rspamd's fuzzy storage (import_fuzzy.c). */
-umbel_status um_import_fuzzy(um_server *h, const char *name, umbel_slice lines,
-                             um_import_result *out, umbel_error *err);
+umbel_status um_import_fuzzy(const um_environment *env, const char *name,
+                             umbel_slice lines, um_import_result *out,
+                             umbel_error *err);
 
 #endif

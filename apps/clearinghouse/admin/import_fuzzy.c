@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/hex.h"
 #include "base/lines.h"
-#include "clearinghouse/protocols/fuzzy/row.h"
+#include "clearinghouse/lists/fuzzy_mails.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,14 +80,14 @@ static umbel_status read_lines(umbel_slice text, mail_line *out, size_t *n,
     return UMBEL_OK;
 }
 
-static umbel_status write_lines(um_server *h, mail_line *lines, size_t n,
-                                um_import_result *out, umbel_error *err)
+static umbel_status write_lines(const um_environment *env, mail_line *lines,
+                                size_t n, um_import_result *out,
+                                umbel_error *err)
 {
-    unsigned list = um_server_first_list(&um_protocol_fuzzy);
     uint64_t secret[UM_NEAR_SHINGLES], ticket;
     um_fuzzy_view view;
 
-    um_fuzzy_secrets(h, secret);
+    um_fuzzy_secrets(env->lists, secret);
     for (size_t i = 0; i < n; i++) {
         mail_line *l = &lines[i];
         for (size_t k = 0; k < UM_NEAR_SHINGLES; k++)
@@ -97,10 +97,11 @@ static umbel_status write_lines(um_server *h, mail_line *lines, size_t n,
                              .amount = l->value,
                              .stamp = l->time,
                              .shingle = l->has_shingles ? l->shingle : NULL};
-        um_fuzzy_outcome outcome = um_fuzzy_write(h, list, &view, &c, &ticket);
-        if (outcome == UM_FUZZY_NOT_STORED)
+        umbel_status status =
+            um_fuzzy_write(env->lists, UM_LIST_FUZZY, &view, &c, &ticket);
+        if (status != UMBEL_OK && status != UMBEL_E_FULL)
             return um_fail(err, UMBEL_E_IO, "the store has failed");
-        bool counted = outcome == UM_FUZZY_OK && ticket;
+        bool counted = status == UMBEL_OK && ticket;
         out->counted += counted;
         out->left_out += !counted;
         if (ticket)
@@ -109,8 +110,9 @@ static umbel_status write_lines(um_server *h, mail_line *lines, size_t n,
     return UMBEL_OK;
 }
 
-umbel_status um_import_fuzzy(um_server *h, const char *name, umbel_slice text,
-                             um_import_result *out, umbel_error *err)
+umbel_status um_import_fuzzy(const um_environment *env, const char *name,
+                             umbel_slice text, um_import_result *out,
+                             umbel_error *err)
 {
     mail_line *lines = calloc(UM_IMPORT_MAILS, sizeof *lines);
     umbel_slice label, value;
@@ -124,16 +126,16 @@ umbel_status um_import_fuzzy(um_server *h, const char *name, umbel_slice text,
     label = (umbel_slice){note, (size_t)len};
     umbel_status status = read_lines(text, lines, &n, err);
     if (status == UMBEL_OK)
-        out->again = um_store_get(h->store, label, &value);
+        out->again = um_store_get(env->store, label, &value);
     if (status == UMBEL_OK && !out->again) {
         /* A new block, in which all of it has room: a crash keeps all or
          * nothing. */
-        status = um_store_flush(h->store, err);
+        status = um_store_flush(env->store, err);
         if (status == UMBEL_OK)
-            status = write_lines(h, lines, n, out, err);
+            status = write_lines(env, lines, n, out, err);
         if (status == UMBEL_OK)
-            status = um_store_set(h->store, label, (umbel_slice){"", 0}, h->now,
-                                  &out->ticket, err);
+            status = um_store_set(env->store, label, (umbel_slice){"", 0},
+                                  env->clock->now, &out->ticket, err);
     }
     free(lines);
     return status;

@@ -5,14 +5,16 @@
 
 #include "base/error.h"
 #include "base/hex.h"
+#include "base/lines.h"
 #include "base/text.h"
 #include "clearinghouse/admin/import.h"
 #include "clearinghouse/admin/why.h"
-#include "clearinghouse/lists/counts.h"
-#include "clearinghouse/lists/forget.h"
-#include "clearinghouse/lists/mail_change.h"
+#include "clearinghouse/lists/exceptions.h"
+#include "clearinghouse/lists/lists.h"
+#include "clearinghouse/lists/mails.h"
+#include "clearinghouse/peering/origins.h"
 #include "clearinghouse/peering/peers.h"
-#include "clearinghouse/runtime/words.h"
+#include "clearinghouse/runtime/format.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -36,7 +38,7 @@ typedef struct job {
 } job;
 
 struct um_requests {
-    um_server *house;
+    const um_environment *env;
     job *first; /* that wait until they are on disk, oldest first */
 };
 
@@ -64,9 +66,8 @@ static void refuse_job(job *j, const char *why)
 
 /* --- forget --------------------------------------------------------------- */
 
-typedef umbel_status change_digest(um_server *h, const char *text,
-                                   size_t *lists, uint64_t *ticket,
-                                   umbel_error *err);
+typedef umbel_status change_digest(um_lists *l, const char *text, size_t *lists,
+                                   uint64_t *ticket, umbel_error *err);
 
 /* Words are checked before the first change: all or nothing. */
 static umbel_status check_words(umbel_slice text, umbel_error *err)
@@ -84,7 +85,7 @@ static umbel_status change_digests(job *j, change_digest *change,
                                    const char *what, size_t *done, FILE *out,
                                    umbel_error *err)
 {
-    um_server *h = j->owner->house;
+    const um_environment *env = j->owner->env;
     umbel_slice text = {j->bytes, j->len}, word;
     char digest[UM_DIGEST_TEXT];
     size_t lists;
@@ -92,7 +93,8 @@ static umbel_status change_digests(job *j, change_digest *change,
     UM_TRY(check_words(text, err));
     while (um_next_word(&text, &word)) {
         UM_TRY(um_signature_read(word, digest, err));
-        umbel_status status = change(h, digest, &lists, &j->ticket, err);
+        umbel_status status =
+            change(env->lists, digest, &lists, &j->ticket, err);
         if (status != UMBEL_OK && status != UMBEL_E_UNKNOWN)
             return status;
         *done += status == UMBEL_OK;
@@ -110,19 +112,19 @@ static umbel_status change_digests(job *j, change_digest *change,
 
 static const um_replica_store *copies_of(const job *j)
 {
-    return um_peers_replicas(j->owner->house->peers);
+    return um_peers_replicas(j->owner->env->peers);
 }
 
 static bool is_safe(const job *j)
 {
-    return j->ticket <= um_store_committed(j->owner->house->store) &&
+    return j->ticket <= um_store_committed(j->owner->env->store) &&
            (!j->state || j->state <= um_replica_store_saved(copies_of(j)));
 }
 
 /* Why it is not safe, and will not be soon; NULL: it may be. */
 static const char *failure_of(const job *j)
 {
-    const um_store *s = j->owner->house->store;
+    const um_store *s = j->owner->env->store;
 
     if (j->ticket > um_store_committed(s) && um_store_failure(s))
         return um_store_failure(s);
@@ -206,29 +208,29 @@ static void run_undo(job *j)
 }
 
 /* Whose exception it is. */
-static const char *by_whom(const um_server *h, const um_exception *e,
+static const char *by_whom(const um_environment *env, const um_exception *e,
                            char out[UM_ORIGIN_NAME])
 {
     if (!e->origin)
         return "this server";
-    um_server_origin_name(h, e->origin, out);
+    um_peers_origin_name(env->peers, e->origin, out);
     return out;
 }
 
-void um_requests_list_forgotten(um_server *h, FILE *out)
+void um_requests_list_forgotten(const um_environment *env, FILE *out)
 {
     um_forget_walk at = {0, 0};
     char name[UM_ORIGIN_NAME];
     um_exception e;
     size_t n = 0;
 
-    for (; um_forget_next(h, &at, &e); n++) {
+    for (; um_forget_next(env->lists, &at, &e); n++) {
         fprintf(out, "%.*s %s since %s", (int)e.text.len,
-                (const char *)e.text.data, um_protocol_list(e.list),
-                um_words_time(e.made).text);
-        if (h->machine)
-            fprintf(out, " by %s%s", by_whom(h, &e, name),
-                    um_forgotten(h, e.list, &e.digest)
+                (const char *)e.text.data, um_list_name(e.list),
+                um_format_time(e.made).text);
+        if (env->peers)
+            fprintf(out, " by %s%s", by_whom(env, &e, name),
+                    um_forgotten(env->lists, e.list, &e.digest)
                         ? ""
                         : ", too few servers: it counts");
         putc('\n', out);
@@ -237,7 +239,7 @@ void um_requests_list_forgotten(um_server *h, FILE *out)
         fputs("nothing is forgotten\n", out);
 }
 
-void um_requests_list_forgotten_json(um_server *h, FILE *out)
+void um_requests_list_forgotten_json(const um_environment *env, FILE *out)
 {
     um_forget_walk at = {0, 0};
     char name[UM_ORIGIN_NAME];
@@ -245,13 +247,13 @@ void um_requests_list_forgotten_json(um_server *h, FILE *out)
     size_t n = 0;
 
     putc('[', out);
-    for (; um_forget_next(h, &at, &e); n++)
+    for (; um_forget_next(env->lists, &at, &e); n++)
         fprintf(out,
                 "%s{\"digest\": \"%.*s\", \"list\": \"%s\", \"since\": "
                 "%" PRIu64 ", \"by\": \"%s\", \"holds\": %s}",
                 n ? ",\n " : "", (int)e.text.len, (const char *)e.text.data,
-                um_protocol_list(e.list), e.made, by_whom(h, &e, name),
-                um_forgotten(h, e.list, &e.digest) ? "true" : "false");
+                um_list_name(e.list), e.made, by_whom(env, &e, name),
+                um_forgotten(env->lists, e.list, &e.digest) ? "true" : "false");
     fputs("]\n", out);
 }
 
@@ -270,28 +272,28 @@ static umbel_status drop_origin(umbel_sync *s, const uint8_t *origin,
 static umbel_status change_standing(job *j, change_origin *change,
                                     char hex[UM_ORIGIN_HEX], umbel_error *err)
 {
-    um_server *h = j->owner->house;
+    const um_environment *env = j->owner->env;
     uint8_t key[UMBEL_ORIGIN_LEN];
     char text[128];
 
-    if (!h->origins)
+    if (!env->origins)
         return um_fail(err, UMBEL_E_RANGE, "%s", UM_NO_PEERS);
     snprintf(text, sizeof text, "%.*s", (int)j->len,
              j->bytes ? (const char *)j->bytes : "");
     um_disarm(text);
-    UM_TRY(um_origins_find(h->origins, text, key, err));
-    UM_TRY(change(um_peers_machine(h->peers), key, err));
+    UM_TRY(um_origins_find(env->origins, text, key, err));
+    UM_TRY(change(um_peers_machine(env->peers), key, err));
     um_digest_text(key, hex);
     if (!j->notice)
         return UMBEL_OK;
-    return um_peers_append(h->peers, UMBEL_SYNC_LOG_DROP,
+    return um_peers_append(env->peers, UMBEL_SYNC_LOG_DROP,
                            (umbel_slice){key, sizeof key}, &j->ticket, err);
 }
 
 static void run_origin(job *j, change_origin *change, const char *state,
                        const char *meaning)
 {
-    um_server *h = j->owner->house;
+    const um_environment *env = j->owner->env;
     char hex[UM_ORIGIN_HEX];
     umbel_error err;
     FILE *out;
@@ -300,8 +302,8 @@ static void run_origin(job *j, change_origin *change, const char *state,
         refuse_job(j, err.text);
         return;
     }
-    um_log_event(&h->log, "peers: origin %s is %s", hex, state);
-    um_replica_store *copies = um_peers_replicas(h->peers);
+    um_log_event(env->log, "peers: origin %s is %s", hex, state);
+    um_replica_store *copies = um_peers_replicas(env->peers);
     um_replica_store_save_begin(copies);
     j->state = um_replica_store_save_state(copies);
     out = open_memstream(&j->reply, &j->reply_len);
@@ -340,7 +342,7 @@ static void answer_why(job *j, const um_why_question *q)
     umbel_error err;
     FILE *out;
 
-    if (um_why_init(&w, j->owner->house, q, &err) != UMBEL_OK) {
+    if (um_why_init(&w, j->owner->env, q, &err) != UMBEL_OK) {
         refuse_job(j, err.text);
         return;
     }
@@ -383,7 +385,7 @@ static void read_mail(job *j, um_mail_done *done)
     uint8_t *mail = j->bytes;
 
     j->bytes = NULL;
-    if (um_mail_pool_submit(j->owner->house->pool, mail, j->len, done, j) !=
+    if (um_mail_pool_submit(j->owner->env->pool, mail, j->len, done, j) !=
         UMBEL_OK)
         refuse_job(j, um_mail_fail_text(UM_MAIL_FAIL_BUSY));
 }
@@ -395,7 +397,7 @@ static void run_why(job *j)
 
 /* --- report, revoke ------------------------------------------------------- */
 
-typedef umbel_status change_mail(um_server *h, const um_mail_facts *facts,
+typedef umbel_status change_mail(um_lists *l, const um_mail_facts *facts,
                                  um_mail_change *out, umbel_error *err);
 
 /* done: what the reply calls it. */
@@ -407,7 +409,7 @@ static void change_lists(job *j, const um_mail_facts *facts, um_mail_fail why,
 
     if (!facts)
         um_set_error(&err, UMBEL_E_REFUSED, "%s", um_mail_fail_text(why));
-    if (!facts || change(j->owner->house, facts, &r, &err) != UMBEL_OK) {
+    if (!facts || change(j->owner->env->lists, facts, &r, &err) != UMBEL_OK) {
         refuse_job(j, err.text);
         return;
     }
@@ -444,7 +446,7 @@ static void run_revoke(job *j)
 
 /* --- import --------------------------------------------------------------- */
 
-typedef umbel_status import_piece(um_server *h, const char *name,
+typedef umbel_status import_piece(const um_environment *env, const char *name,
                                   umbel_slice lines, um_import_result *out,
                                   umbel_error *err);
 
@@ -458,7 +460,7 @@ static void import_with(job *j, import_piece *import)
         refuse_job(j, "the piece has no name");
         return;
     }
-    if (import(j->owner->house, j->piece, (umbel_slice){j->bytes, j->len}, &r,
+    if (import(j->owner->env, j->piece, (umbel_slice){j->bytes, j->len}, &r,
                &err) != UMBEL_OK) {
         refuse_job(j, err.text);
         return;
@@ -576,13 +578,14 @@ void um_requests_parse(um_requests *q, um_control_request *r, const char *line,
         refuse_job(j, "the request has options that are not known");
 }
 
-umbel_status um_requests_open(um_server *h, um_requests **out, umbel_error *err)
+umbel_status um_requests_open(const um_environment *env, um_requests **out,
+                              umbel_error *err)
 {
     um_requests *q = calloc(1, sizeof *q);
 
     if (!q)
         return um_no_memory(err, sizeof *q);
-    q->house = h;
+    q->env = env;
     *out = q;
     return UMBEL_OK;
 }

@@ -5,7 +5,7 @@
 #ifndef UM_CLEARINGHOUSE_HOUSE_REQUESTS_H
 #define UM_CLEARINGHOUSE_HOUSE_REQUESTS_H
 
-#include "clearinghouse/server/server.h"
+#include "clearinghouse/protocols/protocol.h"
 #include "net/server/control.h"
 
 enum {
@@ -24,7 +24,7 @@ enum {
 
 typedef struct um_requests um_requests;
 
-umbel_status um_requests_open(um_server *h, um_requests **out,
+umbel_status um_requests_open(const um_environment *env, um_requests **out,
                               umbel_error *err);
 /* Answers those that wait. NULL is fine. */
 void um_requests_close(um_requests *q);
@@ -38,7 +38,7 @@ void um_requests_parse(um_requests *q, um_control_request *r, const char *line,
 void um_requests_committed(um_requests *q);
 
 /* Writes which digests are forgotten, and since when. */
-void um_requests_list_forgotten(um_server *h, FILE *out);
-void um_requests_list_forgotten_json(um_server *h, FILE *out);
+void um_requests_list_forgotten(const um_environment *env, FILE *out);
+void um_requests_list_forgotten_json(const um_environment *env, FILE *out);
 
 #endif

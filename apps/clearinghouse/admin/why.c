@@ -4,28 +4,28 @@
 #include "clearinghouse/admin/why.h"
 
 #include "base/error.h"
-#include "clearinghouse/lists/counts.h"
-#include "clearinghouse/lists/forget.h"
-#include "clearinghouse/lists/mail_keys.h"
+#include "clearinghouse/lists/exceptions.h"
+#include "clearinghouse/lists/lists.h"
+#include "clearinghouse/lists/mails.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* --- signatures ----------------------------------------------------------- */
 
-static void look_up(const um_server *h, um_why_signature *s)
+static void look_up(const um_environment *env, um_why_signature *s)
 {
     umbel_slice key = {s->digest, strlen(s->digest)};
     umbel_digest d;
 
-    um_store_digest(h->store, &key, 1, &d);
+    um_store_digest(env->store, &key, 1, &d);
     s->hashed = d;
-    for (unsigned i = 0; um_protocol_list(i); i++) {
+    for (unsigned i = 0; i < UM_LISTS; i++) {
         um_why_counts *c = &s->list[i];
         c->epochs =
-            um_list_count_epochs(um_store_list(h->store, i), &d, c->count);
-        c->forgotten = um_forgotten(h, i, &d);
-        um_server_count(h, i, &d, 1, &c->total);
+            um_list_count_epochs(um_store_list(env->store, i), &d, c->count);
+        c->forgotten = um_forgotten(env->lists, i, &d);
+        um_lists_count(env->lists, i, &d, 1, &c->total);
     }
 }
 
@@ -86,22 +86,18 @@ static void match_welcome(um_why *w)
         m.from_domain = text_of(w->facts->from_domain);
         m.list_id = text_of(w->facts->list_id);
     }
-    w->welcome = um_welcome_match(w->house->welcome, &m, &w->rule);
-    w->pyzor_welcome = um_welcome_match(w->house->welcome, &only, NULL);
+    w->welcome =
+        um_welcome_match(um_lists_welcome(w->env->lists), &m, &w->rule);
+    w->pyzor_welcome =
+        um_welcome_match(um_lists_welcome(w->env->lists), &only, NULL);
 }
 
-/* The count from which on a list makes a hit: the setting "many" of its front,
- * or any count. */
-static uint64_t threshold_of(const um_server *h, unsigned list)
+/* Returns the count from which on a list makes a hit. */
+static uint64_t threshold_of(const um_environment *env, unsigned list)
 {
-    const um_protocol *f = um_protocol_of_list(list);
-    const um_setting *s = um_setting_find(f->settings, "many");
-    uint64_t many = 1;
+    unsigned threshold = um_list_threshold(env->opened, list);
 
-    if (s)
-        memcpy(&many, um_setting_target(s, um_config_protocol(&h->opened, f)),
-               sizeof many);
-    return many;
+    return threshold ? threshold : 1;
 }
 
 /* The count of a mail in a list: of super-shingles the second largest. */
@@ -127,51 +123,49 @@ static bool is_hit_by(const um_why *w, unsigned list)
 {
     if (!w->count || w->count < w->threshold)
         return false;
-    return um_protocol_of_list(list)->revokes ? !w->pyzor_welcome && !w->revoked
-                                              : !w->welcome;
+    return um_list_rows[list].clients ? !w->pyzor_welcome && !w->revoked
+                                      : !w->welcome;
 }
 
-/* How often the list of a front that takes back has it; 0: not often enough. */
-static uint64_t revocations(const um_why *w, const um_protocol *f)
+/* Returns how often a list has it that takes back; 0: not often enough. */
+static uint64_t revocations(const um_why *w, unsigned list)
 {
-    if (!f->revokes)
-        return 0;
-    uint64_t n = count_in(w, um_server_first_list(f) + f->revokes);
-    return f->revoked_at && n < f->revoked_at(w->house) ? 0 : n;
+    uint64_t n = list ? count_in(w, list) : 0;
+
+    return n < um_list_report(w->env->store, list) ? 0 : n;
 }
 
 static void judge_counts(um_why *w)
 {
-    for (unsigned i = 0; um_protocol_list(i) && !w->hit; i++) {
+    for (unsigned i = 0; i < UM_LISTS && !w->hit; i++) {
         w->list = i;
-        w->revoked = um_protocol_list_revokes(i) ||
-                     revocations(w, um_protocol_of_list(i));
+        w->revoked = um_list_rows[i].revokes ||
+                     revocations(w, um_list_rows[i].revoked_by);
         w->count = count_in(w, i);
-        w->threshold = threshold_of(w->house, i);
+        w->threshold = threshold_of(w->env, i);
         w->hit = is_hit_by(w, i);
     }
 }
 
 bool um_why_hits_digest(const um_why *w)
 {
-    return w->hit && um_protocol_of_list(w->list)->revokes;
+    return w->hit && um_list_rows[w->list].clients;
 }
 
 uint64_t um_why_revocations(const um_why *w, unsigned *list)
 {
     uint64_t n = 0;
 
-    for (*list = 0; um_protocol_list(*list); ++*list)
-        if (um_protocol_list_revokes(*list) &&
-            (n = revocations(w, um_protocol_of_list(*list))))
+    for (*list = 0; um_list_name(*list); ++*list)
+        if (um_list_rows[*list].revokes && (n = revocations(w, *list)))
             break;
     return n;
 }
 
-umbel_status um_why_init(um_why *w, const um_server *h,
+umbel_status um_why_init(um_why *w, const um_environment *env,
                          const um_why_question *q, umbel_error *err)
 {
-    *w = (um_why){.house = h,
+    *w = (um_why){.env = env,
                   .facts = q->facts,
                   .sender = q->sender,
                   .client = q->client,
@@ -191,7 +185,7 @@ umbel_status um_why_init(um_why *w, const um_server *h,
         return status;
     }
     for (size_t i = 0; i < w->n; i++)
-        look_up(h, &w->signature[i]);
+        look_up(env, &w->signature[i]);
     match_welcome(w);
     judge_counts(w);
     return UMBEL_OK;

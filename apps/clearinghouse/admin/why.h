@@ -5,8 +5,8 @@
 #ifndef UM_CLEARINGHOUSE_WHY_H
 #define UM_CLEARINGHOUSE_WHY_H
 
+#include "clearinghouse/protocols/protocol.h"
 #include "clearinghouse/runtime/digest_text.h"
-#include "clearinghouse/server/server.h"
 #include "mail/mail.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ typedef struct um_why_signature {
 } um_why_signature;
 
 typedef struct um_why {
-    const um_server *house;
+    const um_environment *env;
     const um_mail_facts *facts; /* NULL: digests without a mail */
     um_why_signature *signature;
     size_t n;
@@ -57,7 +57,7 @@ typedef struct um_why_question {
 
 /* Looks everything up. Release with um_why_fini. E_RANGE: a text that is not a
  * digest. */
-umbel_status um_why_init(um_why *w, const um_server *h,
+umbel_status um_why_init(um_why *w, const um_environment *env,
                          const um_why_question *q, umbel_error *err);
 void um_why_fini(um_why *w);
 

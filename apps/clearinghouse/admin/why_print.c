@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "clearinghouse/admin/why.h"
-#include "clearinghouse/lists/counts.h"
-#include "clearinghouse/runtime/words.h"
+#include "clearinghouse/peering/peers.h"
+#include "clearinghouse/runtime/format.h"
 #include "cli/framework/report.h"
 
 #include <inttypes.h>
@@ -61,17 +61,14 @@ static uint64_t count_limit(const um_why *w, unsigned list)
 {
     um_list_stats stats;
 
-    um_list_stats_get(um_store_list(w->house->store, list), &stats);
+    um_list_stats_get(um_store_list(w->env->store, list), &stats);
     return stats.count_limit;
 }
 
-/* The first word of the summary of its front, as in "Pyzor clients". */
 static void write_clients(FILE *out, const um_why *w)
 {
-    const char *summary = um_protocol_of_list(w->list)->summary;
-
-    fprintf(out, " for %.*s clients, which send only digests",
-            (int)strcspn(summary, " "), summary);
+    fprintf(out, " for %s clients, which send only digests",
+            um_list_rows[w->list].clients);
 }
 
 static void write_hit(FILE *out, const um_why *w)
@@ -80,10 +77,10 @@ static void write_hit(FILE *out, const um_why *w)
     if (w->welcome)
         write_clients(out, w);
     fprintf(out, ": list %s counts it %s time%s%s, and %s is enough",
-            um_protocol_list(w->list), um_words_count(w->count).text,
+            um_list_name(w->list), um_format_count(w->count).text,
             w->count == 1 ? "" : "s",
             w->count >= count_limit(w, w->list) ? " or more" : "",
-            um_words_count(w->threshold).text);
+            um_format_count(w->threshold).text);
 }
 
 static bool print_reason(FILE *out, const um_why *w)
@@ -97,9 +94,8 @@ static bool print_reason(FILE *out, const um_why *w)
         fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
                 um_welcome_type_name(w->rule.type), w->rule.value);
     else if ((revoked = um_why_revocations(w, &list)))
-        fprintf(out, "no hit: list %s counts it %s time%s",
-                um_protocol_list(list), um_words_count(revoked).text,
-                revoked == 1 ? "" : "s");
+        fprintf(out, "no hit: list %s counts it %s time%s", um_list_name(list),
+                um_format_count(revoked).text, revoked == 1 ? "" : "s");
     else if (w->facts && w->n == 0)
         fputs("no hit: its text is too short to mean anything", out);
     else if (has_forgotten(w))
@@ -175,7 +171,7 @@ static bool print_welcome(FILE *out, const um_why *w)
     char line[UM_WELCOME_LINE];
     bool given;
 
-    if ((w->welcome && !w->hit) || !w->house->config.welcome)
+    if ((w->welcome && !w->hit) || !w->env->config->welcome)
         return false;
     suggest_rule(w, line);
     umbel_slice text = {line, strlen(line)};
@@ -194,7 +190,7 @@ static bool next_other(const um_why *w, const um_why_signature *s,
                        unsigned list, size_t *at, umbel_sync_replica *copy,
                        uint64_t *count)
 {
-    while (um_server_next_copy(w->house, list, at, copy))
+    while (um_lists_next_replica(w->env->lists, list, at, copy))
         if (umbel_count_digests(copy->filter, &s->hashed, 1, count, NULL) ==
                 UMBEL_OK &&
             *count)
@@ -213,10 +209,10 @@ static bool print_others(FILE *out, const um_why *w, const um_why_signature *s,
 
     for (size_t at = 0; next_other(w, s, list, &at, &copy, &count);
          any = true) {
-        um_server_origin_name(w->house, copy.origin, name);
+        um_peers_origin_name(w->env->peers, copy.origin, name);
         fprintf(out, "    %-16s %s in the epoch from %s, by %s\n",
-                um_protocol_list(list), um_words_count(count).text,
-                um_words_time(copy.begin).text, name);
+                um_list_name(list), um_format_count(count).text,
+                um_format_time(copy.begin).text, name);
     }
     return any;
 }
@@ -228,22 +224,22 @@ static void print_counts(FILE *out, const um_why *w, const um_why_signature *s,
     um_list_stats stats;
     bool any = false;
 
-    um_list_stats_get(um_store_list(w->house->store, list), &stats);
+    um_list_stats_get(um_store_list(w->env->store, list), &stats);
     for (unsigned e = 0; e < c->epochs; e++) {
         if (!c->count[e])
             continue;
         any = true;
         fprintf(out, "    %-16s %s%s in the epoch from %s\n",
-                um_protocol_list(list), um_words_count(c->count[e]).text,
+                um_list_name(list), um_format_count(c->count[e]).text,
                 c->count[e] >= stats.count_limit ? " or more" : "",
-                um_words_time(stats.epoch[e].begin).text);
+                um_format_time(stats.epoch[e].begin).text);
     }
     any = print_others(out, w, s, list) || any;
     if (any && c->forgotten)
         fprintf(out,
                 "    %-16s forgotten until these epochs are gone: "
                 "clients are told 0\n",
-                um_protocol_list(list));
+                um_list_name(list));
 }
 
 static void print_signature(FILE *out, const um_why *w,
@@ -251,7 +247,7 @@ static void print_signature(FILE *out, const um_why *w,
 {
     fprintf(out, "%-8s %s%s\n", s->name, s->digest,
             is_counted(s) ? "" : "  not counted");
-    for (unsigned i = 0; um_protocol_list(i); i++)
+    for (unsigned i = 0; i < UM_LISTS; i++)
         print_counts(out, w, s, i);
 }
 
@@ -275,7 +271,7 @@ static void print_mail(FILE *out, const um_why *w)
     const um_mail_facts *f = w->facts;
 
     fprintf(out, "mail     %" PRIu32 " part%s, %s bytes of text\n", f->parts,
-            f->parts == 1 ? "" : "s", um_words_count(f->text_bytes).text);
+            f->parts == 1 ? "" : "s", um_format_count(f->text_bytes).text);
     print_foreign(out, "sender", w->sender ? w->sender : "");
     print_foreign(out, "from", f->from_domain);
     print_foreign(out, "list-id", f->list_id);
@@ -303,7 +299,7 @@ void um_why_print_text(FILE *out, const um_why *w)
     if (w->welcome)
         fprintf(out, "welcome  %s %s (%s:%zu)\n",
                 um_welcome_type_name(w->rule.type), w->rule.value,
-                w->house->config.welcome, w->rule.line);
+                w->env->config->welcome, w->rule.line);
     else
         fputs("welcome  no rule matches\n", out);
     for (size_t i = 0; i < w->n; i++)
@@ -311,7 +307,7 @@ void um_why_print_text(FILE *out, const um_why *w)
     print_next(out, w, print_forget, "take it back until its counts expire");
     print_next(out, w, print_undo, "let what was forgotten count again");
     print_next(out, w, print_welcome, "welcome all mail like it from now on");
-    if (w->hit && !w->house->config.welcome)
+    if (w->hit && !w->env->config->welcome)
         fputs("to welcome mail like it from now on, add to the settings: "
               "welcome = \"FILE\"\n",
               out);
@@ -326,7 +322,7 @@ static void write_count(FILE *out, const char *comma, unsigned list,
     fprintf(out,
             "%s{\"list\": \"%s\", \"epoch\": %" PRIu64 ", \"count\": %" PRIu64
             ", \"forgotten\": %s, \"server\": \"%s\"}",
-            comma, um_protocol_list(list), epoch, count,
+            comma, um_list_name(list), epoch, count,
             forgotten ? "true" : "false", server);
 }
 
@@ -338,9 +334,9 @@ static void write_counts(FILE *out, const um_why *w, const um_why_signature *s)
     const char *comma = "";
     um_list_stats stats;
 
-    for (unsigned i = 0; um_protocol_list(i); i++) {
+    for (unsigned i = 0; i < UM_LISTS; i++) {
         const um_why_counts *c = &s->list[i];
-        um_list_stats_get(um_store_list(w->house->store, i), &stats);
+        um_list_stats_get(um_store_list(w->env->store, i), &stats);
         for (unsigned e = 0; e < c->epochs; e++) {
             if (!c->count[e])
                 continue;
@@ -350,7 +346,7 @@ static void write_counts(FILE *out, const um_why *w, const um_why_signature *s)
         }
         for (size_t at = 0; next_other(w, s, i, &at, &copy, &count);
              comma = ", ") {
-            um_server_origin_name(w->house, copy.origin, name);
+            um_peers_origin_name(w->env->peers, copy.origin, name);
             write_count(out, comma, i, copy.begin, count, c->forgotten, name);
         }
     }

@@ -4,9 +4,61 @@
 #ifndef UM_CLEARINGHOUSE_CONFIG_H
 #define UM_CLEARINGHOUSE_CONFIG_H
 
-#include "clearinghouse/protocols/protocol.h"
+#include "clearinghouse/config/setting.h"
+#include "clearinghouse/runtime/limits.h"
 
-enum { UM_MAX_FRONTS = 16, UM_MAX_LISTS = 32 };
+enum { UM_MAX_PROTOCOLS = 16, UM_MAX_LISTS = 32 };
+
+/* --- lists ---------------------------------------------------------------- */
+
+/* The lists, in the order of the data directory: append, never insert. */
+enum {
+    UM_LIST_PYZOR_REPORTS,
+    UM_LIST_PYZOR_WHITELIST,
+    UM_LIST_BODY,
+    UM_LIST_FUZ1,
+    UM_LIST_FUZ2,
+    UM_LIST_RAZOR_SPAM,
+    UM_LIST_RAZOR_REVOKED,
+    UM_LIST_FUZZY,
+    UM_LISTS
+};
+
+/* A default of a list that differs from that of all lists. */
+typedef struct um_list_default {
+    const char *setting, *value;
+} um_list_default;
+
+typedef struct um_list_row {
+    const char *name;    /* in files, messages and metrics; never reused */
+    const char *section; /* of the protocol that asks it */
+    const char *clients; /* who send nothing but digests to it; NULL: nobody */
+    const char *kind;    /* the only kind that it may have; NULL: any */
+    const um_list_default *defaults; /* a NULL setting ends them; NULL: none */
+    unsigned revoked_by;   /* the list that takes back what this one has, which
+                              is another one; 0: none */
+    bool revokes;          /* takes back what another list has */
+    bool hundredths;       /* a report counts 100 if the list counts so far */
+    unsigned times;        /* where its times are kept (um_list_config.times):
+                              known to ten seconds, for an hour; 0: nowhere */
+    const char *threshold; /* the setting of the section that has the count from
+                              which on a digest is a hit; NULL: the client's */
+    const char *agree; /* the setting that all peers must have alike, beside its
+                          shape; NULL: none */
+} um_list_row;
+
+/* Declared in lists/, which stands above: it registers them by this name. */
+extern const um_list_row um_list_rows[UM_LISTS];
+
+/* Returns the name of list i; NULL past the end. */
+static inline const char *um_list_name(size_t i)
+{
+    return i < UM_LISTS ? um_list_rows[i].name : NULL;
+}
+/* Returns the number of the list of that name, or UM_LISTS. */
+size_t um_list_find(const char *name);
+
+/* --- settings ------------------------------------------------------------- */
 
 /* list "NAME" { ... } */
 typedef struct um_list_settings {
@@ -36,14 +88,6 @@ typedef struct um_peer_settings {
     char *name, *address, *key;
 } um_peer_settings;
 
-/* limits { ... }: of a client's network, for each second; 0: none */
-typedef struct um_limit_settings {
-    uint64_t requests, reports, burst;
-    uint64_t networks; /* that are remembered */
-    uint64_t prefix_v4, prefix_v6;
-    bool loopback;
-} um_limit_settings;
-
 /* mail { ... }: workers that read mails */
 typedef struct um_mail_settings {
     uint64_t workers, time, bytes;
@@ -61,13 +105,13 @@ typedef struct um_config {
     uint64_t memory;
     um_limit_settings limits;
     um_mail_settings mail;
-    um_list_settings list[UM_MAX_LISTS]; /* as um_protocol_list numbers them */
+    um_list_settings list[UM_MAX_LISTS];
     um_account_settings *account;
     size_t naccounts;
     um_peers_settings peers;
     um_peer_settings *peer;
     size_t npeers;
-    void *front[UM_MAX_FRONTS]; /* as um_protocol_row numbers them */
+    void *section[UM_MAX_PROTOCOLS]; /* as um_protocol_sections numbers them */
 } um_config;
 
 /* Fills *out with what holds if nothing is configured. */
@@ -95,11 +139,27 @@ uint64_t um_config_weight_percent(const um_config *c, const char *account,
 /* The same rounded down to whole reports; 1 unless it was configured. */
 uint32_t um_config_weight(const um_config *c, const char *account);
 
-/* Refuses a configuration in which no front listens. */
+/* Refuses a configuration in which no protocol listens. */
 umbel_status um_config_check_listens(const um_config *c, umbel_error *err);
 
-/* The section of a front. */
-void *um_config_protocol(const um_config *c, const um_protocol *f);
+/* The section of a protocol: its settings, and the size of the struct that they
+ * fill. */
+typedef struct um_protocol_section {
+    const char *name;
+    const um_setting *settings;
+    size_t len;
+} um_protocol_section;
+
+/* Sections up to NULL, registered by the table of protocols, which stands
+ * above. */
+extern const um_protocol_section *const um_protocol_sections[];
+
+/* Returns the settings of a section: the struct that they fill. */
+const void *um_config_get(const um_config *c, const um_protocol_section *s);
+/* Returns the address of one setting in the section of that name; NULL: there
+ * is no such setting. */
+const void *um_config_find(const um_config *c, const char *section,
+                           const char *setting);
 
 extern const char *const um_durability_names[];
 
@@ -115,7 +175,7 @@ typedef struct um_section_row {
     const char *(*title)(size_t i);
 } um_section_row;
 
-/* Sections, fronts included; false past the end. */
-bool um_config_section(size_t i, um_section_row *out);
+/* Sections, those of protocols included; false past the end. */
+bool um_config_section_at(size_t i, um_section_row *out);
 
 #endif

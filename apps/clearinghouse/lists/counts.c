@@ -1,58 +1,52 @@
 /*
  * counts.c - what the store and the peers count, without what was forgotten.
  */
-#include "clearinghouse/lists/counts.h"
+#include "clearinghouse/lists/fuzzy_mails.h"
+#include "clearinghouse/lists/internal.h"
 
 #include "base/batch.h"
-#include "base/hex.h"
-#include "clearinghouse/lists/forget.h"
-#include "clearinghouse/lists/fuzzy_mails.h"
-#include "clearinghouse/peering/peers.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <umbel/counting.h>
 
-void um_server_fetch(const um_server *h, unsigned list, const umbel_digest *d,
-                     size_t n)
+void um_lists_fetch(const um_lists *l, unsigned list, const umbel_digest *d,
+                    size_t n)
 {
-    um_list_fetch(um_store_list(h->store, list), d, n);
+    um_list_fetch(um_store_list(l->store, list), d, n);
 }
 
 /* Our own lists, and those of others. The machine refuses only lists that it
  * does not have, and kinds that do not count. */
-static void count_all(const um_server *h, unsigned list, const umbel_digest *d,
+static void count_all(const um_lists *l, unsigned list, const umbel_digest *d,
                       size_t n, uint64_t *count)
 {
     uint64_t own[UM_BATCH];
 
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        um_store_count(h->store, list, d + done, some,
-                       h->machine ? own : count + done);
-        if (h->machine)
-            umbel_sync_count_with(h->machine, list, d + done, some, own,
+        um_store_count(l->store, list, d + done, some,
+                       l->machine ? own : count + done);
+        if (l->machine)
+            umbel_sync_count_with(l->machine, list, d + done, some, own,
                                   count + done, NULL);
     }
 }
 
 /* Counts of our own lists that are perhaps too large never let too few digests
  * reach a threshold, so those that do not reach it are done. */
-static void reach_with(const um_server *h, unsigned list, const umbel_digest *d,
+static void reach_with(const um_lists *l, unsigned list, const umbel_digest *d,
                        size_t n, const uint64_t *own, uint64_t threshold,
                        bool *reached)
 {
     for (size_t i = 0; i < n; i++)
         reached[i] = own[i] >= threshold;
-    if (h->machine)
-        umbel_sync_reaches(h->machine, list, d, n, own, threshold, reached,
+    if (l->machine)
+        umbel_sync_reaches(l->machine, list, d, n, own, threshold, reached,
                            NULL);
 }
 
 /* Asks again for those that reached it, with counts. */
-static void reach_again(const um_server *h, unsigned list,
-                        const umbel_digest *d, size_t n, uint64_t threshold,
-                        bool *reached)
+static void reach_again(const um_lists *l, unsigned list, const umbel_digest *d,
+                        size_t n, uint64_t threshold, bool *reached)
 {
     umbel_digest some[UM_BATCH];
     uint64_t own[UM_BATCH];
@@ -62,68 +56,68 @@ static void reach_again(const um_server *h, unsigned list,
     for (size_t i = 0; i < n; i++)
         if (reached[i])
             some[nsome++] = d[i];
-    um_store_count(h->store, list, some, nsome, own);
-    reach_with(h, list, some, nsome, own, threshold, again);
+    um_store_count(l->store, list, some, nsome, own);
+    reach_with(l, list, some, nsome, own, threshold, again);
     for (size_t i = n; i-- > 0;)
         if (reached[i])
             reached[i] = again[--nsome];
 }
 
-static void reach_all(const um_server *h, unsigned list, const umbel_digest *d,
+static void reach_all(const um_lists *l, unsigned list, const umbel_digest *d,
                       size_t n, uint64_t threshold, bool *reached)
 {
     uint64_t own[UM_BATCH];
 
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        bool exact = um_store_upper_bound(h->store, list, d + done, some, own);
-        reach_with(h, list, d + done, some, own, threshold, reached + done);
+        bool exact = um_store_upper_bound(l->store, list, d + done, some, own);
+        reach_with(l, list, d + done, some, own, threshold, reached + done);
         if (!exact)
-            reach_again(h, list, d + done, some, threshold, reached + done);
+            reach_again(l, list, d + done, some, threshold, reached + done);
     }
 }
 
 /* The value of a mail, as far as its name is known; 1 at least. */
-static void count_mails(const um_server *h, unsigned list,
-                        const umbel_digest *d, size_t n, uint64_t *count)
+static void count_mails(const um_lists *l, unsigned list, const umbel_digest *d,
+                        size_t n, uint64_t *count)
 {
     um_fuzzy_view v;
     um_fuzzy_mail m;
 
-    um_fuzzy_look(&v, h, list);
+    um_fuzzy_look(&v, l, list);
     for (size_t i = 0; i < n; i++) {
         um_fuzzy_ask(&v, &d[i], NULL, &m);
         count[i] = !m.there ? 0 : m.value > 1 ? (uint64_t)m.value : 1;
     }
 }
 
-void um_server_count(const um_server *h, unsigned list, const umbel_digest *d,
-                     size_t n, uint64_t *count)
+void um_lists_count(const um_lists *l, unsigned list, const umbel_digest *d,
+                    size_t n, uint64_t *count)
 {
-    if (um_protocol_of_list(list)->list_kind)
-        count_mails(h, list, d, n, count);
+    if (um_list_rows[list].kind)
+        count_mails(l, list, d, n, count);
     else
-        count_all(h, list, d, n, count);
+        count_all(l, list, d, n, count);
     for (size_t i = 0; i < n; i++)
-        if (count[i] && um_forgotten(h, list, &d[i]))
+        if (count[i] && um_forgotten(l, list, &d[i]))
             count[i] = 0;
 }
 
-void um_server_reaches(const um_server *h, unsigned list, const umbel_digest *d,
-                       size_t n, uint64_t threshold, bool *reached)
+void um_lists_reaches(const um_lists *l, unsigned list, const umbel_digest *d,
+                      size_t n, uint64_t threshold, bool *reached)
 {
-    reach_all(h, list, d, n, threshold, reached);
+    reach_all(l, list, d, n, threshold, reached);
     for (size_t i = 0; i < n; i++)
-        if (reached[i] && um_forgotten(h, list, &d[i]))
+        if (reached[i] && um_forgotten(l, list, &d[i]))
             reached[i] = false;
 }
 
 /* An epoch of others, as far as it has come. */
-static void add_times(const um_server *h, const umbel_sync_replica *c,
+static void add_times(const um_lists *l, const umbel_sync_replica *c,
                       uint64_t *entered, uint64_t *updated)
 {
     uint64_t begin = c->end ? c->begin : c->seen;
-    uint64_t end = c->end && c->end < h->now ? c->end : h->now;
+    uint64_t end = c->end && c->end < l->clock->now ? c->end : l->clock->now;
 
     if (!*entered || begin < *entered)
         *entered = begin;
@@ -131,47 +125,21 @@ static void add_times(const um_server *h, const umbel_sync_replica *c,
         *updated = end;
 }
 
-bool um_server_next_copy(const um_server *h, unsigned list, size_t *at,
-                         umbel_sync_replica *out)
-{
-    while (h->machine && umbel_sync_next_replica(h->machine, at, out))
-        if (out->list == list && !out->own && !out->muted && out->version)
-            return true;
-    return false;
-}
-
-bool um_server_times(const um_server *h, unsigned list, const umbel_digest *d,
-                     uint64_t *entered, uint64_t *updated)
+bool um_lists_times(const um_lists *l, unsigned list, const umbel_digest *d,
+                    uint64_t *entered, uint64_t *updated)
 {
     umbel_sync_replica c;
     uint64_t count;
-    bool known = um_store_times(h->store, list, d, h->now, entered, updated);
+    bool known =
+        um_store_times(l->store, list, d, l->clock->now, entered, updated);
 
     if (!known)
         *entered = *updated = 0;
-    for (size_t at = 0; um_server_next_copy(h, list, &at, &c);) {
+    for (size_t at = 0; um_lists_next_replica(l, list, &at, &c);) {
         if (umbel_count_digests(c.filter, d, 1, &count, NULL) || !count)
             continue;
-        add_times(h, &c, entered, updated);
+        add_times(l, &c, entered, updated);
         known = true;
     }
     return known;
-}
-
-void um_server_origin_name(const um_server *h, const uint8_t *origin,
-                           char out[UM_ORIGIN_NAME])
-{
-    um_peer_info peer;
-
-    if (h->machine &&
-        memcmp(origin, umbel_sync_origin(h->machine), UMBEL_ORIGIN_LEN) == 0) {
-        snprintf(out, UM_ORIGIN_NAME, "this server");
-        return;
-    }
-    for (size_t at = 0; um_peers_next(h->peers, &at, &peer);)
-        if (memcmp(peer.key, origin, UMBEL_ORIGIN_LEN) == 0) {
-            snprintf(out, UM_ORIGIN_NAME, "%s", peer.name);
-            return;
-        }
-    um_hex_write(origin, 4, out);
 }

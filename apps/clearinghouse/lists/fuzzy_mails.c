@@ -1,11 +1,17 @@
 /*
- * fuzzy_mails.c - what servers say of a mail, together.
+ * fuzzy_mails.c - mails of rspamd's fuzzy storage: what servers say of one,
+ * together, and how one is written and deleted.
+ *
+ * Stamps are seconds, moved on where a change has to win over one that a server
+ * knows already: a write over a deletion, a flag over another one. So the
+ * latest write wins on every server, as far as clocks and messages allow.
  */
 #include "clearinghouse/lists/fuzzy_mails.h"
 
-#include "clearinghouse/lists/counts.h"
+#include "clearinghouse/lists/internal.h"
 #include "clearinghouse/runtime/digest_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -22,20 +28,20 @@ typedef struct found {
     bool counts; /* ... with a flag that enough servers have */
 } found;
 
-void um_fuzzy_look(um_fuzzy_view *v, const um_server *h, unsigned list)
+void um_fuzzy_look(um_fuzzy_view *v, const um_lists *l, unsigned list)
 {
-    const um_list *l = um_store_list(h->store, list);
+    const um_list *own = um_store_list(l->store, list);
     umbel_sync_replica c;
 
-    v->house = h;
+    v->lists = l;
     v->n = 0;
-    for (unsigned i = 0; i < um_list_epochs(l); i++)
-        v->source[v->n++].filter = um_list_filter(l, i);
+    for (unsigned i = 0; i < um_list_epochs(own); i++)
+        v->source[v->n++].filter = um_list_filter(own, i);
     v->own = v->n;
     for (size_t i = 0; i < v->n; i++)
         v->source[i].origin = NULL;
     for (size_t at = 0;
-         v->n < UM_FUZZY_SOURCES && um_server_next_copy(h, list, &at, &c);)
+         v->n < UM_FUZZY_SOURCES && um_lists_next_replica(l, list, &at, &c);)
         if (um_is_near(c.filter))
             v->source[v->n++] = (struct um_fuzzy_source){c.filter, c.origin};
 }
@@ -44,7 +50,7 @@ void um_fuzzy_look(um_fuzzy_view *v, const um_server *h, unsigned list)
  * written until then. */
 static bool is_ahead(const um_fuzzy_view *v, const found *f)
 {
-    return f->origin && f->record.stamp > v->house->now + SKEW;
+    return f->origin && f->record.stamp > v->lists->clock->now + SKEW;
 }
 
 static size_t find_all(const um_fuzzy_view *v, const umbel_digest *d,
@@ -193,8 +199,8 @@ static void sum_values(const found *f, size_t n, const um_peers_settings *s,
 void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
                   const uint8_t *name, um_fuzzy_mail *out)
 {
-    const um_peers_settings *s = &v->house->config.peers;
-    bool alone = !v->house->machine;
+    const um_peers_settings *s = &v->lists->config->peers;
+    bool alone = !v->lists->machine;
     um_peers_settings none = {.quorum = 1, .revoke_quorum = 1};
     found f[FOUND];
     size_t n = find_all(v, d, name, f);
@@ -211,12 +217,122 @@ void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
         sum_values(f, n, s, out);
 }
 
-umbel_digest um_fuzzy_digest(const um_server *h, const uint8_t *name)
+umbel_digest um_fuzzy_digest(const um_lists *l, const uint8_t *name)
 {
     char text[UM_DIGEST_TEXT];
     umbel_slice key = um_fuzzy_print_name(name, text);
     umbel_digest d;
 
-    um_store_digest(h->store, &key, 1, &d);
+    um_store_digest(l->store, &key, 1, &d);
     return d;
+}
+
+/* --- changes ----------------------------------------------------------------
+ */
+
+void um_fuzzy_secrets(const um_lists *l, uint64_t out[UM_NEAR_SHINGLES])
+{
+    for (unsigned i = 0; i < UM_NEAR_SHINGLES; i++) {
+        char text[32];
+        int len = snprintf(text, sizeof text, "fuzzy position %u", i);
+        umbel_slice key = {text, (size_t)len};
+        umbel_digest d;
+
+        um_store_digest(l->store, &key, 1, &d);
+        out[i] = d.lo;
+    }
+}
+
+bool um_fuzzy_is_never(const um_lists *l, unsigned list, const umbel_digest *d,
+                       const uint8_t *name)
+{
+    char text[UM_DIGEST_TEXT];
+
+    if (!um_forget_none(l) && um_forgotten(l, list, d))
+        return true;
+    if (!um_welcome_has(l->welcome, UM_WELCOME_DIGEST))
+        return false;
+    return um_lists_welcomes(l, um_fuzzy_print_name(name, text));
+}
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A file that is imported may have any time; none is later than now. */
+static uint32_t stamp_of(const um_lists *l, const um_fuzzy_change *c)
+{
+    return c->stamp && c->stamp < l->clock->now ? c->stamp
+                                                : (uint32_t)l->clock->now;
+}
+
+/* What is imported does not win over what came later. */
+static bool is_superseded(const um_fuzzy_change *c, const um_fuzzy_mail *m)
+{
+    return c->stamp &&
+           (c->stamp <= m->deleted ||
+            (m->written && m->flag != c->flag && c->stamp <= m->stamp));
+}
+
+/* A new write is later than a deletion, and than what has another flag. */
+static void stamp_write(um_near_write *w, const um_fuzzy_mail *m)
+{
+    uint32_t over = m->deleted;
+
+    if (m->written)
+        over = later(over, m->flag != w->flag ? m->stamp : m->other);
+    w->stamp = later(w->stamp, m->written && m->flag == w->flag ? m->stamp : 0);
+    if (over && w->stamp <= over)
+        w->stamp = over < UINT32_MAX ? over + 1 : over;
+}
+
+/* What our own newest epoch has of it does not count any more, if it is not
+ * later than that. */
+static bool is_renewed(const um_fuzzy_view *v, const um_near_write *w,
+                       const um_fuzzy_mail *m)
+{
+    uint32_t over = later(
+        m->deleted, m->written && m->flag != w->flag ? m->stamp : m->other);
+    um_near_record r;
+
+    return over && um_near_find(v->source[0].filter, &w->digest, w->name, &r) &&
+           r.stamp <= over;
+}
+
+umbel_status um_fuzzy_write(um_lists *l, unsigned list, um_fuzzy_view *v,
+                            const um_fuzzy_change *c, uint64_t *ticket)
+{
+    um_near_write w = {.digest = um_fuzzy_digest(l, c->name),
+                       .flag = c->flag,
+                       .gone = c->gone,
+                       .amount = c->amount,
+                       .stamp = stamp_of(l, c),
+                       .has_shingles = c->shingle && !c->gone};
+    um_fuzzy_mail m;
+
+    *ticket = 0;
+    if (um_store_failure(l->store))
+        return UMBEL_E_IO;
+    memcpy(w.name, c->name, sizeof w.name);
+    um_fuzzy_look(v, l, list);
+    um_fuzzy_ask(v, &w.digest, w.name, &m);
+    if (c->gone && !m.written)
+        return UMBEL_OK;
+    if (!c->gone &&
+        (is_superseded(c, &m) || um_fuzzy_is_never(l, list, &w.digest, w.name)))
+        return UMBEL_OK;
+    if (w.has_shingles)
+        memcpy(w.shingle, c->shingle, sizeof w.shingle);
+    if (c->gone) {
+        w.stamp = later(w.stamp, m.latest);
+        w.amount = 0;
+    } else {
+        stamp_write(&w, &m);
+        w.renewed = is_renewed(v, &w, &m);
+    }
+    umbel_status status =
+        um_store_write_mail(l->store, list, &w, l->clock->now, ticket, NULL);
+    um_fuzzy_look(v, l, list);
+    return status;
 }

@@ -14,15 +14,15 @@
 #ifndef UM_CLEARINGHOUSE_FUZZY_MAILS_H
 #define UM_CLEARINGHOUSE_FUZZY_MAILS_H
 
-#include "clearinghouse/protocols/fuzzy/request.h"
-#include "clearinghouse/server/server.h"
+#include "clearinghouse/lists/lists.h"
+#include "kinds/near/near.h"
 
 enum { UM_FUZZY_SOURCES = 512 }; /* filters that are asked, at most */
 
 /* Filters that count at this moment: valid until the store, or the machine of
  * the peers, changes. */
 typedef struct um_fuzzy_view {
-    const um_server *house;
+    const um_lists *lists;
     size_t n, own; /* own: the first ones are this server's */
     struct um_fuzzy_source {
         const umbel_filter *filter;
@@ -30,10 +30,10 @@ typedef struct um_fuzzy_view {
     } source[UM_FUZZY_SOURCES];
 } um_fuzzy_view;
 
-void um_fuzzy_look(um_fuzzy_view *v, const um_server *h, unsigned list);
+void um_fuzzy_look(um_fuzzy_view *v, const um_lists *l, unsigned list);
 
 typedef struct um_fuzzy_mail {
-    bool there;   /* clients are told */
+    bool there;   /* clients get it as a hit */
     bool written; /* some server has it, whatever the quorum says */
     uint8_t flag;
     int32_t value;
@@ -48,6 +48,32 @@ void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
                   const uint8_t *name, um_fuzzy_mail *out);
 
 /* The digest of a name, as lists hash its text. */
-umbel_digest um_fuzzy_digest(const um_server *h, const uint8_t *name);
+umbel_digest um_fuzzy_digest(const um_lists *l, const uint8_t *name);
+
+/* The key of each position, which strangers do not know; the same on servers
+ * that share a secret. */
+void um_fuzzy_secrets(const um_lists *l, uint64_t out[UM_NEAR_SHINGLES]);
+
+/* Returns true for a mail that is neither written nor a hit: it is welcome, or
+ * was forgotten. */
+bool um_fuzzy_is_never(const um_lists *l, unsigned list, const umbel_digest *d,
+                       const uint8_t *name);
+
+typedef struct um_fuzzy_change {
+    const uint8_t *name;
+    bool gone;
+    uint8_t flag;
+    int32_t amount;
+    uint32_t stamp;          /* when it was written, elsewhere; 0: now */
+    const uint64_t *shingle; /* as um_near_shingle gives them; NULL: none */
+} um_fuzzy_change;
+
+/*
+ * Writes or deletes a mail. *ticket is what the store has to commit before it
+ * is answered; 0: nothing has changed. E_FULL: the list is full; E_IO: the
+ * store has failed.
+ */
+umbel_status um_fuzzy_write(um_lists *l, unsigned list, um_fuzzy_view *v,
+                            const um_fuzzy_change *c, uint64_t *ticket);
 
 #endif

@@ -1,21 +1,266 @@
 /*
- * welcome.c - rules in a hash table, by type and value.
+ * welcome.c - the welcome file: its rules, the table that finds them, and
+ * changes of the file.
  *
- * A mail is looked up by its own values: the sender, its domain and the domains
- * above it, the client's network of each length that some rule has. So the cost
- * does not grow with the number of rules.
+ * Rules are in a hash table, by type and value. A mail is looked up by its own
+ * values: the sender, its domain and the domains above it, the client's network
+ * of each length that some rule has. So the cost does not grow with the number
+ * of rules.
  */
 #include "clearinghouse/lists/welcome.h"
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/lines.h"
 #include "base/text.h"
+#include "clearinghouse/runtime/digest_text.h"
+#include "filter/save.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { DOMAIN_MAX = 253, LABEL_MAX = 63 };
+
+/* What a value looks like. */
+#define SENDERS "news@example.org, @example.org or @.example.org"
+#define DOMAINS "example.org or .example.org"
+
+/* --- values --------------------------------------------------------------- */
+
+/* Letters of any script: names are compared, never looked up. */
+static bool is_domain_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '-' || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+static bool is_domain(const char *text)
+{
+    size_t label = 0, len = strlen(text);
+
+    for (const char *at = text; *at; at++) {
+        label = *at == '.' ? 0 : label + 1;
+        if (*at == '.' ? at == text || at[-1] == '.' : !is_domain_char(*at))
+            return false;
+        if (label > LABEL_MAX)
+            return false;
+    }
+    return label && len <= DOMAIN_MAX;
+}
+
+/* A domain, or "." and one: with those below it. */
+static bool is_domain_rule(const char *text)
+{
+    return is_domain(text + (*text == '.'));
+}
+
+/* Takes off <> around a value. */
+static void unwrap(char *value)
+{
+    size_t len = strlen(value);
+
+    if (len >= 2 && value[0] == '<' && value[len - 1] == '>') {
+        memmove(value, value + 1, len - 2);
+        value[len - 2] = '\0';
+    }
+}
+
+static umbel_status read_sender(um_welcome_rule *r, umbel_error *err)
+{
+    unwrap(r->value);
+    const char *at = strrchr(r->value, '@');
+    bool any = r->value[0] == '@';
+    if (at && any == (at == r->value) &&
+        (any ? is_domain_rule(at + 1) : is_domain(at + 1)))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "\"%.80s\" is no sender; allowed: " SENDERS, r->value);
+}
+
+static umbel_status read_from(um_welcome_rule *r, umbel_error *err)
+{
+    if (is_domain_rule(r->value))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "\"%.80s\" is no domain; allowed: " DOMAINS, r->value);
+}
+
+static umbel_status read_list_id(um_welcome_rule *r, umbel_error *err)
+{
+    unwrap(r->value);
+    if (r->value[r->value[0] == '.'] && !strpbrk(r->value, "<>@"))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "\"%.80s\" is no List-Id: give what stands between < and >",
+                   r->value);
+}
+
+static umbel_status read_client(um_welcome_rule *r, umbel_error *err)
+{
+    return um_network_parse(r->value, &r->network, &r->bits, err);
+}
+
+static umbel_status read_digest(um_welcome_rule *r, umbel_error *err)
+{
+    char text[UM_DIGEST_TEXT];
+
+    return um_signature_read((umbel_slice){r->value, strlen(r->value)}, text,
+                             err);
+}
+
+static const struct {
+    const char *name;
+    umbel_status (*read)(um_welcome_rule *r, umbel_error *err);
+    const char *allowed;
+} rows[UM_WELCOME_TYPES] = {
+    {"sender", read_sender, SENDERS},
+    {"from", read_from, DOMAINS},
+    {"list-id", read_list_id, "news.example.org or .example.org"},
+    {"client", read_client, "192.0.2.0/24, 2001:db8::/32 or 192.0.2.7"},
+    {"digest", read_digest, "40 hexadecimal digits, as why prints them"},
+};
+
+const char *um_welcome_type_name(size_t type)
+{
+    return type < UM_WELCOME_TYPES ? rows[type].name : NULL;
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+/* There are no patterns. Says what to write, if that can be guessed. */
+static umbel_status refuse_star(const um_welcome_rule *r, umbel_error *err)
+{
+    um_welcome_rule meant = *r;
+    char *to = meant.value;
+
+    for (const char *from = r->value; *from; from++)
+        if (*from != '*')
+            *to++ = *from;
+    *to = '\0';
+    if (rows[r->type].read(&meant, NULL) == UMBEL_OK)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "\"%.80s\": a star is no pattern here: write \"%s "
+                       "%.80s\"",
+                       r->value, rows[r->type].name, meant.value);
+    return um_fail(err, UMBEL_E_RANGE,
+                   "\"%.80s\": a star is no pattern here; allowed: %s",
+                   r->value, rows[r->type].allowed);
+}
+
+static umbel_status read_type(umbel_slice word, um_welcome_rule *r,
+                              umbel_error *err)
+{
+    unsigned i = 0;
+
+    while (i < UM_WELCOME_TYPES &&
+           (strlen(rows[i].name) != word.len ||
+            memcmp(rows[i].name, word.data, word.len) != 0))
+        i++;
+    if (i == UM_WELCOME_TYPES)
+        return um_fail(err, UMBEL_E_UNKNOWN,
+                       "a rule begins with sender, from, list-id, client or "
+                       "digest, not \"%.*s\"",
+                       (int)(word.len < 40 ? word.len : 40),
+                       (const char *)word.data);
+    r->type = (um_welcome_type)i;
+    return UMBEL_OK;
+}
+
+static umbel_status read_value(umbel_slice word, um_welcome_rule *r,
+                               umbel_error *err)
+{
+    const char *text = word.data;
+
+    if (word.len == 0 || *text == '#')
+        return um_fail(err, UMBEL_E_RANGE, "%s has no value; allowed: %s",
+                       rows[r->type].name, rows[r->type].allowed);
+    if (word.len >= sizeof r->value)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "a value has at most %zu bytes, not %zu",
+                       sizeof r->value - 1, word.len);
+    for (size_t i = 0; i < word.len; i++)
+        r->value[i] = (char)tolower((unsigned char)text[i]);
+    r->value[word.len] = '\0';
+    if (memchr(text, '*', word.len))
+        return refuse_star(r, err);
+    return rows[r->type].read(r, err);
+}
+
+static umbel_status check_bytes(umbel_slice line, umbel_error *err)
+{
+    const char *text = line.data;
+
+    if (line.len > UM_WELCOME_LINE)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "a line has at most %d bytes, not %zu", UM_WELCOME_LINE,
+                       line.len);
+    for (size_t i = 0; i < line.len; i++)
+        if (iscntrl((unsigned char)text[i]) && !isspace((unsigned char)text[i]))
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "byte %zu is a control character (%#x)", i + 1,
+                           (unsigned)(unsigned char)text[i]);
+    return UMBEL_OK;
+}
+
+umbel_status um_welcome_rule_read(umbel_slice line, um_welcome_rule *out,
+                                  bool *given, umbel_error *err)
+{
+    um_welcome_rule r = {.line = 0};
+    umbel_slice type, value, more;
+
+    UM_TRY(check_bytes(line, err));
+    *given = um_next_word(&line, &type) && *(const char *)type.data != '#';
+    if (!*given)
+        return UMBEL_OK;
+    UM_TRY(read_type(type, &r, err));
+    um_next_word(&line, &value);
+    UM_TRY(read_value(value, &r, err));
+    if (um_next_word(&line, &more) && *(const char *)more.data != '#')
+        return um_fail(
+            err, UMBEL_E_FORMAT, "one rule a line: \"%.*s\" is too much",
+            (int)(more.len < 40 ? more.len : 40), (const char *)more.data);
+    *out = r;
+    return UMBEL_OK;
+}
+
+/* --- rules ---------------------------------------------------------------- */
+
+const char *um_welcome_too_wide(const um_welcome_rule *r)
+{
+    enum { V4 = 96, WIDE_V4 = V4 + 8, WIDE_V6 = 16 };
+    bool v4 = r->network.hi == 0 && r->network.lo >> 32 == 0xffff;
+    const char *dot = strchr(r->value, '.');
+
+    if (r->type == UM_WELCOME_CLIENT && (r->bits == 0 || (v4 && r->bits == V4)))
+        return "welcomes every client";
+    if (r->type == UM_WELCOME_CLIENT)
+        return r->bits < (v4 ? WIDE_V4 : WIDE_V6)
+                   ? "welcomes a large part of the Internet"
+                   : NULL;
+    if (r->type == UM_WELCOME_DIGEST || !dot || strchr(dot + 1, '.'))
+        return NULL;
+    return dot == r->value || dot[-1] == '@'
+               ? "welcomes everything below a top-level domain"
+               : NULL;
+}
+
+bool um_welcome_rule_equal(const um_welcome_rule *a, const um_welcome_rule *b)
+{
+    if (a->type != b->type)
+        return false;
+    if (a->type == UM_WELCOME_CLIENT)
+        return a->bits == b->bits && um_network_equal(a->network, b->network);
+    return strcmp(a->value, b->value) == 0;
+}
+
+/* --- the table --------------------------------------------------------------
+ */
 
 enum {
     NETWORK_LEN = 16, /* bytes of a network, before its text */
@@ -436,4 +681,173 @@ bool um_welcome_match(const um_welcome *w, const um_welcome_mail *m,
     if (e && which)
         describe_rule(w, e, which);
     return e;
+}
+
+/* --- changes of the file ----------------------------------------------------
+ */
+
+/* A file that nobody else changes meanwhile. */
+typedef struct held_file {
+    int fd;
+    um_file_text text;
+} held_file;
+
+static void release_file(held_file *f)
+{
+    free(f->text.data);
+    close(f->fd);
+}
+
+/* Locks the file that has this name; another program may have replaced it
+ * meanwhile. */
+static umbel_status lock_file(const char *path, int *fd, umbel_error *err)
+{
+    for (;;) {
+        *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (*fd < 0)
+            return um_fail_path(err, path);
+        if (flock(*fd, LOCK_EX) != 0) {
+            close(*fd);
+            return um_fail_path(err, path);
+        }
+        if (um_is_at(*fd, path))
+            return UMBEL_OK;
+        close(*fd);
+    }
+}
+
+static umbel_status hold_file(const char *path, held_file *out,
+                              umbel_error *err)
+{
+    UM_TRY(lock_file(path, &out->fd, err));
+    umbel_status status = um_file_text_read(&out->text, path, err);
+    if (status != UMBEL_OK)
+        close(out->fd);
+    return status;
+}
+
+/* Finds the line of a rule, from number on; false: there is none. */
+static bool find_rule(umbel_slice *text, const um_welcome_rule *r,
+                      umbel_slice *line, size_t *number)
+{
+    um_welcome_rule other;
+    bool given;
+
+    for (; um_next_line(text, line); ++*number)
+        if (um_welcome_rule_read(*line, &other, &given, NULL) == UMBEL_OK &&
+            given && um_welcome_rule_equal(&other, r)) {
+            ++*number;
+            return true;
+        }
+    return false;
+}
+
+/* Refuses what the server would refuse. */
+static umbel_status check_text(umbel_slice text, const char *path,
+                               umbel_error *err)
+{
+    um_welcome *w;
+
+    UM_TRY(um_welcome_parse(text, path, NULL, NULL, &w, err));
+    um_welcome_close(w);
+    return UMBEL_OK;
+}
+
+static umbel_status add_to(const held_file *f, const char *path,
+                           const um_welcome_rule *r, umbel_error *err)
+{
+    umbel_slice text = {f->text.data, f->text.len}, line;
+    size_t number = 0, room = f->text.len + UM_WELCOME_LINE;
+    bool open_line = f->text.len && f->text.data[f->text.len - 1] != '\n';
+
+    if (find_rule(&text, r, &line, &number))
+        return um_fail(err, UMBEL_E_REFUSED, "%s:%zu has this rule already",
+                       path, number);
+    char *fresh = malloc(room);
+    if (!fresh)
+        return um_no_memory(err, room);
+    memcpy(fresh, f->text.data, f->text.len);
+    int len = snprintf(fresh + f->text.len, UM_WELCOME_LINE, "%s%s %s\n",
+                       open_line ? "\n" : "", um_welcome_type_name(r->type),
+                       r->value);
+    text = (umbel_slice){fresh, f->text.len + (size_t)len};
+    umbel_status status = check_text(text, path, err);
+    if (status == UMBEL_OK)
+        status = um_save_parts(&text, 1, path, err);
+    free(fresh);
+    return status;
+}
+
+/* Takes out every line with the rule. A mistake elsewhere is named by its line
+ * in the file as it is. */
+static umbel_status remove_from(held_file *f, const char *path,
+                                const um_welcome_rule *r, umbel_error *err)
+{
+    umbel_slice text = {f->text.data, f->text.len}, line;
+    size_t number = 0, removed = 0;
+
+    UM_TRY(check_text(text, path, err));
+    while (find_rule(&text, r, &line, &number)) {
+        char *to = f->text.data + ((const char *)line.data - f->text.data);
+        size_t gone = (size_t)((const char *)text.data - to);
+        memmove(to, text.data, text.len);
+        f->text.len -= gone;
+        text.data = to;
+        removed++;
+    }
+    if (!removed)
+        return um_fail(err, UMBEL_E_UNKNOWN,
+                       "%s has no rule \"%s %s\"; welcome list prints its "
+                       "rules",
+                       path, um_welcome_type_name(r->type), r->value);
+    text = (umbel_slice){f->text.data, f->text.len};
+    return um_save_parts(&text, 1, path, err);
+}
+
+umbel_status um_welcome_add(const char *path, const um_welcome_rule *r,
+                            umbel_error *err)
+{
+    held_file f;
+
+    UM_TRY(hold_file(path, &f, err));
+    umbel_status status = add_to(&f, path, r, err);
+    release_file(&f);
+    return status;
+}
+
+umbel_status um_welcome_remove(const char *path, const um_welcome_rule *r,
+                               umbel_error *err)
+{
+    held_file f;
+
+    UM_TRY(hold_file(path, &f, err));
+    umbel_status status = remove_from(&f, path, r, err);
+    release_file(&f);
+    return status;
+}
+
+umbel_status um_welcome_each(const char *path,
+                             void (*each)(void *ctx, const um_welcome_rule *r),
+                             void *ctx, umbel_error *err)
+{
+    um_file_text whole;
+    umbel_status status = UMBEL_OK;
+    um_welcome_rule r;
+    bool given;
+
+    UM_TRY(um_file_text_read(&whole, path, err));
+    umbel_slice text = {whole.data, whole.len}, line;
+    umbel_error why;
+    for (size_t n = 1; um_next_line(&text, &line); n++) {
+        status = um_welcome_rule_read(line, &r, &given, &why);
+        if (status != UMBEL_OK) {
+            um_set_error(err, status, "%s:%zu: %s", path, n, why.text);
+            break;
+        }
+        r.line = n;
+        if (given)
+            each(ctx, &r);
+    }
+    free(whole.data);
+    return status;
 }

@@ -30,8 +30,7 @@ umbel_status um_peers_load_log(um_peers *p, umbel_error *err)
     umbel_slice value;
 
     for (uint64_t seq = 1;
-         um_store_get(p->house->store, entry_name(p, seq, room), &value) &&
-         value.len;
+         um_store_get(p->store, entry_name(p, seq, room), &value) && value.len;
          seq++) {
         const uint8_t *bytes = value.data;
         umbel_slice body = {bytes + 1, value.len - 1};
@@ -53,7 +52,7 @@ umbel_status um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
 {
     uint8_t value[1 + BODY_LEN];
     char room[NAME_LEN];
-    um_store *s = p->house->store;
+    um_store *s = p->store;
 
     if (p->renewed || body.len > BODY_LEN)
         return um_fail(err, UMBEL_E_LIMIT,
@@ -62,11 +61,11 @@ umbel_status um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
     memcpy(value + 1, body.data, body.len);
     umbel_slice name = entry_name(p, p->logged + 1, room);
     UM_TRY(um_store_set(s, name, (umbel_slice){value, 1 + body.len},
-                        p->house->now, ticket, err));
+                        p->clock->now, ticket, err));
     umbel_status status =
         umbel_sync_log_append(p->machine, type, body, &p->logged, err);
     if (status)
-        um_store_set(s, name, (umbel_slice){NULL, 0}, p->house->now, ticket,
+        um_store_set(s, name, (umbel_slice){NULL, 0}, p->clock->now, ticket,
                      NULL);
     if (status == UMBEL_E_LIMIT)
         um_set_error(err, status,

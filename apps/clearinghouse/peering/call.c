@@ -20,7 +20,7 @@ void um_calls_append_off(um_peers *p, um_remote *r, bool worked)
                                            : 2 * r->pause;
     /* Between half and all of it: peers that lost a link at the same time do
      * not call each other, or a third one, at the same time. */
-    r->call_at = um_server_ms(p->house) + r->pause / 2 +
+    r->call_at = um_clock_ms(p->clock) + r->pause / 2 +
                  randombytes_uniform((uint32_t)r->pause / 2 + 1);
 }
 
@@ -37,7 +37,7 @@ static void call_remote(um_peers *p, um_remote *r)
 
 void um_calls_create(um_peers *p)
 {
-    uint64_t now = um_server_ms(p->house);
+    uint64_t now = um_clock_ms(p->clock);
     size_t calling = 0;
 
     for (size_t i = 0; i < p->nremotes; i++)

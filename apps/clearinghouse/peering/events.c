@@ -22,16 +22,16 @@ void um_peers_log(um_peers *p, um_remote *r, unsigned topic, const char *format,
     char text[UM_LOG_LINE_LEN];
     va_list args;
 
-    if (r && r->logged[topic] && p->house->now < r->logged[topic] + MINUTE)
+    if (r && r->logged[topic] && p->clock->now < r->logged[topic] + MINUTE)
         return;
     if (r)
-        r->logged[topic] = p->house->now;
+        r->logged[topic] = p->clock->now;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     um_disarm(text);
-    um_log_event(&p->house->log, "peers: %s%s%s", r ? r->name : "",
-                 r ? ": " : "", text);
+    um_log_event(p->log, "peers: %s%s%s", r ? r->name : "", r ? ": " : "",
+                 text);
 }
 
 /* An origin as a person knows it: the peer of that key, or its first digits. A
@@ -57,7 +57,7 @@ static void origin_name(const um_peers *p, const uint8_t *origin, char *out,
 static bool describe(const um_peers *p, const umbel_sync_event *e, char *out,
                      size_t cap)
 {
-    const char *list = e->list >= 0 ? um_protocol_list((size_t)e->list) : "";
+    const char *list = e->list >= 0 ? um_list_name((size_t)e->list) : "";
     const char *in = e->list >= 0 ? ", list " : "";
     char who[UM_LOG_LINE_LEN / 4] = "";
 

@@ -7,7 +7,6 @@
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/peering/replica_store.h"
 #include "clearinghouse/peering/settings.h"
-#include "clearinghouse/server/server.h"
 #include "net/server/stream.h"
 #include "trust/link.h"
 
@@ -107,7 +106,13 @@ typedef struct um_latest_mails {
 } um_latest_mails;
 
 struct um_peers {
-    um_server *house;
+    const um_config *opened, *config;
+    const um_clock *clock;
+    um_log *log;
+    um_lists *lists;
+    um_addresses *addresses;
+    um_store *store; /* NULL before it is open */
+    um_loop *loop;   /* the same */
     um_peers_keys keys;
     umbel_sync *machine;
     um_remote **remote;

@@ -35,7 +35,7 @@ enum {
 
 static uint64_t now_ms(const um_conn *c)
 {
-    return um_server_ms(c->peers->house);
+    return um_clock_ms(c->peers->clock);
 }
 
 /* --- the end of a connection ---------------------------------------------- */
@@ -65,11 +65,11 @@ static void log_stranger(um_peers *p, const um_stream *s, const char *text,
     char where[UM_ADDRESS_TEXT];
 
     p->refused_strangers++;
-    if (!um_log_wants(&p->house->log, &p->strangers))
+    if (!um_log_wants(p->log, &p->strangers))
         return;
     um_address_print(um_stream_peer(s), where);
-    um_log_limited(&p->house->log, &p->strangers, "peers: refused %s: %s%s%s",
-                   where, text, key[0] ? ": " : "", key);
+    um_log_limited(p->log, &p->strangers, "peers: refused %s: %s%s%s", where,
+                   text, key[0] ? ": " : "", key);
 }
 
 /* Logs why it ended, and puts off the next call. A peer that cannot be reached
@@ -197,7 +197,7 @@ static umbel_status adopt(um_conn *c, umbel_error *err)
     }
     UM_TRY(umbel_sync_connect(p->machine, &r->number, err));
     r->up = c;
-    r->since = p->house->now;
+    r->since = p->clock->now;
     r->wants = p->wanted = true;
     um_peers_log(p, r, UM_PEER_UP, "linked, %s called",
                  c->caller ? "this server" : "the peer");
@@ -217,7 +217,7 @@ static umbel_status apply_message(void *ctx, umbel_slice message,
     r->wants = c->peers->wanted = true;
     /* A refusal is an event, and counted. */
     umbel_sync_receive(c->peers->machine, r->number, message.data, message.len,
-                       c->peers->house->now, NULL);
+                       c->peers->clock->now, NULL);
     return UMBEL_OK;
 }
 
@@ -408,7 +408,7 @@ static void check_conn(um_conn *c, uint64_t now)
 
 void um_conns_tick(um_peers *p)
 {
-    uint64_t now = um_server_ms(p->house);
+    uint64_t now = um_clock_ms(p->clock);
 
     p->accepted = 0;
     for (um_conn *c = p->first, *next; c; c = next) {
@@ -422,8 +422,8 @@ void um_conns_tick(um_peers *p)
 /* Fills the bucket; returns true if something may be sent. */
 static bool has_tokens(um_peers *p, um_remote *r)
 {
-    uint64_t now = um_server_ms(p->house);
-    double rate = (double)p->house->config.peers.bandwidth;
+    uint64_t now = um_clock_ms(p->clock);
+    double rate = (double)p->config->peers.bandwidth;
 
     r->tokens += (double)(now - r->filled) * rate / 1000;
     /* Without a ceiling there are no debts: a reload may set one. */
@@ -444,7 +444,7 @@ static bool send_next(um_peers *p, um_remote *r)
         return false;
     if (!has_tokens(p, r))
         return false;
-    r->wants = umbel_sync_next(p->machine, r->number, p->house->now, &message);
+    r->wants = umbel_sync_next(p->machine, r->number, p->clock->now, &message);
     if (!r->wants) {
         r->wants = umbel_sync_busy(p->machine);
         return false;

@@ -37,7 +37,7 @@ void um_peers_written(void *ctx, unsigned list, const um_near_write *w)
     um_latest_mails *l = &p->mails;
 
     if (l->n == l->cap && l->cap < UM_MAILS_MOST && !reserve(l))
-        um_log_event(&p->house->log,
+        um_log_event(p->log,
                      "peers: out of memory: of mails that no peer has yet only "
                      "the last %zu are remembered, in case this server has to "
                      "go on as a new incarnation; restart it with more memory",
@@ -74,7 +74,7 @@ static bool has_copy(const um_peers *p, const um_latest_mail *m,
 /* Returns true if copies of ours have of the mail what the list has. */
 static bool is_published(const um_peers *p, const um_latest_mail *m)
 {
-    const um_list *l = um_store_list(p->house->store, m->list);
+    const um_list *l = um_store_list(p->store, m->list);
     um_near_record ours;
 
     for (unsigned i = 0; i < um_list_epochs(l); i++)
@@ -138,9 +138,8 @@ uint64_t um_mails_lost(const um_peers *p)
     const um_latest_mails *l = &p->mails;
     uint64_t first = l->n;
 
-    for (unsigned i = 0; um_protocol_list(i); i++)
-        if (has_mails(um_store_list(p->house->store, i)) &&
-            l->published[i] < first)
+    for (unsigned i = 0; um_list_name(i); i++)
+        if (has_mails(um_store_list(p->store, i)) && l->published[i] < first)
             first = l->published[i];
     return oldest_of(l) > first ? oldest_of(l) - first : 0;
 }
@@ -156,7 +155,7 @@ umbel_status um_mails_write_again(um_peers *p, const um_latest_mail *m,
     for (size_t i = 0; i < UM_MAX_LISTS; i++)
         p->mails.published[i] = p->mails.n;
     for (size_t i = 0; i < n; i++)
-        UM_TRY(um_store_write_mail(p->house->store, m[i].list, &m[i].write,
-                                   p->house->now, &p->publishing.ticket, err));
+        UM_TRY(um_store_write_mail(p->store, m[i].list, &m[i].write,
+                                   p->clock->now, &p->publishing.ticket, err));
     return UMBEL_OK;
 }

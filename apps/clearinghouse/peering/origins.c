@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/hex.h"
 #include "clearinghouse/peering/peers.h"
-#include "clearinghouse/server/server.h"
 
 #include <math.h>
 #include <sodium.h>
@@ -28,7 +27,9 @@ typedef struct progress {
 } progress;
 
 struct um_origins {
-    um_server *house;
+    const um_peers *peers;
+    const um_clock *clock;
+    const um_store *store;
     progress *progress;
     size_t nprogress;
     um_origin *item;
@@ -74,13 +75,13 @@ static uint64_t whole_until(const um_origins *o, int number)
 {
     umbel_sync_peer_stats s;
 
-    umbel_sync_peer_stats_get(um_peers_machine(o->house->peers), number, &s);
+    umbel_sync_peer_stats_get(um_peers_machine(o->peers), number, &s);
     if (!s.known)
         return 0;
     if (!s.behind)
-        return o->house->now;
+        return o->clock->now;
     return s.lacks_since ? s.lacks_since
-                         : o->house->now - um_server_uptime(o->house);
+                         : o->clock->now - um_clock_uptime(o->clock);
 }
 
 static void note_refusals(progress *p, const um_peer_info *info, uint64_t now)
@@ -100,14 +101,14 @@ void um_origins_tick(um_origins *o)
         return;
     for (size_t i = 0; i < o->nprogress; i++)
         o->progress[i].found = false;
-    for (size_t at = 0; um_peers_next(o->house->peers, &at, &info);) {
+    for (size_t at = 0; um_peers_next(o->peers, &at, &info);) {
         progress *p = find_progress(o, info.key);
         if (!p)
             p = add_progress(o, info.key);
         if (!p)
             return;
         p->found = true;
-        note_refusals(p, &info, o->house->now);
+        note_refusals(p, &info, o->clock->now);
         uint64_t whole = info.number < 0 ? 0 : whole_until(o, info.number);
         if (whole)
             p->whole = whole;
@@ -151,8 +152,7 @@ static um_origin *row_of(um_origins *o, const uint8_t *key)
 
 static bool add_self(um_origins *o)
 {
-    um_origin *r =
-        row_of(o, umbel_sync_origin(um_peers_machine(o->house->peers)));
+    um_origin *r = row_of(o, umbel_sync_origin(um_peers_machine(o->peers)));
 
     if (!r)
         return false;
@@ -166,7 +166,7 @@ static bool add_peers(um_origins *o)
 {
     um_peer_info info;
 
-    for (size_t at = 0; um_peers_next(o->house->peers, &at, &info);) {
+    for (size_t at = 0; um_peers_next(o->peers, &at, &info);) {
         um_origin *r = row_of(o, info.key);
         if (!r)
             return false;
@@ -175,10 +175,10 @@ static bool add_peers(um_origins *o)
         r->state = info.state;
         r->error = info.up ? "" : info.error;
         r->up = info.up;
-        r->since = info.since ? info.since
-                              : o->house->now - um_server_uptime(o->house);
+        r->since =
+            info.since ? info.since : o->clock->now - um_clock_uptime(o->clock);
         const progress *p = find_progress(o, info.key);
-        r->lag = lag_of(p, o->house->now);
+        r->lag = lag_of(p, o->clock->now);
         r->bytes_in = info.bytes_in;
         r->bytes_out = info.bytes_out;
         memcpy(r->refused, info.refused, sizeof r->refused);
@@ -188,11 +188,11 @@ static bool add_peers(um_origins *o)
     return true;
 }
 
-static double fill_of(const um_server *h, const umbel_sync_replica *c)
+static double fill_of(const um_store *store, const umbel_sync_replica *c)
 {
     um_list_stats l;
 
-    um_list_stats_get(um_store_list(h->store, (unsigned)c->list), &l);
+    um_list_stats_get(um_store_list(store, (unsigned)c->list), &l);
     return l.n ? (double)c->keys / (double)l.epoch[0].capacity : 0;
 }
 
@@ -201,11 +201,11 @@ static bool add_copies(um_origins *o)
     umbel_sync_replica c;
 
     for (size_t at = 0;
-         umbel_sync_next_replica(um_peers_machine(o->house->peers), &at, &c);) {
+         umbel_sync_next_replica(um_peers_machine(o->peers), &at, &c);) {
         um_origin *r = row_of(o, c.origin);
         if (!r)
             return false;
-        double fill = fill_of(o->house, &c);
+        double fill = fill_of(o->store, &c);
         r->version = c.version > r->version ? c.version : r->version;
         r->digests += c.keys;
         r->memory += c.bytes;
@@ -220,8 +220,8 @@ static bool add_standings(um_origins *o)
 {
     umbel_sync_origin_status s;
 
-    for (size_t at = 0; umbel_sync_next_origin_status(
-             um_peers_machine(o->house->peers), &at, &s);) {
+    for (size_t at = 0;
+         umbel_sync_next_origin_status(um_peers_machine(o->peers), &at, &s);) {
         um_origin *r = s.dropped || s.muted ? row_of(o, s.origin) : NULL;
         if (r)
             r->state = s.dropped ? "dropped" : "muted";
@@ -233,9 +233,9 @@ static bool add_standings(um_origins *o)
 
 static void note_agreement(um_origins *o)
 {
-    for (unsigned i = 0; um_protocol_list(i); i++) {
-        o->view.agreement[i] = um_peers_agreement(o->house->peers, i);
-        o->view.alone[i] = um_peers_counts_alone(o->house->peers, i);
+    for (unsigned i = 0; um_list_name(i); i++) {
+        o->view.agreement[i] = um_peers_agreement(o->peers, i);
+        o->view.alone[i] = um_peers_counts_alone(o->peers, i);
     }
 }
 
@@ -250,19 +250,22 @@ const um_origins_view *um_origins_look(um_origins *o)
         return NULL;
     o->view.item = o->item;
     o->view.n = o->n;
-    o->view.strangers = um_peers_strangers(o->house->peers);
-    um_replica_store_stats_get(um_peers_replicas(o->house->peers),
-                               &o->view.saved);
+    o->view.strangers = um_peers_strangers(o->peers);
+    um_replica_store_stats_get(um_peers_replicas(o->peers), &o->view.saved);
     return &o->view;
 }
 
-umbel_status um_origins_open(um_server *h, um_origins **out, umbel_error *err)
+umbel_status um_origins_open(const um_peers *peers, const um_clock *clock,
+                             const um_store *store, um_origins **out,
+                             umbel_error *err)
 {
     um_origins *o = calloc(1, sizeof *o);
 
     if (!o)
         return um_no_memory(err, sizeof *o);
-    o->house = h;
+    o->peers = peers;
+    o->clock = clock;
+    o->store = store;
     *out = o;
     return UMBEL_OK;
 }

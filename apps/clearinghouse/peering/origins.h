@@ -8,7 +8,7 @@
 #ifndef UM_CLEARINGHOUSE_ORIGINS_H
 #define UM_CLEARINGHOUSE_ORIGINS_H
 
-#include "clearinghouse/config/config.h"
+#include "clearinghouse/peering/peers.h"
 #include "clearinghouse/peering/replica_store.h"
 
 #include <stdio.h>
@@ -48,9 +48,10 @@ typedef struct um_origins_view {
 } um_origins_view;
 
 typedef struct um_origins um_origins;
-typedef struct um_server um_server;
 
-umbel_status um_origins_open(um_server *h, um_origins **out, umbel_error *err);
+umbel_status um_origins_open(const um_peers *peers, const um_clock *clock,
+                             const um_store *store, um_origins **out,
+                             umbel_error *err);
 /* NULL is accepted. */
 void um_origins_close(um_origins *o);
 /* Once a second: notes which peers have all that we have. NULL is accepted. */

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "clearinghouse/runtime/words.h"
+#include "clearinghouse/runtime/format.h"
 #include "cli/framework/report.h"
 
 #include <inttypes.h>
@@ -28,9 +28,9 @@ static uint64_t seconds_since(uint64_t then, uint64_t now)
 
 /* --- for a terminal ------------------------------------------------------- */
 
-static um_words name_cell(const um_origin *o, uint64_t now)
+static um_formatted name_cell(const um_origin *o, uint64_t now)
 {
-    um_words w;
+    um_formatted w;
 
     (void)now;
     snprintf(w.text, sizeof w.text, "%.48s", o->name ? o->name : "-");
@@ -38,71 +38,71 @@ static um_words name_cell(const um_origin *o, uint64_t now)
 }
 
 /* As many digits as tell origins apart; commands take them. */
-static um_words key_cell(const um_origin *o, uint64_t now)
+static um_formatted key_cell(const um_origin *o, uint64_t now)
 {
-    um_words w;
+    um_formatted w;
 
     (void)now;
     snprintf(w.text, sizeof w.text, "%.8s", o->key);
     return w;
 }
 
-static um_words state_cell(const um_origin *o, uint64_t now)
+static um_formatted state_cell(const um_origin *o, uint64_t now)
 {
-    um_words w;
+    um_formatted w;
 
     if (o->since)
         snprintf(w.text, sizeof w.text, "%.24s %.32s", o->state,
-                 um_words_about(seconds_since(o->since, now)).text);
+                 um_format_about(seconds_since(o->since, now)).text);
     else
         snprintf(w.text, sizeof w.text, "%s", o->state);
     return w;
 }
 
-static um_words digests_cell(const um_origin *o, uint64_t now)
+static um_formatted digests_cell(const um_origin *o, uint64_t now)
 {
     (void)now;
-    return um_words_count(o->digests);
+    return um_format_count(o->digests);
 }
 
-static um_words fill_cell(const um_origin *o, uint64_t now)
+static um_formatted fill_cell(const um_origin *o, uint64_t now)
 {
     (void)now;
-    return um_words_unit(UM_UNIT_SHARE, o->fill);
+    return um_format_unit(UM_UNIT_SHARE, o->fill);
 }
 
-static um_words seen_cell(const um_origin *o, uint64_t now)
+static um_formatted seen_cell(const um_origin *o, uint64_t now)
 {
-    um_words w = {"-"};
+    um_formatted w = {"-"};
 
     if (o->seen)
         snprintf(w.text, sizeof w.text, "%.32s ago",
-                 um_words_about(seconds_since(o->seen, now)).text);
+                 um_format_about(seconds_since(o->seen, now)).text);
     return w;
 }
 
 /* Only a peer has a link. */
-static um_words link_cell(const um_origin *o, um_words words)
+static um_formatted link_cell(const um_origin *o, um_formatted words)
 {
-    return o->name ? words : (um_words){"-"};
+    return o->name ? words : (um_formatted){"-"};
 }
 
-static um_words lag_cell(const um_origin *o, uint64_t now)
+static um_formatted lag_cell(const um_origin *o, uint64_t now)
 {
     (void)now;
-    return link_cell(o, um_words_unit(UM_UNIT_SECONDS, o->lag));
+    return link_cell(o, um_format_unit(UM_UNIT_SECONDS, o->lag));
 }
 
-static um_words in_cell(const um_origin *o, uint64_t now)
+static um_formatted in_cell(const um_origin *o, uint64_t now)
 {
     (void)now;
-    return link_cell(o, um_words_bytes(o->bytes_in));
+    return link_cell(o, um_format_bytes(o->bytes_in));
 }
 
-static um_words out_cell(const um_origin *o, uint64_t now)
+static um_formatted out_cell(const um_origin *o, uint64_t now)
 {
     (void)now;
-    return link_cell(o, um_words_bytes(o->bytes_out));
+    return link_cell(o, um_format_bytes(o->bytes_out));
 }
 
 /* They fit into 80 characters; JSON and the page have more. What was refused
@@ -110,7 +110,7 @@ static um_words out_cell(const um_origin *o, uint64_t now)
 static const struct {
     const char *head;
     bool left; /* texts; figures stand at the right */
-    um_words (*cell)(const um_origin *o, uint64_t now);
+    um_formatted (*cell)(const um_origin *o, uint64_t now);
 } columns[] = {
     {"name", true, name_cell},   {"origin", true, key_cell},
     {"state", true, state_cell}, {"digests", false, digests_cell},
@@ -153,7 +153,7 @@ static void write_troubles(FILE *out, const um_origin *o)
         if (o->refused[i])
             fprintf(out, "    refused %s: %s\n",
                     umbel_sync_reason_name((umbel_sync_reason)i),
-                    um_words_count(o->refused[i]).text);
+                    um_format_count(o->refused[i]).text);
 }
 
 void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now)
@@ -169,8 +169,8 @@ void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now)
         write_troubles(out, &v->item[i]);
     }
     fprintf(out, "\n%-16s agreement\n", "list");
-    for (size_t i = 0; um_protocol_list(i); i++)
-        fprintf(out, "%-16s %016" PRIx64 "\n", um_protocol_list(i),
+    for (size_t i = 0; um_list_name(i); i++)
+        fprintf(out, "%-16s %016" PRIx64 "\n", um_list_name(i),
                 v->agreement[i]);
 }
 

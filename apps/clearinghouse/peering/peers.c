@@ -10,6 +10,7 @@
 #include "clearinghouse/peering/inside.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 
 #include <limits.h>
 #include <sodium.h>
@@ -52,15 +53,15 @@ static umbel_status allow_peers(um_peers *p, umbel_error *err)
 /* The list that takes back what others report has a quorum of its own. */
 static uint32_t quorum_of(const um_config *c, size_t list)
 {
-    return (uint32_t)(um_protocol_list_revokes(list) ? c->peers.revoke_quorum
-                                                     : c->peers.quorum);
+    return (uint32_t)(um_list_rows[list].revokes ? c->peers.revoke_quorum
+                                                 : c->peers.quorum);
 }
 
 static void set_trust(um_peers *p)
 {
-    const um_config *c = &p->house->config;
+    const um_config *c = p->config;
 
-    for (size_t i = 0; um_protocol_list(i); i++)
+    for (size_t i = 0; i < UM_LISTS; i++)
         umbel_sync_set_trust(p->machine, i, quorum_of(c, i),
                              c->peers.origin_cap);
 }
@@ -72,12 +73,11 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
 
     if (!p)
         return UMBEL_OK;
-    UM_TRY(um_peers_keys_read(&p->house->config, &keys, err));
-    umbel_status status =
-        um_create_remotes(&p->house->config, &keys, &fresh, err);
+    UM_TRY(um_peers_keys_read(p->config, &keys, err));
+    umbel_status status = um_create_remotes(p->config, &keys, &fresh, err);
     um_peers_keys_fini(&keys);
     UM_TRY(status);
-    um_replace_remotes(p, fresh, p->house->config.npeers);
+    um_replace_remotes(p, fresh, p->config->npeers);
     set_trust(p);
     um_peers_want_all(p);
     return allow_peers(p, err);
@@ -85,21 +85,10 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
 
 /* --- the machine ---------------------------------------------------------- */
 
-/* What a list agrees on beside its shape; "": nothing. */
-static void agree_of(const um_config *c, size_t list,
-                     char out[UMBEL_SYNC_MAX_AGREE])
-{
-    const um_protocol *f = um_protocol_of_list(list);
-
-    out[0] = '\0';
-    if (f->agree)
-        f->agree(um_config_protocol(c, f), out);
-}
-
 um_sync_parameters um_peers_parameters(const um_config *c, size_t list,
                                        const uint8_t *key)
 {
-    um_list_config l = um_server_list_config(c, list);
+    um_list_config l = um_list_config_of(c, list);
     um_sync_parameters t = {.epoch_seconds = l.epoch_seconds,
                             .epochs = l.epochs,
                             .page_bytes = UM_PEERS_PAGE,
@@ -109,7 +98,7 @@ um_sync_parameters um_peers_parameters(const um_config *c, size_t list,
 
     snprintf(t.list, sizeof t.list, "%s", l.name);
     memcpy(t.server, key, sizeof t.server);
-    agree_of(c, list, t.agree);
+    um_list_agree(c, list, t.agree);
     return t;
 }
 
@@ -118,9 +107,9 @@ static umbel_status create_shapes(const um_config *c, const uint8_t *secret,
                                   char agree[][UMBEL_SYNC_MAX_AGREE],
                                   umbel_error *err)
 {
-    for (size_t i = 0; um_protocol_list(i); i++) {
-        um_list_config l = um_server_list_config(c, i);
-        agree_of(c, i, agree[i]);
+    for (size_t i = 0; i < UM_LISTS; i++) {
+        um_list_config l = um_list_config_of(c, i);
+        um_list_agree(c, i, agree[i]);
         UM_TRY(um_list_config_filter(&l, secret, &shape[i], err));
         list[i] = (umbel_sync_list){.name = l.name,
                                     .shape = shape[i],
@@ -138,11 +127,11 @@ static umbel_status create_shapes(const um_config *c, const uint8_t *secret,
 static umbel_status open_machine(um_peers *p, uint64_t incarnation,
                                  const umbel_sync_list *list, umbel_error *err)
 {
-    const um_peers_settings *s = &p->house->config.peers;
+    const um_peers_settings *s = &p->config->peers;
     umbel_sync_params params = UMBEL_SYNC_INIT;
 
     params.lists = list;
-    while (um_protocol_list(params.nlists))
+    while (um_list_name(params.nlists))
         params.nlists++;
     params.sign_key = p->keys.sign_key;
     params.incarnation = incarnation;
@@ -151,7 +140,7 @@ static umbel_status open_machine(um_peers *p, uint64_t incarnation,
     params.strict = s->strict;
     params.announce = true; /* umbel sync ends when it has all */
     params.drop_quorum = (uint32_t)s->drop_quorum;
-    params.limits = um_peers_limits(&p->house->config);
+    params.limits = um_peers_limits(p->config);
     params.event = um_peers_event;
     params.ctx = p;
     return umbel_sync_open(&params, &p->machine, err);
@@ -165,16 +154,17 @@ umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
     char agree[UM_MAX_LISTS][UMBEL_SYNC_MAX_AGREE];
 
     umbel_sync_close(p->machine);
-    p->machine = p->house->machine = NULL;
+    p->machine = NULL;
+    um_lists_set_machine(p->lists, NULL);
     umbel_status status =
-        create_shapes(&p->house->config, secret, list, shape, agree, err);
+        create_shapes(p->config, secret, list, shape, agree, err);
     if (status == UMBEL_OK)
         status = open_machine(p, incarnation, list, err);
-    for (size_t i = 0; um_protocol_list(i); i++)
+    for (size_t i = 0; i < UM_LISTS; i++)
         umbel_close(shape[i]);
     if (status == UMBEL_OK)
-        umbel_sync_tick(p->machine, p->house->now);
-    p->house->machine = p->machine;
+        umbel_sync_tick(p->machine, p->clock->now);
+    um_lists_set_machine(p->lists, p->machine);
     return status;
 }
 
@@ -185,15 +175,8 @@ umbel_sync *um_peers_machine(const um_peers *p)
 
 /* --- opening -------------------------------------------------------------- */
 
-static const char *const no_ops[] = {NULL};
-static const um_verdict no_verdicts[] = {{0}};
-
 /* What the line "ready" calls the addresses. */
-static const um_protocol peers_protocol = {.name = "peers",
-                                           .summary =
-                                               "servers that count together",
-                                           .ops = no_ops,
-                                           .verdicts = no_verdicts};
+static const um_service peers_service = {.name = "peers"};
 
 static void free_peers(um_peers *p)
 {
@@ -224,8 +207,7 @@ static umbel_status open_listener(um_peers *p, int fd, umbel_error *err)
                             .gone = listener_gone,
                             .ctx = p};
 
-    UM_TRY(um_listener_open(p->house->loop, fd, &c, &p->listener[p->nlisteners],
-                            err));
+    UM_TRY(um_listener_open(p->loop, fd, &c, &p->listener[p->nlisteners], err));
     p->nlisteners++;
     p->open++;
     return UMBEL_OK;
@@ -233,7 +215,7 @@ static umbel_status open_listener(um_peers *p, int fd, umbel_error *err)
 
 static umbel_status open_listeners(um_peers *p, umbel_error *err)
 {
-    const um_texts *listen = &p->house->config.peers.listen;
+    const um_texts *listen = &p->config->peers.listen;
     int fd;
 
     p->listener = calloc(listen->n + 1, sizeof(um_listener *));
@@ -241,28 +223,41 @@ static umbel_status open_listeners(um_peers *p, umbel_error *err)
         return um_no_memory(err, sizeof(um_listener *));
     UM_TRY(open_listener(p, -1, err));
     for (size_t i = 0; i < listen->n; i++) {
-        UM_TRY(um_server_listen(p->house, &peers_protocol, listen->item[i],
-                                SOCK_STREAM, &fd, err));
+        UM_TRY(um_addresses_listen(p->addresses, &peers_service,
+                                   listen->item[i], SOCK_STREAM, 0, &fd, err));
         UM_TRY(open_listener(p, fd, err));
     }
     return UMBEL_OK;
 }
 
-umbel_status um_peers_open(um_server *h, um_peers **out, umbel_error *err)
+static umbel_status append_for_lists(void *ctx, uint8_t type, umbel_slice body,
+                                     uint64_t *ticket, umbel_error *err)
 {
-    if (!h->config.origin)
+    return um_peers_append(ctx, type, body, ticket, err);
+}
+
+umbel_status um_peers_open(const um_peers_params *params, um_peers **out,
+                           umbel_error *err)
+{
+    if (!params->config->origin)
         return UMBEL_OK;
     um_peers *p = calloc(1, sizeof *p);
     if (!p)
         return um_no_memory(err, sizeof *p);
-    *out = p; /* closed with the house */
-    p->house = h;
+    *out = p; /* closed by the server */
+    p->opened = params->opened;
+    p->config = params->config;
+    p->clock = params->clock;
+    p->log = params->log;
+    p->lists = params->lists;
+    p->addresses = params->addresses;
+    um_lists_set_peers(p->lists, append_for_lists, p);
     p->strangers = (um_log_topic){.source = "peers", .name = "stranger"};
     UM_TRY(um_latest_open(p, err));
     UM_TRY(um_mails_open(p, err));
-    UM_TRY(um_peers_keys_read(&h->config, &p->keys, err));
-    UM_TRY(um_create_remotes(&h->config, &p->keys, &p->remote, err));
-    p->nremotes = h->config.npeers;
+    UM_TRY(um_peers_keys_read(p->config, &p->keys, err));
+    UM_TRY(um_create_remotes(p->config, &p->keys, &p->remote, err));
+    p->nremotes = p->config->npeers;
     return UMBEL_OK;
 }
 
@@ -280,7 +275,7 @@ uint64_t um_clock_us(void)
  * own lists. */
 static bool go_on_indexing(um_peers *p)
 {
-    bool ours = um_store_build_totals(p->house->store);
+    bool ours = um_store_build_totals(p->store);
 
     return umbel_sync_index(p->machine) || ours;
 }
@@ -314,11 +309,11 @@ static void log_copies(void *ctx, const char *text)
 
 static umbel_status load_copies(um_peers *p, umbel_error *err)
 {
-    const um_config *c = &p->house->config;
+    const um_config *c = p->config;
     char dir[PATH_MAX];
     um_replica_store_config config = {.dir = dir,
                                       .machine = p->machine,
-                                      .list = um_protocol_list,
+                                      .list = um_list_name,
                                       .interval = c->peers.save / 1000,
                                       .memory = c->peers.memory,
                                       .log = log_copies,
@@ -332,27 +327,28 @@ static umbel_status load_copies(um_peers *p, umbel_error *err)
     return um_replica_store_load(p->copies, err);
 }
 
-umbel_status um_peers_start(um_peers *p, umbel_error *err)
+umbel_status um_peers_start(um_peers *p, um_loop *loop, umbel_error *err)
 {
     if (!p)
         return UMBEL_OK;
+    p->loop = loop;
     UM_TRY(um_peers_load_log(p, err));
+    um_lists_set_log_read(p->lists);
     UM_TRY(allow_peers(p, err)); /* what was saved may say otherwise */
     UM_TRY(load_copies(p, err));
     UM_TRY(open_listeners(p, err));
-    UM_TRY(um_timer_open(p->house->loop, BEAT_MS, BEAT_MS, beat, p, &p->beat,
-                         err));
-    return um_timer_open(p->house->loop, 0, 0, no_work, p, &p->again, err);
+    UM_TRY(um_timer_open(p->loop, BEAT_MS, BEAT_MS, beat, p, &p->beat, err));
+    return um_timer_open(p->loop, 0, 0, no_work, p, &p->again, err);
 }
 
 void um_peers_tick(um_peers *p)
 {
     if (!p || p->closing)
         return;
-    umbel_sync_tick(p->machine, p->house->now);
+    umbel_sync_tick(p->machine, p->clock->now);
     p->indexing = true;
     um_conns_tick(p);
-    um_replica_store_tick(p->copies, p->house->now);
+    um_replica_store_tick(p->copies, p->clock->now);
     um_peers_want_all(p); /* what was not answered is repeated */
 }
 
@@ -378,7 +374,20 @@ um_replica_store *um_peers_replicas(const um_peers *p)
 void um_peers_child_ended(um_peers *p)
 {
     if (p && p->copies)
-        um_replica_store_tick(p->copies, p->house->now);
+        um_replica_store_tick(p->copies, p->clock->now);
+}
+
+void um_peers_origin_name(const um_peers *p, const uint8_t *origin,
+                          char out[UM_ORIGIN_NAME])
+{
+    const um_remote *r = um_remote_find(p, origin);
+
+    if (memcmp(origin, umbel_sync_origin(p->machine), UMBEL_ORIGIN_LEN) == 0)
+        snprintf(out, UM_ORIGIN_NAME, "this server");
+    else if (r)
+        snprintf(out, UM_ORIGIN_NAME, "%s", r->name);
+    else
+        um_hex_write(origin, 4, out);
 }
 
 static void save_copies(um_peers *p)
@@ -397,6 +406,7 @@ void um_peers_close(um_peers *p)
     if (!p)
         return;
     p->closing = true;
+    um_lists_set_peers(p->lists, NULL, NULL);
     p->open++; /* until all of them are told */
     um_timer_close(p->beat);
     um_timer_close(p->again);
@@ -408,6 +418,7 @@ void um_peers_close(um_peers *p)
         um_listener_close(p->listener[i]);
     save_copies(p);
     umbel_sync_close(p->machine);
-    p->machine = p->house->machine = NULL;
+    p->machine = NULL;
+    um_lists_set_machine(p->lists, NULL);
     listener_gone(p);
 }

@@ -2,8 +2,7 @@
  * peers.h - servers that count together: the machine of umbel/sync.h in this
  * server, and its links.
  *
- * Without an origin in the configuration there are no peers, and h->peers is
- * NULL.
+ * Without an origin in the configuration there are no peers: um_peers is NULL.
  *
  *     peers_settings.c   keys and names of the configuration
  *     peers_remotes.c    peers of the configuration
@@ -18,8 +17,9 @@
 #ifndef UM_CLEARINGHOUSE_PEERS_H
 #define UM_CLEARINGHOUSE_PEERS_H
 
-#include "clearinghouse/config/config.h"
+#include "clearinghouse/lists/lists.h"
 #include "clearinghouse/peering/replica_store.h"
+#include "clearinghouse/runtime/addresses.h"
 #include "store/store.h"
 #include "sync/directory.h"
 
@@ -44,15 +44,24 @@ um_sync_parameters um_peers_parameters(const um_config *c, size_t list,
 /* What peers may take of memory. */
 uint64_t um_peers_bytes(const um_config *c);
 
+typedef struct um_peers_params {
+    const um_config *opened, *config; /* at the start, and now */
+    const um_clock *clock;
+    um_log *log;
+    um_lists *lists;
+    um_addresses *addresses;
+} um_peers_params;
+
 /* Reads the keys; the rest waits for the store. *out is NULL without an
  * origin. */
-umbel_status um_peers_open(um_server *h, um_peers **out, umbel_error *err);
+umbel_status um_peers_open(const um_peers_params *params, um_peers **out,
+                           umbel_error *err);
 /* What the store is opened with. p may be NULL, here and below. */
 um_store_observer um_peers_observer(um_peers *p);
 /* Opens the machine with our own filters, once the store is open. */
-umbel_status um_peers_begin(um_peers *p, umbel_error *err);
+umbel_status um_peers_begin(um_peers *p, um_store *store, umbel_error *err);
 /* Reads what others said, listens and calls. */
-umbel_status um_peers_start(um_peers *p, umbel_error *err);
+umbel_status um_peers_start(um_peers *p, um_loop *loop, umbel_error *err);
 /* Takes over what the configuration says now; on failure nothing changes. */
 umbel_status um_peers_reload(um_peers *p, umbel_error *err);
 /* Once a second. */
@@ -97,5 +106,11 @@ typedef struct um_peer_info {
 uint64_t um_peers_strangers(const um_peers *p);
 /* Walks the peers; *at is 0 at first. */
 bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out);
+
+enum { UM_ORIGIN_NAME = 128 };
+
+/* Writes an origin as people know it: the name of the peer, or eight digits. */
+void um_peers_origin_name(const um_peers *p, const uint8_t *origin,
+                          char out[UM_ORIGIN_NAME]);
 
 #endif

@@ -40,8 +40,8 @@ enum {
 
 static umbel_slice mark_name(size_t list, uint64_t epoch, char out[NAME_LEN])
 {
-    int len = snprintf(out, NAME_LEN, PREFIX "%s/%" PRIu64,
-                       um_protocol_list(list), epoch);
+    int len = snprintf(out, NAME_LEN, PREFIX "%s/%" PRIu64, um_list_name(list),
+                       epoch);
 
     return (umbel_slice){out, (size_t)len};
 }
@@ -61,9 +61,9 @@ static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
     if (!slash)
         return false;
     *slash = '\0';
-    *list = um_protocol_list_find(text + skip);
+    *list = um_list_find(text + skip);
     return um_decimal_parse(slash + 1, UINT64_MAX, epoch) &&
-           um_protocol_list(*list);
+           um_list_name(*list);
 }
 
 static bool read_mark(umbel_slice value, umbel_sync_slice *out)
@@ -86,7 +86,7 @@ static umbel_status write_mark(um_peers *p, um_store *store, umbel_slice name,
     um_write_u64(&w, m->first);
     um_write_u64(&w, m->end);
     return um_store_set(store, name, (umbel_slice){value, sizeof value},
-                        p->house->now, &p->publishing.ticket, err);
+                        p->clock->now, &p->publishing.ticket, err);
 }
 
 /* --- publishing ----------------------------------------------------------- */
@@ -98,9 +98,9 @@ static void note_odd(um_peers *p, size_t list, uint64_t epoch,
     if (p->publishing.odd[list] > epoch)
         return;
     p->publishing.odd[list] = epoch + 1;
-    um_log_event(&p->house->log,
+    um_log_event(p->log,
                  "peers: epoch %" PRIu64 " of list %s counts here alone: %s",
-                 epoch, um_protocol_list(list), why->text);
+                 epoch, um_list_name(list), why->text);
 }
 
 /* Publishes pages of live epoch i of a list, and marks a new version. */
@@ -143,7 +143,7 @@ static uint64_t epoch_at(const um_store *store, size_t list, unsigned i)
 /* The machine has no filters of that epoch any more. */
 static bool is_over(const um_peers *p, size_t list, uint64_t epoch)
 {
-    return epoch + p->house->opened.list[list].epochs <=
+    return epoch + p->opened->list[list].epochs <=
            umbel_sync_epoch(p->machine, list);
 }
 
@@ -163,7 +163,7 @@ static bool must_wait(um_peers *p)
         ahead |= stats.ahead; /* a renewal follows what it is sending */
     }
     if ((known && !ahead) || !p->nremotes ||
-        um_server_ms(p->house) >= p->house->started + PATIENCE_MS)
+        um_clock_ms(p->clock) >= p->clock->started + PATIENCE_MS)
         g->restored = false;
     return g->restored;
 }
@@ -212,7 +212,7 @@ static void publish_list(um_peers *p, um_store *store, size_t list)
 
 bool um_peers_counts_alone(const um_peers *p, size_t list)
 {
-    const um_store *store = p->house->store;
+    const um_store *store = p->store;
     unsigned oldest = live_epochs(store, list);
 
     return oldest &&
@@ -222,16 +222,15 @@ bool um_peers_counts_alone(const um_peers *p, size_t list)
 uint64_t um_peers_agreement(const um_peers *p, size_t list)
 {
     uint64_t word = umbel_sync_agreement(p->machine, list);
-    uint64_t revoke = p->house->config.peers.revoke_quorum;
+    uint64_t revoke = p->config->peers.revoke_quorum;
 
     /* The machine has the log, and not how many have to say the same. */
     if (revoke > 1)
         word = um_xxh3_any(&word, sizeof word, revoke);
-    if (is_published(p, p->house->store, list) &&
-        !um_peers_counts_alone(p, list))
+    if (is_published(p, p->store, list) && !um_peers_counts_alone(p, list))
         return word;
     return um_xxh3_any(p->keys.origin, sizeof p->keys.origin,
-                       word + changes_of(p->house->store, list));
+                       word + changes_of(p->store, list));
 }
 
 /* All versions have a mark then, whatever failed before. */
@@ -244,7 +243,7 @@ static void before_snapshot(void *ctx, um_store *store)
     if (p->publishing.unmarked)
         memset(p->publishing.whole, 0, sizeof p->publishing.whole);
     p->publishing.unmarked = false;
-    for (size_t list = 0; um_protocol_list(list); list++)
+    for (size_t list = 0; um_list_name(list); list++)
         if (!is_published(p, store, list))
             publish_list(p, store, list);
 }
@@ -256,7 +255,7 @@ static bool is_midway(const um_peers *p)
     const um_publishing *g = &p->publishing;
 
     return g->running && g->page &&
-           um_server_ms(p->house) - g->first < MIDWAY_MS;
+           um_clock_ms(p->clock) - g->first < MIDWAY_MS;
 }
 
 bool um_publish_holds(const um_peers *p)
@@ -264,7 +263,7 @@ bool um_publish_holds(const um_peers *p)
     const um_publishing *g = &p->publishing;
 
     return p->renewed || g->unmarked || is_midway(p) ||
-           um_store_committed(p->house->store) < g->ticket;
+           um_store_committed(p->store) < g->ticket;
 }
 
 /* --- passes --------------------------------------------------------------- */
@@ -276,13 +275,12 @@ static bool next_list(um_peers *p)
 
     do
         g->list++;
-    while (um_protocol_list(g->list) &&
-           is_published(p, p->house->store, g->list));
-    if (!um_protocol_list(g->list)) {
-        g->ended = um_server_ms(p->house);
+    while (um_list_name(g->list) && is_published(p, p->store, g->list));
+    if (!um_list_name(g->list)) {
+        g->ended = um_clock_ms(p->clock);
         return false;
     }
-    begin_list(p, p->house->store, g->list);
+    begin_list(p, p->store, g->list);
     g->epoch = 0;
     g->page = 0;
     return true;
@@ -294,7 +292,7 @@ static bool next_epoch(um_peers *p)
     um_publishing *g = &p->publishing;
 
     g->page = 0;
-    if (++g->epoch < live_epochs(p->house->store, g->list))
+    if (++g->epoch < live_epochs(p->store, g->list))
         return true;
     note_whole(p, g->list);
     return next_list(p);
@@ -303,13 +301,13 @@ static bool next_epoch(um_peers *p)
 static void publish_next(um_peers *p)
 {
     um_publishing *g = &p->publishing;
-    um_store *store = p->house->store;
+    um_store *store = p->store;
     uint64_t pages = umbel_sync_pages(p->machine, g->list);
     uint64_t end =
         g->page + SLICE_PAGES < pages ? g->page + SLICE_PAGES : pages;
 
     if (g->page == 0)
-        g->first = um_server_ms(p->house);
+        g->first = um_clock_ms(p->clock);
     /* A list that was turned meanwhile may have fewer epochs. */
     if (g->epoch < live_epochs(store, g->list) &&
         !is_over(p, g->list, epoch_at(store, g->list, g->epoch)))
@@ -324,11 +322,11 @@ static void publish_next(um_peers *p)
 static void begin_pass(um_peers *p)
 {
     um_publishing *g = &p->publishing;
-    uint64_t now = um_server_ms(p->house);
+    uint64_t now = um_clock_ms(p->clock);
 
     if (now < g->due)
         return;
-    g->due = now + p->house->config.peers.interval;
+    g->due = now + p->config->peers.interval;
     g->list = SIZE_MAX; /* the first is next */
     g->running = next_list(p);
 }
@@ -338,14 +336,14 @@ bool um_publish_beat(um_peers *p)
     um_publishing *g = &p->publishing;
     uint64_t end = um_clock_us() + SLICE_US;
 
-    if (p->renewed || um_store_failure(p->house->store) || must_wait(p))
+    if (p->renewed || um_store_failure(p->store) || must_wait(p))
         return false;
     if (!g->running)
         begin_pass(p);
     while (g->running && um_clock_us() < end)
         publish_next(p);
     if (!g->running && g->asked) /* a snapshot waits for this */
-        um_store_tick(p->house->store, p->house->now);
+        um_store_tick(p->store, p->clock->now);
     return g->running;
 }
 
@@ -354,7 +352,7 @@ static bool is_ready_for_snapshot(void *ctx)
 {
     um_peers *p = ctx;
     um_publishing *g = &p->publishing;
-    uint64_t now = um_server_ms(p->house);
+    uint64_t now = um_clock_ms(p->clock);
 
     if (g->restored) /* what it would publish waits for peers, not for long */
         return false;
@@ -377,8 +375,8 @@ static void forget_mark(um_peers *p, umbel_slice name)
     char room[NAME_LEN];
 
     memcpy(room, name.data, name.len);
-    um_store_set(p->house->store, (umbel_slice){room, name.len},
-                 (umbel_slice){NULL, 0}, p->house->now, &p->publishing.ticket,
+    um_store_set(p->store, (umbel_slice){room, name.len},
+                 (umbel_slice){NULL, 0}, p->clock->now, &p->publishing.ticket,
                  NULL);
 }
 
@@ -388,9 +386,9 @@ void um_publish_forget(um_peers *p, size_t list)
     size_t of;
     uint64_t epoch;
 
-    if (!p->house->store || um_store_failure(p->house->store))
+    if (!p->store || um_store_failure(p->store))
         return;
-    for (size_t at = 0; um_store_next(p->house->store, &at, &name, &value);)
+    for (size_t at = 0; um_store_next(p->store, &at, &name, &value);)
         if (read_name(name, &of, &epoch) && of == list &&
             is_over(p, list, epoch)) {
             forget_mark(p, name);
@@ -438,10 +436,10 @@ static void apply_mark(um_peers *p, const um_list *l, size_t list,
                                  m->first, m->end, &made, NULL))
         return;
     if (made.version != m->version)
-        um_log_event(&p->house->log,
+        um_log_event(p->log,
                      "peers: version %" PRIu64 " of list %s, "
                      "epoch %" PRIu64 " became %" PRIu64,
-                     m->version, um_protocol_list(list), epoch, made.version);
+                     m->version, um_list_name(list), epoch, made.version);
 }
 
 static umbel_status apply_note(void *ctx, const um_list *const *lists,
@@ -481,26 +479,27 @@ um_store_observer um_peers_observer(um_peers *p)
 static umbel_status begin_incarnation(um_peers *p, umbel_error *err)
 {
     uint8_t number[8];
-    um_server *h = p->house;
     umbel_slice name = {LEADER, strlen(LEADER)};
 
-    um_store64(number, h->now);
-    UM_TRY(um_store_set(h->store, name, (umbel_slice){number, sizeof number},
-                        h->now, &p->publishing.ticket, err));
-    return um_peers_open_machine(p, h->now, um_store_secret(h->store), err);
+    um_store64(number, p->clock->now);
+    UM_TRY(um_store_set(p->store, name, (umbel_slice){number, sizeof number},
+                        p->clock->now, &p->publishing.ticket, err));
+    return um_peers_open_machine(p, p->clock->now, um_store_secret(p->store),
+                                 err);
 }
 
-umbel_status um_peers_begin(um_peers *p, umbel_error *err)
+umbel_status um_peers_begin(um_peers *p, um_store *store, umbel_error *err)
 {
     if (!p)
         return UMBEL_OK;
+    p->store = store;
     if (!p->machine)
         UM_TRY(begin_incarnation(p, err));
-    for (size_t i = 0; um_protocol_list(i); i++)
+    for (size_t i = 0; um_list_name(i); i++)
         um_publish_forget(p, i);
     um_latest_settle(p);
     um_mails_settle(p);
     /* A process that was killed may have left marks that are not durable. */
-    p->publishing.ticket = um_store_last_ticket(p->house->store);
+    p->publishing.ticket = um_store_last_ticket(p->store);
     return UMBEL_OK;
 }

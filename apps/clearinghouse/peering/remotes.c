@@ -42,7 +42,7 @@ void um_remote_down(um_peers *p, um_remote *r)
         r->refused[i] += stats.refused[i];
     umbel_sync_disconnect(p->machine, r->number);
     r->number = -1;
-    r->since = p->house->now;
+    r->since = p->clock->now;
 }
 
 static void free_remote(um_remote *r)
@@ -129,7 +129,7 @@ void um_replace_remotes(um_peers *p, um_remote **fresh, size_t n)
     size_t nold = p->nremotes;
 
     for (size_t i = 0; i < n; i++) /* a new one is not away since the start */
-        fresh[i]->since = p->house->now;
+        fresh[i]->since = p->clock->now;
     for (size_t i = 0; i < nold; i++) {
         size_t j = 0;
         while (j < n &&

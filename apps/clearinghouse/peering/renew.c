@@ -58,7 +58,7 @@ void um_peers_counted(void *ctx, const um_entry *e)
     um_latest *l = &p->latest;
 
     if (l->n == l->cap && l->cap < UM_LATEST_MOST && !reserve(l))
-        um_log_event(&p->house->log,
+        um_log_event(p->log,
                      "peers: out of memory: of counts that no peer has yet "
                      "only the last %zu are remembered, in case this server "
                      "has to go on as a new incarnation; restart it with more "
@@ -116,7 +116,7 @@ static uint32_t unpublished(const um_peers *p, const um_entry *e,
 {
     uint64_t published = count_published(p, e), count, more;
 
-    um_store_count(p->house->store, e->list, &e->digest, 1, &count);
+    um_store_count(p->store, e->list, &e->digest, 1, &count);
     more = count > published ? count - published : 0;
     more = more < amount ? more : amount;
     return more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
@@ -174,7 +174,7 @@ static umbel_status count_again(um_peers *p, const um_entry *e, size_t n,
         um_latest_published(p, i, p->latest.n);
     for (size_t i = 0, some; i < n; i += some) {
         some = n - i < UM_STORE_BATCH ? n - i : UM_STORE_BATCH;
-        UM_TRY(um_store_add(p->house->store, e + i, some, p->house->now,
+        UM_TRY(um_store_add(p->store, e + i, some, p->clock->now,
                             &p->publishing.ticket, err));
     }
     return UMBEL_OK;
@@ -193,15 +193,15 @@ static umbel_status renew_store(um_peers *p, const unpublished_things *u)
     umbel_error err;
 
     um_store64(number, umbel_sync_incarnation(p->machine));
-    UM_TRY(um_store_reset(p->house->store, (umbel_slice){number, sizeof number},
-                          p->house->now, &p->publishing.ticket, NULL));
+    UM_TRY(um_store_reset(p->store, (umbel_slice){number, sizeof number},
+                          p->clock->now, &p->publishing.ticket, NULL));
     if (count_again(p, u->entry, u->entries, &err) != UMBEL_OK)
-        um_log_event(&p->house->log,
+        um_log_event(p->log,
                      "peers: of %zu counts that were not published some are "
                      "lost: %s",
                      u->entries, err.text);
     if (um_mails_write_again(p, u->mail, u->mails, &err) != UMBEL_OK)
-        um_log_event(&p->house->log,
+        um_log_event(p->log,
                      "peers: of %zu mails that were not published some are "
                      "lost: %s",
                      u->mails, err.text);
@@ -210,14 +210,14 @@ static umbel_status renew_store(um_peers *p, const unpublished_things *u)
 
 static void log_lost_counts(um_peers *p, const uint64_t lost[UM_MAX_LISTS])
 {
-    for (unsigned i = 0; um_protocol_list(i); i++)
+    for (unsigned i = 0; um_list_name(i); i++)
         if (lost[i])
-            um_log_event(&p->house->log,
+            um_log_event(p->log,
                          "peers: list %s: up to %" PRIu64
                          " counts are lost that no peer had yet: this server "
                          "remembers the last %zu of all lists; report again "
                          "what came since the last exchange with one",
-                         um_protocol_list(i), lost[i], p->latest.cap);
+                         um_list_name(i), lost[i], p->latest.cap);
 }
 
 /*
@@ -243,7 +243,7 @@ void um_peers_renew(um_peers *p)
         return; /* the disk fails, or memory: tried again in the next turn */
     log_lost_counts(p, counts);
     if (lost)
-        um_log_event(&p->house->log,
+        um_log_event(p->log,
                      "peers: list fuzzy: up to %" PRIu64
                      " mails are lost that no peer had yet: write or delete "
                      "again what came since the last exchange with one",

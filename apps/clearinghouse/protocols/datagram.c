@@ -6,7 +6,55 @@
 #include "base/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+
+/* --- answers that wait ------------------------------------------------------
+ */
+
+umbel_status um_pending_init(um_pending *p, umbel_error *err)
+{
+    *p = (um_pending){0};
+    p->ring = calloc(UM_PENDING, sizeof *p->ring);
+    return p->ring ? UMBEL_OK : um_no_memory(err, UM_PENDING * sizeof *p->ring);
+}
+
+void um_pending_fini(um_pending *p)
+{
+    free(p->ring);
+    *p = (um_pending){0};
+}
+
+bool um_pending_full(const um_pending *p)
+{
+    return p->last - p->first == UM_PENDING;
+}
+
+void um_pending_append(um_pending *p, const um_answer *a, umbel_slice note)
+{
+    um_answer *to = &p->ring[p->last++ % UM_PENDING];
+
+    *to = *a;
+    if (note.len && note.len <= sizeof to->note) {
+        to->note_len = (unsigned)note.len;
+        memcpy(to->note, note.data, note.len);
+    }
+}
+
+const um_answer *um_pending_first(const um_pending *p)
+{
+    return p->first == p->last ? NULL : &p->ring[p->first % UM_PENDING];
+}
+
+void um_pending_drop(um_pending *p)
+{
+    /* A queue that is empty begins again, and so touches little memory. */
+    if (++p->first == p->last)
+        p->first = p->last = 0;
+}
+
+/* --- sockets ----------------------------------------------------------------
+ */
 
 static umbel_status listen_on(um_protocol_datagram *d, const char *address,
                               const um_datagrams_config *c, umbel_error *err)
@@ -17,8 +65,9 @@ static umbel_status listen_on(um_protocol_datagram *d, const char *address,
 
     s->owner = d;
     config.ctx = s;
-    UM_TRY(um_server_listen(d->house, d->front, address, SOCK_DGRAM, &fd, err));
-    UM_TRY(um_datagrams_open(d->house->loop, fd, &config, &s->datagrams, err));
+    UM_TRY(um_addresses_listen(d->env->addresses, d->service, address,
+                               SOCK_DGRAM, 0, &fd, err));
+    UM_TRY(um_datagrams_open(d->env->loop, fd, &config, &s->datagrams, err));
     d->n++;
     return UMBEL_OK;
 }
@@ -40,7 +89,7 @@ umbel_status um_protocol_datagram_open(um_protocol_datagram *d,
 const um_answer *um_protocol_datagram_ready(const um_protocol_datagram *d,
                                             bool *stored)
 {
-    const um_store *store = d->house->store;
+    const um_store *store = d->env->store;
     const um_answer *a = um_pending_first(&d->pending);
 
     *stored = a && a->ticket <= um_store_committed(store);

@@ -8,12 +8,50 @@
 #ifndef UM_CLEARINGHOUSE_FRONT_DATAGRAM_H
 #define UM_CLEARINGHOUSE_FRONT_DATAGRAM_H
 
-#include "clearinghouse/runtime/pending.h"
-#include "clearinghouse/server/server.h"
+#include "clearinghouse/protocols/protocol.h"
+#include "net/server/datagram.h"
+
+/* --- answers that wait ------------------------------------------------------
+ */
+
+/* First in, first out, in bounded memory. */
+enum {
+    UM_PENDING = 1 << 16, /* answers; a power of two */
+    UM_ANSWER_NOTE = 96   /* bytes that a protocol retains of a request */
+};
+
+typedef struct um_answer {
+    um_datagrams *to;
+    um_address client;
+    uint64_t ticket;
+    unsigned op;
+    unsigned note_len;
+    uint8_t note[UM_ANSWER_NOTE];
+} um_answer;
+
+typedef struct um_pending {
+    um_answer *ring;
+    uint64_t first,
+        last; /* numbers of answers that were dropped and appended */
+} um_pending;
+
+umbel_status um_pending_init(um_pending *p, umbel_error *err);
+void um_pending_fini(um_pending *p);
+
+bool um_pending_full(const um_pending *p);
+/* A note that is too long is left out. The queue must not be full; tickets
+ * never decrease. */
+void um_pending_append(um_pending *p, const um_answer *a, umbel_slice note);
+/* The oldest; NULL: none. */
+const um_answer *um_pending_first(const um_pending *p);
+void um_pending_drop(um_pending *p);
+
+/* --- sockets ----------------------------------------------------------------
+ */
 
 typedef struct um_protocol_datagram {
-    um_server *house;
-    const um_protocol *front;
+    const um_environment *env;
+    const um_service *service;
     void (*answer)(void *state); /* answers what the store has committed */
     um_pending pending;
     struct um_protocol_socket {
@@ -25,7 +63,7 @@ typedef struct um_protocol_datagram {
 
 typedef struct um_protocol_socket um_protocol_socket;
 
-/* Listens on addresses; house, front and answer are set. The context of
+/* Listens on addresses; env, service and answer are set. The context of
  * c->take, which is all that it says besides lengths, is a um_protocol_socket.
  */
 umbel_status um_protocol_datagram_open(um_protocol_datagram *d,

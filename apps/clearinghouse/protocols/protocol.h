@@ -1,65 +1,61 @@
 /*
- * front.h - a front speaks the protocol of some mail software: one file with
- * one row. A new front is a file and a line in fronts.c; configuration, lists,
- * metrics and status pages pick it up from the row.
+ * protocol.h - a protocol of some mail software: a row, and what it is opened
+ * with.
+ *
+ * A new protocol is a file with a row, and a line in protocol_table.c;
+ * configuration, metrics and status pages pick it up from the row. Lists are
+ * declared in lists/table.c.
  */
-#ifndef UM_CLEARINGHOUSE_FRONT_H
-#define UM_CLEARINGHOUSE_FRONT_H
+#ifndef UM_CLEARINGHOUSE_PROTOCOL_H
+#define UM_CLEARINGHOUSE_PROTOCOL_H
 
-#include "clearinghouse/config/setting.h"
-#include "clearinghouse/runtime/verdict.h"
+#include "clearinghouse/lists/lists.h"
+#include "clearinghouse/runtime/addresses.h"
+#include "clearinghouse/runtime/top_reporters.h"
+#include "mail/pool.h"
 
 #include <stdio.h>
-#include <umbel/sync.h>
 
-typedef struct um_protocol um_protocol;
-struct um_config;
-struct um_status;
 struct um_doctor_row;
-typedef struct um_server um_server;
+struct um_origins;
+struct um_peers;
+struct um_status_source;
 
-enum { UM_MAX_FRONT_LISTS = 4 };
+/* What protocols, status documents and the operator's requests work with. The
+ * server owns all of it, and closes it after them. */
+typedef struct um_environment {
+    const um_config *opened; /* settings as they were at the start */
+    const um_config *config; /* as they are now: a reload changes them */
+    const um_clock *clock;
+    um_loop *loop;
+    um_log *log;
+    um_limits *limits;
+    um_addresses *addresses;
+    um_statistics *statistics;
+    um_top_reporters *reporters;
+    um_store *store;
+    um_lists *lists;
+    um_mail_pool *pool;         /* reads mails */
+    struct um_peers *peers;     /* NULL: no origin is configured */
+    struct um_origins *origins; /* the same */
+    const struct um_status_source *status;
+} um_environment;
 
-/* What a list has if nothing is configured, where it differs from the table of
- * settings (config_rows.c). */
-typedef struct um_list_initial {
-    const char *list; /* NULL: all lists of the front */
-    const char *setting, *value;
-} um_list_initial;
-
-struct um_protocol {
-    const char *name; /* of its section, in metrics and in messages */
-    const char *summary;
-    const um_setting *settings; /* of its section */
-    size_t settings_len;        /* of the struct that they fill */
-    const char *lists[UM_MAX_FRONT_LISTS + 1]; /* names; NULL ends */
-    unsigned revokes; /* the number of the list that takes back what others
-                         have; 0: none. Clients of a front that has one send
-                         nothing but digests */
-    const um_list_initial *list_initials; /* setting NULL ends; NULL: none */
-    const char *list_kind; /* of all its lists; NULL: as configured */
-    /* The count from which on a digest is a hit; NULL: it is the client's. */
-    unsigned (*threshold)(const void *settings);
-    /* The count in that list from which on it does; NULL: any. */
-    uint64_t (*revoked_at)(const um_server *h);
-    /* Writes what its lists agree on with those of peers beside their shape, as
-     * umbel_sync_list has it; NULL: nothing. */
-    void (*agree)(const void *settings, char out[UMBEL_SYNC_MAX_AGREE]);
-    bool times; /* the times of its first two lists are known to ten seconds,
-                   for an hour; for one front */
-    unsigned socket_mode;   /* of its unix sockets; 0: for the server's user */
-    const char *const *ops; /* in metrics; NULL ends */
-    const um_verdict *verdicts; /* a row with code 0 ends */
-
-    /* Adds the bytes that it may need beside its lists; NULL: few. */
-    umbel_status (*memory)(const struct um_config *c, uint64_t *need,
+typedef struct um_protocol {
+    um_service service; /* its section of the configuration has the same name */
+    const um_protocol_section *section;
+    /* Adds the bytes that it may need beside its lists, and refuses settings
+     * that cannot work; NULL: few. */
+    umbel_status (*memory)(const um_config *c, uint64_t *need,
                            umbel_error *err);
     /* Checks the files that the settings name, and prints what was ignored in
      * them. NULL: they name none. */
     umbel_status (*check)(const void *settings, FILE *out, umbel_error *err);
-    /* Listens. *state is the front's own, for the calls below. */
-    umbel_status (*open)(um_server *h, void **state, umbel_error *err);
-    /* Takes over what um_server_config says now; on failure nothing changes. */
+    /* Listens. *state is the protocol's own, for the calls below; it is closed
+     * even if open fails. NULL: it has nothing to do. */
+    umbel_status (*open)(const um_environment *env, void **state,
+                         umbel_error *err);
+    /* Takes over what env->config says now; on failure nothing changes. */
     umbel_status (*reload)(void *state, umbel_error *err);
     /* Answers what waited for the store: its committed ticket, or its failure,
      * has moved. NULL: nothing waits. */
@@ -69,33 +65,74 @@ struct um_protocol {
     /* Returns true while answers are owed. */
     bool (*busy)(const void *state);
     void (*close)(void *state);
-    /* Fills what documents show of it beside its counts; NULL: nothing. */
-    void (*describe)(const void *state, struct um_status *out);
     /* Writes what to configure in mail software; NULL: nothing. */
     void (*hint)(const void *state, FILE *out);
-    /* How its addresses are tried as a client does (doctor.h); NULL: not. */
+    /* How its addresses are tried as a client does (probe.h); NULL: not. */
     const struct um_doctor_row *doctor;
-};
+} um_protocol;
 
-/* The table: NULL past the end, or if no front has that name. */
-const um_protocol *um_protocol_row(size_t i);
-const um_protocol *um_protocol_find(const char *name);
-
-/* The lists of all fronts, in the order of the table; NULL past the end. The
- * order is that of the data directory: append, never insert. */
-const char *um_protocol_list(size_t i);
-/* Where the times of list i are kept (um_list_config.recent_column); 0:
- * nowhere. */
-unsigned um_protocol_list_times(size_t i);
-/* Returns true for a list that takes back what others of its front have. */
-bool um_protocol_list_revokes(size_t i);
-/* The front whose list it is. */
-const um_protocol *um_protocol_of_list(size_t i);
-/* Returns the index of the list of that name, or the number of lists. */
-size_t um_protocol_list_find(const char *name);
+/* The table, up to NULL; registered by protocol_table.c. */
+extern const um_protocol *const um_protocols[];
 
 extern const um_protocol um_protocol_pyzor, um_protocol_http,
     um_protocol_dccifd, um_protocol_scan, um_protocol_razor, um_protocol_milter,
     um_protocol_fuzzy;
+extern const um_protocol_section um_section_pyzor, um_section_http,
+    um_section_dccifd, um_section_scan, um_section_razor, um_section_milter,
+    um_section_fuzzy;
+
+/* --- all protocols of a configuration ------------------------------------- */
+
+/* Checks that a protocol listens, the memory, the peers, the data directory and
+ * the secret; creates nothing. */
+umbel_status um_protocols_check(const um_config *c, umbel_error *err);
+/* Checks the files that protocols name, and prints what was ignored in them. */
+umbel_status um_protocols_check_files(const um_config *c, FILE *out,
+                                      umbel_error *err);
+/*
+ * Opens each list once, which refuses wrong kinds and sizes. E_LIMIT if the
+ * lists, when all their epochs are there, and the protocols need more than the
+ * configuration allows.
+ */
+umbel_status um_protocols_check_memory(const um_config *c, umbel_error *err);
+/* Returns the memory for um_store_sum: half of what is left, so that the
+ * welcome file may grow. 0 without peers, where sums gain little. */
+uint64_t um_protocols_sums_bytes(const um_config *c);
+/* Returns how the workers that read mails are configured. */
+um_mail_pool_config um_protocols_pool_config(const um_config *c);
+
+/* --- all protocols of a server -------------------------------------------- */
+
+typedef struct um_running um_running;
+
+/* Release *out with um_running_close, even on failure. */
+umbel_status um_running_open(const um_environment *env, um_running **out,
+                             umbel_error *err);
+umbel_status um_running_reload(um_running *r, umbel_error *err);
+void um_running_committed(um_running *r);
+void um_running_stop(um_running *r);
+bool um_running_busy(const um_running *r);
+void um_running_print_hints(const um_running *r, FILE *out);
+/* Returns the state of a protocol; NULL: it is not open. */
+const void *um_running_state(const um_running *r, const um_protocol *p);
+/* NULL is accepted. */
+void um_running_close(um_running *r);
+
+/* --- for protocols -------------------------------------------------------- */
+
+/* Returns true if the client may do n more; false: refuse it. */
+static inline bool um_env_allows(const um_environment *env,
+                                 const um_address *client, um_limit which,
+                                 uint64_t n)
+{
+    return um_limits_consume(env->limits, client, which, n,
+                             um_clock_ms(env->clock));
+}
+
+/* Counts digests of a client that were accepted, for the top reporters.
+ * account NULL: it has none. */
+void um_env_count_reports(const um_environment *env, const um_service *service,
+                          const char *account, const um_address *client,
+                          uint64_t reports);
 
 #endif

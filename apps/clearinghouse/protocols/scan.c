@@ -7,14 +7,11 @@
  * answered is closed without a word: rspamd then has no result, and no wrong
  * one.
  */
-#include "clearinghouse/protocols/scan.h"
-
 #include "base/error.h"
-#include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/lists/counts.h"
-#include "clearinghouse/lists/mail_counts.h"
+#include "clearinghouse/lists/lists.h"
+#include "clearinghouse/lists/mails.h"
 #include "clearinghouse/protocols/mail_in.h"
-#include "clearinghouse/protocols/pyzor/protocol.h"
+#include "clearinghouse/protocols/probe.h"
 #include "clearinghouse/protocols/stream.h"
 #include "mail/pool.h"
 
@@ -24,22 +21,30 @@
 
 enum { IDLE_MS = 10000, TOTAL_MS = 120000 };
 
+typedef struct scan_settings {
+    um_texts pyzor, razor; /* addresses */
+    uint64_t reports;      /* that make a mail spam */
+    uint64_t connections;
+    uint64_t largest; /* bytes of a mail */
+    uint64_t mails;   /* bytes of all mails that are being received */
+} scan_settings;
+
 static const um_setting settings[] = {
-    {"pyzor", &um_type_addresses, offsetof(um_scan_settings, pyzor), NULL,
+    {"pyzor", &um_type_addresses, offsetof(scan_settings, pyzor), NULL,
      .help = "TCP addresses for rspamd's scanner pyzor, such as "
              "127.0.0.1:5953"},
-    {"razor", &um_type_addresses, offsetof(um_scan_settings, razor), NULL,
+    {"razor", &um_type_addresses, offsetof(scan_settings, razor), NULL,
      .help = "TCP addresses for rspamd's scanner razor, such as "
              "127.0.0.1:11342"},
-    {"reports", &um_type_count, offsetof(um_scan_settings, reports), "5",
+    {"reports", &um_type_count, offsetof(scan_settings, reports), "5",
      .help = "razor: reports in Pyzor's list from which on a mail is spam",
      .low = 1, .high = 1e9, .live = true},
-    {"connections", &um_type_count, offsetof(um_scan_settings, connections),
-     "256", .help = "connections at the same time", .low = 1, .high = 1e5},
-    {"largest", &um_type_size, offsetof(um_scan_settings, largest), "16MB",
+    {"connections", &um_type_count, offsetof(scan_settings, connections), "256",
+     .help = "connections at the same time", .low = 1, .high = 1e5},
+    {"largest", &um_type_size, offsetof(scan_settings, largest), "16MB",
      .help = "bytes of a mail; a longer one is not answered", .low = 1e4,
      .high = 1e9, .live = true},
-    {"mails", &um_type_size, offsetof(um_scan_settings, mails), "32MB",
+    {"mails", &um_type_size, offsetof(scan_settings, mails), "32MB",
      .help = "bytes of all mails that are being received", .low = 1e5,
      .high = 1e12},
     {0}};
@@ -60,8 +65,8 @@ static const um_verdict verdicts[] = {
 _Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
 
 typedef struct scan_protocol {
-    um_server *house;
-    um_protocol_stats *stats;
+    const um_environment *env;
+    um_service_stats *stats;
     um_protocol_stream streams;
     um_mail_room room;
     size_t reading; /* jobs */
@@ -78,9 +83,9 @@ typedef struct scan_job {
     bool reading;
 } scan_job;
 
-static const um_scan_settings *settings_of(const scan_protocol *f)
+static const scan_settings *settings_of(const scan_protocol *f)
 {
-    return um_config_protocol(&f->house->config, &um_protocol_scan);
+    return um_config_get(f->env->config, &um_section_scan);
 }
 
 /* --- answers ---------------------------------------------------------------
@@ -97,10 +102,9 @@ static void finish(scan_job *job, unsigned verdict, const char *text)
 {
     scan_protocol *f = job->front;
 
-    um_protocol_count(f->stats, job->op, verdict);
+    um_service_count(f->stats, job->op, verdict);
     if (verdict != SERVED)
-        um_server_log_refusal(f->house, &um_protocol_scan, verdict,
-                              &job->client, NULL);
+        um_service_log_refusal(f->stats, verdict, &job->client, NULL);
     if (!job->stream) {
         free_job(job);
         return;
@@ -112,18 +116,16 @@ static void finish(scan_job *job, unsigned verdict, const char *text)
 }
 
 /* Counts of Pyzor's lists: reports, whitelistings. */
-static void ask_pyzor(const um_server *h, const um_mail_counts *c,
+static void ask_pyzor(const um_environment *env, const um_mail_counts *c,
                       uint64_t count[2])
 {
-    unsigned list = um_server_first_list(&um_protocol_pyzor);
-
     count[0] = count[1] = 0;
     for (size_t i = 0; i < c->keys.n; i++)
         if (c->keys.kind[i] == UM_KEY_PYZOR) {
-            um_server_count(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
-                            &count[0]);
-            um_server_count(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
-                            &count[1]);
+            um_lists_count(env->lists, UM_LIST_PYZOR_REPORTS, &c->digest[i], 1,
+                           &count[0]);
+            um_lists_count(env->lists, UM_LIST_PYZOR_WHITELIST, &c->digest[i],
+                           1, &count[1]);
         }
 }
 
@@ -133,27 +135,26 @@ static void answer_pyzor(scan_job *job, const um_mail_counts *c)
     char text[UM_ADDRESS_TEXT + 64];
     uint64_t count[2];
 
-    ask_pyzor(f->house, c, count);
+    ask_pyzor(f->env, c, count);
     snprintf(text, sizeof text, "%s\t(200, 'OK')\t%" PRIu64 "\t%" PRIu64 "\n",
-             um_server_address_of(f->house, &um_protocol_scan), count[0],
-             count[1]);
+             um_addresses_first(f->env->addresses, &um_protocol_scan.service),
+             count[0], count[1]);
     f->stats->hits += count[0] && !count[1];
     finish(job, SERVED, text);
 }
 
 /* Reported often enough to Pyzor's list, and not whitelisted. */
-static bool is_reported(const um_server *h, const um_mail_counts *c,
+static bool is_reported(const um_environment *env, const um_mail_counts *c,
                         uint64_t reports)
 {
-    unsigned list = um_server_first_list(&um_protocol_pyzor);
     bool reported = false, whitelisted = false;
 
     for (size_t i = 0; i < c->keys.n; i++)
         if (c->keys.kind[i] == UM_KEY_PYZOR) {
-            um_server_reaches(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
-                              reports, &reported);
-            um_server_reaches(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
-                              1, &whitelisted);
+            um_lists_reaches(env->lists, UM_LIST_PYZOR_REPORTS, &c->digest[i],
+                             1, reports, &reported);
+            um_lists_reaches(env->lists, UM_LIST_PYZOR_WHITELIST, &c->digest[i],
+                             1, 1, &whitelisted);
         }
     return reported && !whitelisted;
 }
@@ -161,13 +162,12 @@ static bool is_reported(const um_server *h, const um_mail_counts *c,
 /* Bulk by a list of dccifd, or reported often enough to Pyzor's. */
 static bool is_spam(const scan_protocol *f, um_mail_counts *c)
 {
-    const um_server *h = f->house;
-    unsigned many = um_protocol_dccifd.threshold(
-        um_config_protocol(&h->opened, &um_protocol_dccifd));
+    const um_environment *env = f->env;
+    unsigned many = um_list_threshold(env->opened, UM_LIST_BODY);
 
-    if (is_reported(h, c, settings_of(f)->reports))
+    if (is_reported(env, c, settings_of(f)->reports))
         return true;
-    um_mail_counts_ask_many(c, h, many);
+    um_mail_counts_ask_many(c, env->lists, many);
     for (int kind = 0; kind < UM_MAIL_KEY_KINDS; kind++)
         if (um_mail_counts_of(c, (um_mail_key)kind) >= many)
             return true;
@@ -185,7 +185,7 @@ static void answer_razor(scan_job *job, um_mail_counts *c)
 static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     scan_job *job = arg;
-    const um_server *h = job->front->house;
+    const um_environment *env = job->front->env;
     um_mail_counts c;
 
     job->reading = false;
@@ -198,8 +198,8 @@ static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
                NULL);
         return;
     }
-    um_mail_counts_init(&c, h, facts);
-    if (um_mail_is_welcome(h, facts, &c.keys, "", "", NULL))
+    um_mail_counts_init(&c, env->lists, facts);
+    if (um_mail_is_welcome(env->lists, facts, &c.keys, "", "", NULL))
         c.keys.n = 0; /* nothing is known about it */
     if (job->op == SCAN_PYZOR)
         answer_pyzor(job, &c);
@@ -215,7 +215,7 @@ static void ask_worker(scan_job *job)
 
     job->reading = true;
     f->reading++;
-    if (um_mail_pool_submit(f->house->pool, mail, len, parse_facts, job) ==
+    if (um_mail_pool_submit(f->env->pool, mail, len, parse_facts, job) ==
         UMBEL_OK)
         return;
     job->reading = false;
@@ -259,7 +259,7 @@ static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 
     if (job->state == UM_MAIL_IN_FINE)
         job->state = um_mail_in_parse(&job->mail, bytes, len,
-                                      (size_t)f->house->opened.mail.bytes + 1,
+                                      (size_t)f->env->opened->mail.bytes + 1,
                                       settings_of(f)->largest);
     if (job->state != UM_MAIL_IN_FINE)
         um_mail_in_drop(&job->mail);
@@ -269,12 +269,12 @@ static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 static void last(um_stream *s, const uint8_t *bytes, size_t len)
 {
     scan_job *job = um_stream_data(s);
-    um_server *h = job->front->house;
+    const um_environment *env = job->front->env;
 
     (void)bytes;
     (void)len;
-    if (!um_limits_consume(h->limits, &job->client, UM_LIMIT_REQUESTS, 1,
-                           um_server_ms(h)))
+    if (!um_limits_consume(env->limits, &job->client, UM_LIMIT_REQUESTS, 1,
+                           um_clock_ms(env->clock)))
         finish(job, RATE_LIMIT, NULL);
     else if (job->state != UM_MAIL_IN_FINE)
         finish(job, job->state == UM_MAIL_IN_LARGE ? LARGE : BUSY, NULL);
@@ -306,7 +306,7 @@ static const um_stream_protocol pyzor_protocol = {opened_pyzor, consume, last,
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_scan_settings *s = um_config_protocol(c, &um_protocol_scan);
+    const scan_settings *s = um_config_get(c, &um_section_scan);
 
     if (!s->pyzor.n && !s->razor.n)
         return UMBEL_OK;
@@ -321,8 +321,8 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
 
 static umbel_status open_streams(scan_protocol *f, umbel_error *err)
 {
-    const um_scan_settings *s = settings_of(f);
-    uint64_t reading = 2 * f->house->opened.mail.time + 1000;
+    const scan_settings *s = settings_of(f);
+    uint64_t reading = 2 * f->env->opened->mail.time + 1000;
     um_stream_limits limits = {.request = 4096,
                                .idle_ms = reading > IDLE_MS ? reading : IDLE_MS,
                                .total_ms = TOTAL_MS};
@@ -334,18 +334,21 @@ static umbel_status open_streams(scan_protocol *f, umbel_error *err)
                                      &limits, err);
 }
 
-static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
+static umbel_status open_protocol(const um_environment *env, void **state,
+                                  umbel_error *err)
 {
     scan_protocol *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
-    *state = f; /* closed with the house */
-    f->house = h;
-    f->stats = um_server_stats(h, &um_protocol_scan);
+    *state = f; /* closed by the server */
+    f->env = env;
+    f->stats = um_statistics_of(env->statistics, &um_protocol_scan.service);
+    if (!f->stats)
+        return um_no_memory(err, sizeof *f->stats);
     f->room.most = settings_of(f)->mails;
-    f->streams = (um_protocol_stream){.house = h,
-                                      .front = &um_protocol_scan,
+    f->streams = (um_protocol_stream){.env = env,
+                                      .service = &um_protocol_scan.service,
                                       .op = SCAN_CONNECTION,
                                       .ends = ENDS,
                                       .owner = f,
@@ -372,7 +375,7 @@ static void close_protocol(void *state)
 static void hint(const void *state, FILE *out)
 {
     const scan_protocol *f = state;
-    const um_scan_settings *s = settings_of(f);
+    const scan_settings *s = settings_of(f);
 
     if (s->pyzor.n)
         fprintf(out,
@@ -386,20 +389,58 @@ static void hint(const void *state, FILE *out)
                 s->razor.item[0]);
 }
 
+/* --- the probes of doctor ------------------------------------------------- */
+
+static umbel_status probe(const um_address *at, const char *want,
+                          const char *other, const char *name, um_finding *out,
+                          umbel_error *err)
+{
+    char answer[256];
+
+    UM_TRY(
+        um_doctor_exchange(at, um_doctor_mail(), answer, sizeof answer, err));
+    if (!answer[0])
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "the mail is not answered: no worker could read it, or "
+                       "the limits of the configuration refuse it");
+    if (!strstr(answer, want) && strcmp(answer, other) != 0)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "what answers there does not speak to rspamd's scanner "
+                       "%s",
+                       name);
+    UM_SAY(out->text, "the mail was read and looked up");
+    return UMBEL_OK;
+}
+
+static umbel_status probe_pyzor(const um_doctor_context *d,
+                                const um_address *at, um_finding *out,
+                                umbel_error *err)
+{
+    (void)d;
+    return probe(at, "\t(200, 'OK')\t", "", "pyzor", out, err);
+}
+
+static umbel_status probe_razor(const um_doctor_context *d,
+                                const um_address *at, um_finding *out,
+                                umbel_error *err)
+{
+    (void)d;
+    return probe(at, "ham", "spam", "razor", out, err);
+}
+
 static const um_doctor_row doctor[] = {
-    {"scan pyzor", offsetof(um_scan_settings, pyzor), SOCK_STREAM,
-     um_doctor_scan_pyzor, NULL},
-    {"scan razor", offsetof(um_scan_settings, razor), SOCK_STREAM,
-     um_doctor_scan_razor, NULL},
+    {"scan pyzor", offsetof(scan_settings, pyzor), SOCK_STREAM, probe_pyzor,
+     NULL},
+    {"scan razor", offsetof(scan_settings, razor), SOCK_STREAM, probe_razor,
+     NULL},
     {0}};
 
+const um_protocol_section um_section_scan = {"scan", settings,
+                                             sizeof(scan_settings)};
+
 const um_protocol um_protocol_scan = {
-    .name = "scan",
-    .summary = "rspamd's scanners pyzor and razor, over TCP",
-    .settings = settings,
-    .settings_len = sizeof(um_scan_settings),
-    .ops = ops,
-    .verdicts = verdicts,
+    .service = {.name = "scan", .ops = ops, .verdicts = verdicts},
+    .section = &um_section_scan,
     .memory = add_memory,
     .open = open_protocol,
     .stop = stop,

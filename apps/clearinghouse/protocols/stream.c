@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum {
-    NETWORKS = 4
-}; /* a client network may have a fourth of all connections */
+enum { NETWORKS = 4 }; /* a client network has a fourth of all connections */
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
 {
@@ -20,8 +18,8 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
 
     if (!um_end_is_refusal(why))
         return;
-    um_protocol_count(s->stats, s->op, v);
-    um_server_log_refusal(s->house, s->front, v, client, NULL);
+    um_service_count(s->stats, s->op, v);
+    um_service_log_refusal(s->stats, v, client, NULL);
 }
 
 static void listener_gone(void *ctx)
@@ -38,14 +36,16 @@ static void listener_gone(void *ctx)
 umbel_status um_protocol_stream_open(um_protocol_stream *s, size_t connections,
                                      umbel_error *err)
 {
-    const um_server *h = s->house;
-    um_connection_limits_config c = {.total = connections,
-                                     .per_network = connections / NETWORKS + 1,
-                                     .prefixes = *um_limits_prefixes(h->limits),
-                                     .limit_loopback =
-                                         h->config.limits.loopback};
+    const um_environment *env = s->env;
+    um_connection_limits_config c = {
+        .total = connections,
+        .per_network = connections / NETWORKS + 1,
+        .prefixes = *um_limits_prefixes(env->limits),
+        .limit_loopback = env->config->limits.loopback};
 
-    s->stats = um_server_stats(s->house, s->front);
+    s->stats = um_statistics_of(env->statistics, s->service);
+    if (!s->stats)
+        return um_no_memory(err, sizeof *s->stats);
     return um_connection_limits_open(&c, &s->limits, err);
 }
 
@@ -54,9 +54,9 @@ static umbel_status listen_on(um_protocol_stream *s, const char *address,
 {
     int fd;
 
-    UM_TRY(
-        um_server_listen(s->house, s->front, address, SOCK_STREAM, &fd, err));
-    UM_TRY(um_listener_open(s->house->loop, fd, c, &s->listener[s->n], err));
+    UM_TRY(um_addresses_listen(s->env->addresses, s->service, address,
+                               SOCK_STREAM, s->socket_mode, &fd, err));
+    UM_TRY(um_listener_open(s->env->loop, fd, c, &s->listener[s->n], err));
     s->n++;
     s->open++;
     return UMBEL_OK;

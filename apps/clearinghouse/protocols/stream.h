@@ -5,16 +5,17 @@
 #ifndef UM_CLEARINGHOUSE_FRONT_STREAM_H
 #define UM_CLEARINGHOUSE_FRONT_STREAM_H
 
-#include "clearinghouse/server/server.h"
+#include "clearinghouse/protocols/protocol.h"
 #include "net/server/stream.h"
 
 typedef struct um_protocol_stream {
-    um_server *house;
-    const um_protocol *front;
-    um_protocol_stats *stats;
-    unsigned op;   /* of connections in the metrics of the front */
-    unsigned ends; /* its first verdict of UM_END_VERDICTS */
-    void *owner;   /* the front's state */
+    const um_environment *env;
+    const um_service *service;
+    um_service_stats *stats;
+    unsigned socket_mode; /* of unix sockets; 0: for the server's user */
+    unsigned op;          /* of connections in the metrics of the front */
+    unsigned ends;        /* its first verdict of UM_END_VERDICTS */
+    void *owner;          /* the front's state */
     /* Called when everything is closed: owner is free to go. */
     void (*gone)(void *owner);
     um_connection_limits *limits;

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/hex.h"
-#include "clearinghouse/protocols/razor/code.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -13,6 +12,14 @@
 #include <string.h>
 
 enum { SHINGLE_LEN = 18 }; /* "3:" and 16 digits */
+
+bool um_digest_is_empty_text(umbel_slice digest)
+{
+    static const char empty[] = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
+
+    return digest.len == sizeof empty - 1 &&
+           memcmp(digest.data, empty, sizeof empty - 1) == 0;
+}
 
 umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
                                char out[UM_DIGEST_TEXT])
@@ -34,6 +41,72 @@ umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
 
     return (umbel_slice){out, (size_t)len};
 }
+
+/* --- Razor's code ----------------------------------------------------------
+ */
+
+static uint8_t reversed_nibbles(uint8_t x)
+{
+    x = (uint8_t)((x & 0x55) << 1 | (x >> 1 & 0x55));
+    return (uint8_t)((x & 0x33) << 2 | (x >> 2 & 0x33));
+}
+
+void um_razor_encode(const uint8_t digest[UM_DIGEST_BYTES],
+                     char out[UM_RAZOR_TEXT + 1])
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "abcdefghijklmnopqrstuvwxyz0123456789-_";
+
+    for (unsigned i = 0; i < UM_RAZOR_TEXT; i += 4) {
+        uint32_t bits = 0;
+        for (unsigned j = 0, at = i / 4 * 3; j < 3; j++, at++)
+            bits = bits << 8 |
+                   (at < UM_DIGEST_BYTES ? reversed_nibbles(digest[at]) : 0);
+        for (unsigned j = 0; j < 4; j++)
+            out[i + j] = alphabet[bits >> (18 - 6 * j) & 63];
+    }
+    out[UM_RAZOR_TEXT] = '\0';
+}
+
+/* Returns the six bits of a character; 64: it is not in the alphabet. */
+static uint32_t bits_of(uint8_t c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26u;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52u;
+    return c == '-' ? 62 : c == '_' ? 63 : 64;
+}
+
+bool um_razor_decode(umbel_slice text, uint8_t out[UM_DIGEST_BYTES])
+{
+    const uint8_t *at = text.data;
+    uint32_t bad = 0;
+
+    if (text.len != UM_RAZOR_TEXT)
+        return false;
+    for (unsigned i = 0; i < UM_RAZOR_TEXT; i += 4) {
+        uint32_t bits = 0;
+        for (unsigned j = 0; j < 4; j++) {
+            uint32_t x = bits_of(at[i + j]);
+            bad |= x & 64;
+            bits = bits << 6 | (x & 63);
+        }
+        for (unsigned j = 0, to = i / 4 * 3; j < 3; j++, to++) {
+            uint8_t byte = reversed_nibbles((uint8_t)(bits >> (16 - 8 * j)));
+            if (to < UM_DIGEST_BYTES)
+                out[to] = byte;
+            else
+                bad |= byte;
+        }
+    }
+    return !bad;
+}
+
+/* --- what people type ------------------------------------------------------
+ */
 
 static bool is_hex(const char *text, size_t len)
 {

@@ -17,8 +17,13 @@
 enum {
     UM_DIGEST_BYTES = 20,
     UM_FUZZY_BYTES = 64,
-    UM_DIGEST_TEXT = 2 * UM_FUZZY_BYTES + 1 /* room for any, with the NUL */
+    UM_DIGEST_TEXT = 2 * UM_FUZZY_BYTES + 1, /* bytes of any, with the NUL */
+    UM_RAZOR_TEXT = 28 /* characters of a SHA-1 in Razor's code */
 };
+
+/* Returns true for the SHA-1 of an empty text, which mails without text share:
+ * it is never counted. */
+bool um_digest_is_empty_text(umbel_slice digest);
 
 /* All return out, without its NUL, as a key. */
 umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
@@ -27,6 +32,15 @@ umbel_slice um_fuzzy_print_name(const uint8_t digest[UM_FUZZY_BYTES],
                                 char out[UM_DIGEST_TEXT]);
 umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
                              char out[UM_DIGEST_TEXT]);
+
+/*
+ * Razor's base64 is a dialect: the bits of each hexadecimal digit come low bit
+ * first, six make a character of A-Z a-z 0-9 - _, and zeros fill the last one.
+ */
+void um_razor_encode(const uint8_t digest[UM_DIGEST_BYTES],
+                     char out[UM_RAZOR_TEXT + 1]);
+/* Returns false for a text that is not the code of a SHA-1. */
+bool um_razor_decode(umbel_slice text, uint8_t out[UM_DIGEST_BYTES]);
 
 /* Copies a digest that somebody typed, in lower case; one in Razor's code
  * becomes hexadecimal. E_RANGE: not a digest. */

@@ -4,8 +4,15 @@
 #ifndef UM_CLEARINGHOUSE_LIMITS_H
 #define UM_CLEARINGHOUSE_LIMITS_H
 
-#include "clearinghouse/config/config.h"
 #include "net/server/address.h"
+
+/* limits { ... }: of a client's network, for each second; 0: none */
+typedef struct um_limit_settings {
+    uint64_t requests, reports, burst;
+    uint64_t networks; /* that are remembered */
+    uint64_t prefix_v4, prefix_v6;
+    bool loopback;
+} um_limit_settings;
 
 typedef enum um_limit {
     UM_LIMIT_REQUESTS,

@@ -1,22 +1,24 @@
 /*
- * house.c - the server: opening, turns of the loop, reload, end.
+ * server.c - the process: opening, iterations of the loop, signals, reload,
+ * end.
  *
- * A turn of the loop: fronts take their requests, look-ups are answered at
- * once, and reports go into the store's buffer. At the end of the turn the
- * store writes them all at once. Their answers wait until the store says that
- * they are committed: at once, or when its thread has called fdatasync.
+ * An iteration of the loop: protocols take their requests, look-ups are
+ * answered at once, and reports go into the store's buffer. At the end of the
+ * iteration the store writes them all at once. Their answers wait until the
+ * store says that they are committed: at once, or when its thread has called
+ * fdatasync.
  */
 #include "clearinghouse/server/server.h"
 
 #include "base/error.h"
+#include "clearinghouse/admin/client.h"
+#include "clearinghouse/admin/commands.h"
 #include "clearinghouse/admin/control.h"
-#include "clearinghouse/admin/requests.h"
-#include "clearinghouse/lists/forget.h"
-#include "clearinghouse/peering/peers.h"
-#include "clearinghouse/runtime/words.h"
-#include "clearinghouse/server/memory.h"
+#include "clearinghouse/lists/exceptions.h"
+#include "clearinghouse/runtime/format.h"
+#include "clearinghouse/status/status.h"
+#include "net/server/socket.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,15 +31,32 @@ enum {
     DRAIN_MS = 10000 /* after which answers that are owed are given up */
 };
 
-struct server_parts {
+typedef struct um_server {
+    const char *config_path; /* NULL: the defaults */
+    um_config opened;        /* settings as they were at the start */
+    um_config config; /* as they are now: those that no reload changes differ
+                         from opened only here */
+    bool reloaded;    /* false: config is opened, and owns nothing */
+    um_log log;
+    um_clock clock;
+    um_top_reporters reporters;
+    um_environment env; /* what protocols and the operator's requests get */
+    um_status_source status;
+    um_running *running;
+    um_operator *control;
     um_hook *hook;
     um_timer *tick, *drain;
     um_watch *event;
     um_signal *signals[5];
-    um_server_control *control;
-};
+    bool stopping;
+    umbel_error not_reloaded; /* why the last reload was refused; empty text: it
+                                 was not */
+    const char *failure;      /* of the store, as it was logged last */
+    int snapshot_error;       /* of the last snapshot, the same */
+} um_server;
 
-/* --- turns ---------------------------------------------------------------- */
+/* --- iterations ------------------------------------------------------------
+ */
 
 static uint64_t wall_clock(void)
 {
@@ -50,7 +69,7 @@ static uint64_t wall_clock(void)
 /* Logs that the store failed, or that it works again. */
 static void note_failure(um_server *h)
 {
-    const char *failure = um_store_failure(h->store);
+    const char *failure = um_store_failure(h->env.store);
 
     if (failure && !h->failure)
         um_log_event(&h->log,
@@ -66,51 +85,35 @@ static void note_snapshot(um_server *h)
 {
     um_store_stats s;
 
-    um_store_stats_get(h->store, &s);
+    um_store_stats_get(h->env.store, &s);
     if (s.snapshot_error && !h->snapshot_error)
         um_log_event(&h->log,
                      "store: no snapshot could be written: %s; reports are "
                      "accepted until the journal has %s",
                      strerror(s.snapshot_error),
-                     um_words_bytes(s.journal_max).text);
+                     um_format_bytes(s.journal_max).text);
     if (!s.snapshot_error && h->snapshot_error)
         um_log_event(&h->log, "store: a snapshot was written");
     h->snapshot_error = s.snapshot_error;
 }
 
-static bool owes_answers(const um_server *h)
-{
-    for (size_t i = 0; um_protocol_row(i); i++)
-        if (h->front[i] && um_protocol_row(i)->busy &&
-            um_protocol_row(i)->busy(h->front[i]))
-            return true;
-    return false;
-}
-
-static void tell_protocols(um_server *h)
-{
-    for (size_t i = 0; um_protocol_row(i); i++)
-        if (h->front[i] && um_protocol_row(i)->committed)
-            um_protocol_row(i)->committed(h->front[i]);
-    if (h->requests)
-        um_requests_committed(h->requests);
-    if (h->stopping && !owes_answers(h))
-        um_loop_stop(h->loop);
-}
-
-static void end_turn(void *ctx)
+static void end_iteration(void *ctx)
 {
     um_server *h = ctx;
-    uint64_t told;
+    uint64_t committed;
 
-    do { /* again if fronts took requests that had waited */
-        um_store_flush(h->store, NULL); /* a failure is seen below */
+    do { /* again if protocols took requests that had waited */
+        um_store_flush(h->env.store, NULL); /* a failure is seen below */
         note_failure(h);
-        told = um_store_committed(h->store);
-        tell_protocols(h);
-        um_store_flush(h->store, NULL);
-    } while (um_store_committed(h->store) > told);
-    um_peers_end_turn(h->peers);
+        committed = um_store_committed(h->env.store);
+        um_running_committed(h->running);
+        if (h->control)
+            um_operator_committed(h->control);
+        if (h->stopping && !um_running_busy(h->running))
+            um_loop_stop(h->env.loop);
+        um_store_flush(h->env.store, NULL);
+    } while (um_store_committed(h->env.store) > committed);
+    um_peers_end_turn(h->env.peers);
 }
 
 static void store_event(void *ctx, unsigned events)
@@ -118,115 +121,33 @@ static void store_event(void *ctx, unsigned events)
     um_server *h = ctx;
 
     (void)events;
-    um_store_tick(h->store, h->now);
-}
-
-static void tick_hour(um_server *h)
-{
-    uint64_t minute = (um_server_ms(h) - h->started) / 60000;
-
-    for (size_t i = 0; um_protocol_row(i); i++)
-        if (h->front[i])
-            um_protocol_tick(&h->stats[i], minute);
-    if (h->control.front)
-        um_protocol_tick(&h->control, minute);
+    um_store_tick(h->env.store, h->clock.now);
 }
 
 static void tick(void *ctx)
 {
     um_server *h = ctx;
 
-    h->now = wall_clock();
-    um_log_tick(&h->log, h->now);
-    um_store_tick(h->store, h->now);
-    um_forget_tick(h);
-    um_peers_tick(h->peers);
-    um_origins_tick(h->origins);
+    h->clock.now = wall_clock();
+    um_log_tick(&h->log, h->clock.now);
+    um_store_tick(h->env.store, h->clock.now);
+    um_forget_tick(h->env.lists);
+    um_peers_tick(h->env.peers);
+    um_origins_tick(h->env.origins);
     note_snapshot(h);
-    tick_hour(h);
-}
-
-/* --- signals -------------------------------------------------------------- */
-
-static void abandon(void *ctx)
-{
-    um_server *h = ctx;
-
-    um_log_event(&h->log, "stopped; some reports could not be answered");
-    um_loop_stop(h->loop);
-}
-
-static void begin_stop(um_server *h, int number)
-{
-    if (h->stopping) /* a second signal does not wait */
-        abandon(h);
-    h->stopping = true;
-    um_log_event(&h->log, "stopping: %s",
-                 number == SIGINT ? "interrupted" : "terminated");
-    um_notify("STOPPING=1", NULL);
-    for (size_t i = 0; um_protocol_row(i); i++)
-        if (h->front[i] && um_protocol_row(i)->stop)
-            um_protocol_row(i)->stop(h->front[i]);
-    if (!h->parts->drain)
-        um_timer_open(h->loop, DRAIN_MS, 0, abandon, h, &h->parts->drain, NULL);
-}
-
-static void on_signal(void *ctx, int number)
-{
-    if (number == SIGCHLD)
-        um_peers_child_ended(((um_server *)ctx)->peers);
-    else if (number == SIGHUP || number == SIGUSR1) /* the second as pyzord */
-        um_server_reload(ctx);
-    else
-        begin_stop(ctx, number);
+    um_statistics_tick(h->env.statistics, um_clock_uptime(&h->clock) / 60);
 }
 
 /* --- reload --------------------------------------------------------------- */
 
-static umbel_status reload_protocols(um_server *h, umbel_error *err)
-{
-    for (size_t i = 0; um_protocol_row(i); i++)
-        if (h->front[i] && um_protocol_row(i)->reload)
-            UM_TRY(um_protocol_row(i)->reload(h->front[i], err));
-    return UMBEL_OK;
-}
-
-static umbel_status reload_welcome(um_server *h, umbel_error *err)
+static umbel_status reload_parts(um_server *h, umbel_error *err)
 {
     um_welcome *fresh;
 
-    /* A file that is away for a moment must not make hits of welcome mail. */
-    if (h->config.welcome && um_welcome_rules(h->welcome) &&
-        access(h->config.welcome, F_OK) != 0)
-        return um_fail(err, UMBEL_E_IO,
-                       "%s: %s (to have no rules, make it an empty file)",
-                       h->config.welcome, strerror(errno));
-    UM_TRY(um_welcome_read(h->config.welcome, um_log_warning, &h->log, &fresh,
-                           err));
-    um_welcome_close(h->welcome);
-    h->welcome = fresh;
-    return UMBEL_OK;
-}
-
-umbel_status um_server_reload_welcome(um_server *h, umbel_error *err)
-{
-    umbel_error why;
-    umbel_status status = reload_welcome(h, &why);
-
-    if (status == UMBEL_OK) {
-        um_log_event(&h->log, "welcome file reloaded, rules: %zu",
-                     um_welcome_rules(h->welcome));
-        return UMBEL_OK;
-    }
-    um_log_event(&h->log, "welcome file not reloaded: %s", why.text);
-    return um_fail(err, status, "%s", why.text);
-}
-
-static umbel_status reload_parts(um_server *h, umbel_error *err)
-{
-    UM_TRY(reload_protocols(h, err));
-    UM_TRY(reload_welcome(h, err));
-    return um_peers_reload(h->peers, err);
+    UM_TRY(um_running_reload(h->running, err));
+    UM_TRY(um_lists_read_welcome(h->env.lists, &fresh, err));
+    um_lists_set_welcome(h->env.lists, fresh);
+    return um_peers_reload(h->env.peers, err);
 }
 
 static void note_refused_reload(um_server *h, const umbel_error *why)
@@ -235,8 +156,8 @@ static void note_refused_reload(um_server *h, const umbel_error *why)
     um_log_event(&h->log, "not reloaded: %s", why->text);
 }
 
-/* Keeps the old configuration if a front or the welcome file refuses the new
- * one. */
+/* Keeps the old configuration if a protocol, the welcome file or the peers
+ * refuse the new one. */
 static void apply_config(um_server *h, um_config *fresh)
 {
     um_config old = h->config;
@@ -247,10 +168,10 @@ static void apply_config(um_server *h, um_config *fresh)
         note_refused_reload(h, &err);
         h->config = old;
         um_config_fini(fresh);
-        reload_protocols(h, NULL);
+        um_running_reload(h->running, NULL);
         return;
     }
-    um_limits_set(h->limits, &h->config.limits);
+    um_limits_set(h->env.limits, &h->config.limits);
     if (h->reloaded)
         um_config_fini(&old);
     h->reloaded = true;
@@ -263,7 +184,7 @@ static umbel_status read_again(const um_server *h, um_config *out,
 {
     UM_TRY(h->config_path ? um_config_read(out, h->config_path, err)
                           : um_config_default(out, err));
-    umbel_status status = um_server_check_memory(out, err);
+    umbel_status status = um_protocols_check_memory(out, err);
     if (status == UMBEL_OK)
         status = um_peers_check(out, err);
     if (status != UMBEL_OK)
@@ -271,7 +192,7 @@ static umbel_status read_again(const um_server *h, um_config *out,
     return status;
 }
 
-void um_server_reload(um_server *h)
+static void reload(um_server *h)
 {
     um_config fresh;
     umbel_error err;
@@ -286,139 +207,297 @@ void um_server_reload(um_server *h)
     apply_config(h, &fresh);
 }
 
-/* --- opening -------------------------------------------------------------- */
+/* --- signals -------------------------------------------------------------- */
 
-umbel_status um_server_check(const um_config *c, umbel_error *err)
+static void abandon(void *ctx)
 {
-    um_store_config store = {.dir = c->data, .secret = c->secret};
+    um_server *h = ctx;
 
-    UM_TRY(um_config_check_listens(c, err));
-    UM_TRY(um_server_check_memory(c, err));
-    UM_TRY(um_peers_check(c, err));
-    return um_store_check_dir(&store, err);
+    um_log_event(&h->log, "stopped; some reports could not be answered");
+    um_loop_stop(h->env.loop);
 }
+
+static void begin_stop(um_server *h, int number)
+{
+    if (h->stopping) /* a second signal does not wait */
+        abandon(h);
+    h->stopping = true;
+    um_log_event(&h->log, "stopping: %s",
+                 number == SIGINT ? "interrupted" : "terminated");
+    um_notify("STOPPING=1", NULL);
+    um_running_stop(h->running);
+    if (!h->drain)
+        um_timer_open(h->env.loop, DRAIN_MS, 0, abandon, h, &h->drain, NULL);
+}
+
+static void on_signal(void *ctx, int number)
+{
+    um_server *h = ctx;
+
+    if (number == SIGCHLD)
+        um_peers_child_ended(h->env.peers);
+    else if (number == SIGHUP || number == SIGUSR1) /* the second as pyzord */
+        reload(h);
+    else
+        begin_stop(h, number);
+}
+
+/* --- opening -------------------------------------------------------------- */
 
 static umbel_status open_store(um_server *h, umbel_error *err)
 {
-    um_list_config lists[UM_MAX_LISTS];
+    um_list_config lists[UM_LISTS];
     um_store_config c = {.dir = h->config.data,
                          .secret = h->config.secret,
                          .durability = (um_durability)h->config.durability,
                          .lists = lists,
-                         .observer = um_peers_observer(h->peers),
-                         .totals_bytes = um_server_sums_bytes(&h->config)};
+                         .nlists = UM_LISTS,
+                         .observer = um_peers_observer(h->env.peers),
+                         .totals_bytes = um_protocols_sums_bytes(&h->config)};
 
-    for (size_t i = 0; um_protocol_list(i); i++)
-        lists[c.nlists++] = um_server_list_config(&h->config, i);
-    UM_TRY(um_store_open(&c, h->now, &h->store, err));
-    for (unsigned i = 0; um_protocol_list(i); i++)
-        UM_TRY(um_server_check_threshold(um_store_list(h->store, i), err));
-    return UMBEL_OK;
-}
-
-static umbel_status open_protocols(um_server *h, umbel_error *err)
-{
-    for (size_t i = 0; um_protocol_row(i); i++) {
-        um_protocol_stats_init(&h->stats[i], um_protocol_row(i));
-        UM_TRY(um_protocol_row(i)->open(h, &h->front[i], err));
-    }
+    for (size_t i = 0; i < UM_LISTS; i++)
+        lists[i] = um_list_config_of(&h->config, i);
+    UM_TRY(um_store_open(&c, h->clock.now, &h->env.store, err));
+    um_lists_set_store(h->env.lists, h->env.store);
+    for (unsigned i = 0; i < UM_LISTS; i++)
+        UM_TRY(um_list_check_threshold(um_store_list(h->env.store, i), err));
     return UMBEL_OK;
 }
 
 static umbel_status open_loop(um_server *h, umbel_error *err)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGCHLD};
-    struct server_parts *p = h->parts;
+    um_loop *loop;
 
-    UM_TRY(um_loop_open(&h->loop, err));
-    h->started = um_server_ms(h);
-    UM_TRY(um_hook_open(h->loop, end_turn, h, &p->hook, err));
-    UM_TRY(um_timer_open(h->loop, TICK_MS, TICK_MS, tick, h, &p->tick, err));
-    UM_TRY(um_watch_open(h->loop, um_store_event(h->store), UM_READABLE,
-                         store_event, h, &p->event, err));
+    UM_TRY(um_loop_open(&loop, err));
+    h->env.loop = h->clock.loop = loop;
+    h->clock.started = um_clock_ms(&h->clock);
+    UM_TRY(um_hook_open(loop, end_iteration, h, &h->hook, err));
+    UM_TRY(um_timer_open(loop, TICK_MS, TICK_MS, tick, h, &h->tick, err));
+    UM_TRY(um_watch_open(loop, um_store_event(h->env.store), UM_READABLE,
+                         store_event, h, &h->event, err));
     for (size_t i = 0; i < UM_COUNT(signals); i++)
-        UM_TRY(um_signal_open(h->loop, signals[i], on_signal, h, &p->signals[i],
+        UM_TRY(um_signal_open(loop, signals[i], on_signal, h, &h->signals[i],
                               err));
     return UMBEL_OK;
 }
 
-static umbel_status open_pool(um_server *h, umbel_error *err)
+/* Opens what needs neither store nor loop. */
+static umbel_status open_base(um_server *h, umbel_error *err)
 {
-    um_mail_pool_config c = um_server_pool_config(&h->config);
+    um_environment *env = &h->env;
+    um_lists_params lists = {.opened = &h->opened,
+                             .config = &h->config,
+                             .clock = &h->clock,
+                             .log = &h->log};
 
-    return um_mail_pool_open(h->loop, &c, &h->pool, err);
+    env->opened = &h->opened;
+    env->config = &h->config;
+    env->clock = &h->clock;
+    env->log = &h->log;
+    env->reporters = &h->reporters;
+    env->status = &h->status;
+    UM_TRY(um_addresses_open(&env->addresses, err));
+    UM_TRY(um_limits_open(&h->config.limits, &env->limits, err));
+    UM_TRY(um_statistics_open(&h->log, &env->statistics, err));
+    return um_lists_open(&lists, &env->lists, err);
 }
 
 static umbel_status open_parts(um_server *h, umbel_error *err)
 {
+    um_environment *env = &h->env;
+    um_mail_pool_config pool = um_protocols_pool_config(&h->config);
+    um_welcome *rules;
+
     /* First, so that a start that is refused makes no directory. */
-    UM_TRY(um_server_check(&h->config, err));
-    UM_TRY(um_passed_open(&h->passed, err));
-    UM_TRY(um_limits_open(&h->config.limits, &h->limits, err));
-    UM_TRY(reload_welcome(h, err));
-    UM_TRY(um_peers_open(h, &h->peers, err));
+    UM_TRY(um_protocols_check(&h->config, err));
+    UM_TRY(open_base(h, err));
+    UM_TRY(um_lists_read_welcome(env->lists, &rules, err));
+    um_lists_set_welcome(env->lists, rules);
+    UM_TRY(um_peers_open(&(um_peers_params){.opened = env->opened,
+                                            .config = env->config,
+                                            .clock = env->clock,
+                                            .log = env->log,
+                                            .lists = env->lists,
+                                            .addresses = env->addresses},
+                         &env->peers, err));
     UM_TRY(open_store(h, err));
-    UM_TRY(um_peers_begin(h->peers, err));
-    um_forget_open(h);
+    UM_TRY(um_peers_begin(env->peers, env->store, err));
+    um_forget_open(env->lists);
     UM_TRY(open_loop(h, err));
-    UM_TRY(open_pool(h, err));
-    UM_TRY(open_protocols(h, err));
-    UM_TRY(um_peers_start(h->peers, err));
-    if (h->peers)
-        UM_TRY(um_origins_open(h, &h->origins, err));
-    UM_TRY(um_server_control_open(h, &h->parts->control, err));
-    if (um_passed_close(&h->passed))
-        um_log_event(&h->log, "a socket of systemd has no address of the "
-                              "configuration and was closed");
+    UM_TRY(um_mail_pool_open(env->loop, &pool, &env->pool, err));
+    UM_TRY(um_running_open(env, &h->running, err));
+    h->status = (um_status_source){
+        .env = env, .running = h->running, .not_reloaded = &h->not_reloaded};
+    UM_TRY(um_peers_start(env->peers, env->loop, err));
+    if (env->peers)
+        UM_TRY(um_origins_open(env->peers, env->clock, env->store,
+                               &env->origins, err));
+    UM_TRY(um_operator_open(env, &h->control, err));
+    if (um_addresses_close_unused(env->addresses))
+        um_log_event(&h->log,
+                     "closed a systemd socket that matches no configured "
+                     "address");
     return UMBEL_OK;
 }
 
-umbel_status um_server_open(um_server *h, um_config *config, const char *path,
-                            umbel_error *err)
+static umbel_status open_server(um_server *h, um_config *config,
+                                const char *path, umbel_error *err)
 {
     *h = (um_server){.opened = *config, .config = *config, .config_path = path};
     *config = (um_config){0};
-    h->now = wall_clock();
-    um_log_init(&h->log, h->now);
-    h->parts = calloc(1, sizeof *h->parts);
-    if (!h->parts)
-        return um_no_memory(err, sizeof *h->parts);
+    h->clock.now = wall_clock();
+    um_log_init(&h->log, h->clock.now);
     umask(077);
     return open_parts(h, err);
 }
 
-void um_server_run(um_server *h)
+/* Accepts half-open ones. */
+static void close_server(um_server *h)
 {
-    um_loop_run(h->loop);
-}
+    um_environment *env = &h->env;
 
-/* Before they are closed: afterwards another server may have the path. */
-static void remove_unix_sockets(const um_server *h)
-{
-    for (size_t i = 0; i < h->naddresses; i++)
-        if (h->address[i].made && h->address[i].text[0] == '/')
-            unlink(h->address[i].text);
-}
-
-void um_server_close(um_server *h)
-{
-    remove_unix_sockets(h);
-    um_mail_pool_close(h->pool); /* fronts get their mails back */
-    for (size_t i = 0; um_protocol_row(i); i++)
-        if (h->front[i])
-            um_protocol_row(i)->close(h->front[i]);
-    if (h->parts)
-        um_server_control_close(h->parts->control);
-    um_origins_close(h->origins);
-    um_peers_close(h->peers);
-    um_forget_close(h);
-    um_loop_close(h->loop);
-    um_store_close(h->store);
-    um_limits_close(h->limits);
-    um_welcome_close(h->welcome);
+    um_addresses_remove_paths(env->addresses);
+    um_mail_pool_close(env->pool); /* protocols get their mails back */
+    um_running_close(h->running);
+    um_operator_close(h->control);
+    um_origins_close(env->origins);
+    um_peers_close(env->peers);
+    um_loop_close(env->loop);
+    um_store_close(env->store);
+    um_lists_close(env->lists);
+    um_statistics_close(env->statistics);
+    um_limits_close(env->limits);
+    um_addresses_close(env->addresses);
     um_config_fini(&h->opened);
     if (h->reloaded)
         um_config_fini(&h->config);
-    free(h->parts);
-    *h = (um_server){0};
+}
+
+/* --- serve ---------------------------------------------------------------- */
+
+static void print_ready(const um_server *h)
+{
+    size_t n;
+    const um_listen_address *address = um_addresses_all(h->env.addresses, &n);
+    char line[UM_LOG_LINE_LEN] = "ready";
+    size_t len = strlen(line);
+
+    for (size_t i = 0; i < n && len < sizeof line; i++)
+        len += (size_t)snprintf(line + len, sizeof line - len, " %s=%s",
+                                address[i].service->name, address[i].text);
+    fprintf(stderr, "%s\n", line);
+    fflush(stderr);
+    um_notify("READY=1", NULL);
+}
+
+/* Serves until SIGTERM. config NULL: on loopback, with data in
+ * ./clearinghouse. */
+static umbel_status serve(const char *config, umbel_error *err)
+{
+    um_server *h = calloc(1, sizeof *h);
+    um_config c = {0};
+    umbel_status status;
+
+    if (!h)
+        return um_no_memory(err, sizeof *h);
+    status = um_load_config(&c, config, err);
+    if (status == UMBEL_OK)
+        status = open_server(h, &c, config, err);
+    if (status == UMBEL_OK) {
+        if (!config)
+            um_running_print_hints(h->running, stderr);
+        print_ready(h);
+        um_loop_run(h->env.loop);
+        um_log_event(&h->log, "stopped");
+    }
+    close_server(h);
+    free(h);
+    um_config_fini(&c);
+    return status;
+}
+
+/* --- check ---------------------------------------------------------------- */
+
+static umbel_status check_welcome(const um_config *c, bool quiet,
+                                  umbel_error *err)
+{
+    um_welcome *w;
+
+    UM_TRY(um_welcome_read(c->welcome, um_print_warning, stdout, &w, err));
+    if (!quiet && c->welcome && access(c->welcome, F_OK) == 0)
+        printf("%s: fine, rules: %zu\n", c->welcome, um_welcome_rules(w));
+    um_welcome_close(w);
+    return UMBEL_OK;
+}
+
+/* Checks the configuration, the files it names, and the data directory; binds
+ * no port and creates nothing; prints what it found, if quiet only warnings. */
+static umbel_status check(const char *config, bool quiet, umbel_error *err)
+{
+    um_config c = {0};
+    umbel_status status = um_load_config(&c, config, err);
+
+    if (status == UMBEL_OK)
+        status = um_protocols_check(&c, err);
+    if (status == UMBEL_OK)
+        status = um_protocols_check_files(&c, stdout, err);
+    if (status == UMBEL_OK)
+        status = check_welcome(&c, quiet, err);
+    if (status == UMBEL_OK && !quiet)
+        printf("%s: fine\n", config ? config : "the default settings");
+    um_config_fini(&c);
+    return status;
+}
+
+/* --- the command --------------------------------------------------------- */
+
+typedef struct serve_args {
+    const char *config;
+    bool check;
+} serve_args;
+
+static const um_option options[] = {
+    UM_SERVER_CONFIG(serve_args),
+    {"check", 0, NULL,
+     "check the settings, the files they name, the data directory and its "
+     "secret, then exit; ports are not tried",
+     UM_TARGET(serve_args, check)},
+    {0}};
+
+static int run(const um_args *args)
+{
+    const serve_args *a = args->values;
+    umbel_error err;
+    umbel_status status = a->check ? check(a->config, args->common.quiet, &err)
+                                   : serve(a->config, &err);
+
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+}
+
+const um_command um_cmd_clearinghouse = {
+    .name = "clearinghouse",
+    .summary = "count mail that others report, for Pyzor, dccifd and Razor2",
+    .details =
+        "Without a command it serves, in the foreground, until it is "
+        "terminated; a line that begins with \"ready\" is printed once it "
+        "listens. The commands ask the running server of the same "
+        "configuration.",
+    .example = "--config umbel-clearinghouse.conf --check",
+    .manual = "8 System Administration",
+    .values_len = sizeof(serve_args),
+    .options = {{options, .base = 0}},
+    .run = run,
+};
+
+/* --- settings ------------------------------------------------------------- */
+
+void um_server_list_settings(void)
+{
+    um_section_row s;
+
+    for (size_t i = 0; um_config_section_at(i, &s); i++)
+        for (const um_setting *row = s.rows; row->name; row++)
+            printf("%s%s%s %s %s\n", s.name, s.name[0] ? "." : "", row->name,
+                   row->type->name, row->initial ? row->initial : "-");
 }

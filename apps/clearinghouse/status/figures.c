@@ -12,12 +12,12 @@
 
 /* --- values --------------------------------------------------------------- */
 
-um_words um_figure_words(const um_figure_row *r, um_figure_value v)
+um_formatted um_figure_words(const um_figure_row *r, um_figure_value v)
 {
-    um_words w = {""};
+    um_formatted w = {""};
 
     if (r->unit != UM_UNIT_TEXT)
-        return um_words_unit(r->unit, v.number);
+        return um_format_unit(r->unit, v.number);
     snprintf(w.text, sizeof w.text, "%s", v.text ? v.text : "none");
     return w;
 }
@@ -36,9 +36,9 @@ void um_figure_print_json(FILE *out, const um_figure_row *r, um_figure_value v)
         fprintf(out, "%.6g", v.number);
 }
 
-um_words um_status_agreement(const um_status *s, size_t list)
+um_formatted um_status_agreement(const um_status *s, size_t list)
 {
-    um_words w = {""};
+    um_formatted w = {""};
 
     if (s->peers)
         snprintf(w.text, sizeof w.text, "%016" PRIx64,

@@ -5,7 +5,7 @@
 #ifndef UM_CLEARINGHOUSE_STATUS_FIGURES_H
 #define UM_CLEARINGHOUSE_STATUS_FIGURES_H
 
-#include "clearinghouse/runtime/words.h"
+#include "clearinghouse/runtime/format.h"
 #include "clearinghouse/status/status.h"
 
 /* A value: text, or a number in the unit of its row. */
@@ -41,7 +41,7 @@ extern const um_list_figure um_list_figures[];
 /* Returns true if row i is the first of its section. */
 bool um_figure_begins_section(size_t i);
 
-um_words um_figure_words(const um_figure_row *r, um_figure_value v);
+um_formatted um_figure_words(const um_figure_row *r, um_figure_value v);
 /* A JSON value. */
 void um_figure_print_json(FILE *out, const um_figure_row *r, um_figure_value v);
 

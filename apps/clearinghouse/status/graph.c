@@ -8,7 +8,7 @@
 #include "clearinghouse/status/graph.h"
 
 #include "base/error.h"
-#include "clearinghouse/runtime/words.h"
+#include "clearinghouse/runtime/format.h"
 #include "draw/text.h"
 
 enum { SLOT = 10, GAP = 1, WIDTH = UM_HOUR_MINUTES * SLOT, HEIGHT = 100 };
@@ -78,27 +78,27 @@ static void write_part(FILE *out, const um_totals *minute, size_t n,
 }
 
 /* "4 requests, 1 hit, 0 refused; at most 3 a minute" */
-static void write_summary(FILE *out, const um_protocol_stats *f,
+static void write_summary(FILE *out, const um_service_stats *f,
                           const um_totals *minute, size_t n)
 {
-    um_totals sum = um_protocol_last_minutes(f, UM_HOUR_MINUTES);
+    um_totals sum = um_service_last_minutes(f, UM_HOUR_MINUTES);
 
     fprintf(out, "%s request%s, %s hit%s, %s refused; at most %s a minute%s",
-            um_words_count(sum.requests).text, sum.requests == 1 ? "" : "s",
-            um_words_count(sum.hits).text, sum.hits == 1 ? "" : "s",
-            um_words_count(sum.refused).text,
-            um_words_count(highest(minute, n)).text,
+            um_format_count(sum.requests).text, sum.requests == 1 ? "" : "s",
+            um_format_count(sum.hits).text, sum.hits == 1 ? "" : "s",
+            um_format_count(sum.refused).text,
+            um_format_count(highest(minute, n)).text,
             n < UM_HOUR_MINUTES ? ", since the start" : "");
 }
 
-static void write_picture(FILE *out, const um_protocol_stats *f,
+static void write_picture(FILE *out, const um_service_stats *f,
                           const um_totals *minute, size_t n, uint64_t top)
 {
     fprintf(out,
             "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" "
             "role=\"img\" aria-label=\"",
             WIDTH, HEIGHT);
-    um_write_escaped(out, f->front->name);
+    um_write_escaped(out, f->service->name);
     fputs(", last hour: ", out);
     write_summary(out, f, minute, n);
     fprintf(out,
@@ -111,21 +111,21 @@ static void write_picture(FILE *out, const um_protocol_stats *f,
     fputs("</svg>\n", out);
 }
 
-void um_status_print_graph(FILE *out, const um_protocol_stats *f)
+void um_status_print_graph(FILE *out, const um_service_stats *f)
 {
     um_totals minute[UM_HOUR_MINUTES];
-    size_t n = um_protocol_minutes(f, minute);
+    size_t n = um_service_minutes(f, minute);
     uint64_t top = round_up(highest(minute, n));
 
     fputs("<figure class=\"graph\">\n<figcaption><h3>", out);
-    um_write_escaped(out, f->front->name);
+    um_write_escaped(out, f->service->name);
     fputs("</h3><p>", out);
     write_summary(out, f, minute, n);
     fprintf(out,
             "</p></figcaption>\n<div class=\"plot\">\n<div class=\"y\" "
             "aria-hidden=\"true\"><span>%s</span><span>%s</span>"
             "<span>0</span></div>\n",
-            um_words_count(top).text, um_words_count(top / 2).text);
+            um_format_count(top).text, um_format_count(top / 2).text);
     write_picture(out, f, minute, n, top);
     fputs("<div class=\"x\" aria-hidden=\"true\"><span>60 min ago</span>"
           "<span>30</span><span>now</span></div>\n</div>\n</figure>\n",

@@ -4,11 +4,11 @@
 #ifndef UM_CLEARINGHOUSE_STATUS_GRAPH_H
 #define UM_CLEARINGHOUSE_STATUS_GRAPH_H
 
-#include "clearinghouse/runtime/protocol_stats.h"
+#include "clearinghouse/runtime/statistics.h"
 
 #include <stdio.h>
 
 /* Writes a figure: bars of requests per minute, with what they stand for. */
-void um_status_print_graph(FILE *out, const um_protocol_stats *f);
+void um_status_print_graph(FILE *out, const um_service_stats *f);
 
 #endif

@@ -4,9 +4,10 @@
 #include "net/server/http.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/server/server.h"
+#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/protocol.h"
 #include "clearinghouse/status/page_files.h"
+#include "clearinghouse/status/status.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ typedef struct http_server {
 } http_server;
 
 typedef struct http_protocol {
-    um_server *house;
+    const um_environment *env;
+    um_service_stats *stats;
     http_server *server;
     size_t n;
 } http_protocol;
@@ -44,7 +46,7 @@ static unsigned write_page(void *ctx, FILE *out)
 {
     um_status s;
 
-    um_server_status(((http_protocol *)ctx)->house, &s);
+    um_status_get(((http_protocol *)ctx)->env->status, &s);
     um_status_print_page(out, &s);
     return 200;
 }
@@ -53,7 +55,7 @@ static unsigned write_json(void *ctx, FILE *out)
 {
     um_status s;
 
-    um_server_status(((http_protocol *)ctx)->house, &s);
+    um_status_get(((http_protocol *)ctx)->env->status, &s);
     um_status_print_json(out, &s);
     return 200;
 }
@@ -62,7 +64,7 @@ static unsigned write_metrics(void *ctx, FILE *out)
 {
     um_status s;
 
-    um_server_status(((http_protocol *)ctx)->house, &s);
+    um_status_get(((http_protocol *)ctx)->env->status, &s);
     um_status_print_metrics(out, &s);
     return 200;
 }
@@ -71,7 +73,7 @@ static unsigned write_health(void *ctx, FILE *out)
 {
     um_status s;
 
-    um_server_status(((http_protocol *)ctx)->house, &s);
+    um_status_get(((http_protocol *)ctx)->env->status, &s);
     um_status_print_health(out, &s);
     return um_status_health(&s);
 }
@@ -110,8 +112,7 @@ static const um_http_row documents[] = {
 static bool check_host(void *ctx, const char *host, FILE *why)
 {
     const http_protocol *f = ctx;
-    const http_settings *s =
-        um_config_protocol(&f->house->config, &um_protocol_http);
+    const http_settings *s = um_config_get(f->env->config, &um_section_http);
     char shown[256];
 
     if (um_host_is_ours(host, s->hosts.item, s->hosts.n))
@@ -170,9 +171,9 @@ static void count_served(void *ctx, const um_address *client,
 
     while (v < ENDS - 1 && verdicts[v].code != code)
         v++;
-    um_protocol_count(um_server_stats(f->house, &um_protocol_http), op, v);
+    um_service_count(f->stats, op, v);
     if (verdicts[v].reason)
-        um_server_log_refusal(f->house, &um_protocol_http, v, client, NULL);
+        um_service_log_refusal(f->stats, v, client, NULL);
 }
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
@@ -182,9 +183,8 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
 
     if (!um_end_is_refusal(why))
         return;
-    um_protocol_count(um_server_stats(f->house, &um_protocol_http), CONNECTION,
-                      v);
-    um_server_log_refusal(f->house, &um_protocol_http, v, client, NULL);
+    um_service_count(f->stats, CONNECTION, v);
+    um_service_log_refusal(f->stats, v, client, NULL);
 }
 
 /* --- the front ------------------------------------------------------------ */
@@ -192,35 +192,38 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
 static umbel_status open_server(http_protocol *f, const char *address,
                                 umbel_error *err)
 {
-    const um_server *h = f->house;
-    um_http_config c = {.rows = documents,
-                        .limits = {.per_network = PER_NETWORK,
-                                   .limit_loopback = h->config.limits.loopback,
-                                   .prefixes = *um_limits_prefixes(h->limits)},
-                        .host = check_host,
-                        .served = count_served,
-                        .ended = count_ended,
-                        .ctx = f};
+    const um_environment *env = f->env;
+    um_http_config c = {
+        .rows = documents,
+        .limits = {.per_network = PER_NETWORK,
+                   .limit_loopback = env->config->limits.loopback,
+                   .prefixes = *um_limits_prefixes(env->limits)},
+        .host = check_host,
+        .served = count_served,
+        .ended = count_ended,
+        .ctx = f};
     int fd;
 
-    UM_TRY(um_server_listen(f->house, &um_protocol_http, address, SOCK_STREAM,
-                            &fd, err));
-    UM_TRY(um_http_open(f->house->loop, fd, &c, &f->server[f->n].http, err));
+    UM_TRY(um_addresses_listen(f->env->addresses, &um_protocol_http.service,
+                               address, SOCK_STREAM, 0, &fd, err));
+    UM_TRY(um_http_open(f->env->loop, fd, &c, &f->server[f->n].http, err));
     f->n++;
     return UMBEL_OK;
 }
 
-static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
+static umbel_status open_protocol(const um_environment *env, void **state,
+                                  umbel_error *err)
 {
-    const http_settings *s = um_config_protocol(&h->config, &um_protocol_http);
+    const http_settings *s = um_config_get(env->config, &um_section_http);
     http_protocol *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
-    *state = f; /* closed with the house */
-    f->house = h;
+    *state = f; /* closed by the server */
+    f->env = env;
+    f->stats = um_statistics_of(env->statistics, &um_protocol_http.service);
     f->server = calloc(s->listen.n + 1, sizeof *f->server);
-    if (!f->server)
+    if (!f->server || !f->stats)
         return um_no_memory(err, sizeof *f->server);
     for (size_t i = 0; i < s->listen.n; i++)
         UM_TRY(open_server(f, s->listen.item[i], err));
@@ -240,23 +243,46 @@ static void close_protocol(void *state)
 static void hint(const void *state, FILE *out)
 {
     const http_protocol *f = state;
-    const char *address = um_server_address_of(f->house, &um_protocol_http);
+    const char *address =
+        um_addresses_first(f->env->addresses, &um_protocol_http.service);
 
     if (address)
         fprintf(out, "status:\n    http://%s/\n", address);
 }
 
-static const um_doctor_row doctor[] = {{"http", offsetof(http_settings, listen),
-                                        SOCK_STREAM, um_doctor_http, NULL},
-                                       {0}};
+/* --- the probe of doctor -------------------------------------------------- */
+
+static umbel_status probe(const um_doctor_context *d, const um_address *at,
+                          um_finding *out, umbel_error *err)
+{
+    static const char request[] = "GET /health HTTP/1.1\r\nHost: localhost\r\n"
+                                  "Connection: close\r\n\r\n";
+    char answer[4096];
+
+    (void)d;
+    UM_TRY(um_doctor_exchange(at, (umbel_slice){request, sizeof request - 1},
+                              answer, sizeof answer, err));
+    if (strncmp(answer, "HTTP/1.1 200 ", 13) == 0) {
+        UM_SAY(out->text, "http://%s/ shows the state", out->address);
+        return UMBEL_OK;
+    }
+    if (strncmp(answer, "HTTP/1.1 503 ", 13) != 0)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "what answers there is not the page of a clearinghouse");
+    out->health = UM_LIMITED;
+    UM_SAY(out->text, "it answers that the server refuses reports");
+    return UMBEL_OK;
+}
+
+static const um_doctor_row doctor[] = {
+    {"http", offsetof(http_settings, listen), SOCK_STREAM, probe, NULL}, {0}};
+
+const um_protocol_section um_section_http = {"http", settings,
+                                             sizeof(http_settings)};
 
 const um_protocol um_protocol_http = {
-    .name = "http",
-    .summary = "status documents, over HTTP",
-    .settings = settings,
-    .settings_len = sizeof(http_settings),
-    .ops = ops,
-    .verdicts = verdicts,
+    .service = {.name = "http", .ops = ops, .verdicts = verdicts},
+    .section = &um_section_http,
     .open = open_protocol,
     .close = close_protocol,
     .hint = hint,

@@ -40,15 +40,15 @@ static void write_problems(FILE *out, const um_status *s)
 
 /* --- fronts --------------------------------------------------------------- */
 
-static void write_reasons(FILE *out, const um_protocol_stats *f)
+static void write_reasons(FILE *out, const um_service_stats *f)
 {
     size_t n = 0;
 
     fputs(", \"reasons\": {", out);
-    for (unsigned v = 0; v < um_protocol_verdicts(f->front); v++)
-        if (f->front->verdicts[v].reason && um_protocol_with_verdict(f, v)) {
-            um_json_name(out, n++, f->front->verdicts[v].reason);
-            fprintf(out, "%" PRIu64, um_protocol_with_verdict(f, v));
+    for (unsigned v = 0; v < um_service_verdicts(f->service); v++)
+        if (f->service->verdicts[v].reason && um_service_with_verdict(f, v)) {
+            um_json_name(out, n++, f->service->verdicts[v].reason);
+            fprintf(out, "%" PRIu64, um_service_with_verdict(f, v));
         }
     putc('}', out);
 }
@@ -78,10 +78,10 @@ static uint64_t refused_of(const um_totals *t)
     return t->refused;
 }
 
-static void write_hour(FILE *out, const um_protocol_stats *f)
+static void write_hour(FILE *out, const um_service_stats *f)
 {
     um_totals minute[UM_HOUR_MINUTES];
-    size_t n = um_protocol_minutes(f, minute);
+    size_t n = um_service_minutes(f, minute);
 
     fputs(",\n      \"hour\": {\"seconds\": 60", out);
     write_series(out, "requests", minute, n, requests_of);
@@ -90,12 +90,12 @@ static void write_hour(FILE *out, const um_protocol_stats *f)
     putc('}', out);
 }
 
-static void write_protocol(FILE *out, const um_protocol_stats *f)
+static void write_protocol(FILE *out, const um_service_stats *f)
 {
     fprintf(out,
             "{\"requests\": %" PRIu64 ", \"hits\": %" PRIu64
             ", \"refused\": %" PRIu64,
-            um_protocol_requests(f), f->hits, um_protocol_refused(f));
+            um_service_requests(f), f->hits, um_service_refused(f));
     write_reasons(out, f);
     write_hour(out, f);
     putc('}', out);
@@ -137,13 +137,13 @@ static void write_sections(FILE *out, const um_status *s)
 static void write_busiest(FILE *out, const um_status *s)
 {
     fputs("  \"busiest\": [", out);
-    for (size_t i = 0; i < s->nbusiest; i++) {
-        const um_busy_reporter *r = &s->busiest[i];
+    for (size_t i = 0; i < s->ntop; i++) {
+        const um_top_reporter *r = &s->top[i];
         fputs(i ? ",\n    {" : "\n    {", out);
         um_json_name(out, 0, r->key.account ? "account" : "network");
         um_json_text(out, r->name);
         um_json_name(out, 1, "front");
-        um_json_text(out, r->key.front->name);
+        um_json_text(out, r->key.service->name);
         fprintf(out,
                 ", \"reports\": %" PRIu64 ", \"surplus\": %" PRIu64
                 ", \"ago\": %" PRIu64 "}",
@@ -167,9 +167,9 @@ void um_status_print_json(FILE *out, const um_status *s)
     fprintf(out, "{\n  \"uptime\": %" PRIu64 ",\n", s->uptime);
     write_problems(out, s);
     fputs("  \"fronts\": {", out);
-    for (size_t i = 0; i < s->nfronts; i++) {
-        write_entry(out, i, s->front[i]->front->name);
-        write_protocol(out, s->front[i]);
+    for (size_t i = 0; i < s->nservices; i++) {
+        write_entry(out, i, s->service[i]->service->name);
+        write_protocol(out, s->service[i]);
     }
     fputs("\n  },\n  \"lists\": {", out);
     for (size_t i = 0; i < s->nlists; i++) {

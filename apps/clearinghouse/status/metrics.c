@@ -45,33 +45,33 @@ static void write_value(FILE *out, double x)
 /* --- fronts --------------------------------------------------------------- */
 
 /* Codes of one operation: 200 always, others once they happened. */
-static void write_requests(FILE *out, const um_protocol_stats *f, unsigned op)
+static void write_requests(FILE *out, const um_service_stats *f, unsigned op)
 {
-    const um_verdict *rows = f->front->verdicts;
+    const um_verdict *rows = f->service->verdicts;
 
     for (unsigned i = 0; rows[i].code; i++) {
         bool repeated = false;
         for (unsigned j = 0; j < i; j++)
             repeated |= rows[j].code == rows[i].code;
-        uint64_t n = um_protocol_with_code(f, op, rows[i].code);
+        uint64_t n = um_service_with_code(f, op, rows[i].code);
         if (repeated || (!n && rows[i].code != 200))
             continue;
-        begin_sample(out, "umbel_requests_total", "front", f->front->name);
+        begin_sample(out, "umbel_requests_total", "front", f->service->name);
         putc(',', out);
-        write_label(out, "op", f->front->ops[op]);
+        write_label(out, "op", f->service->ops[op]);
         fprintf(out, ",code=\"%u\"", rows[i].code);
         write_value(out, (double)n);
     }
 }
 
-static void write_refusals(FILE *out, const um_protocol_stats *f)
+static void write_refusals(FILE *out, const um_service_stats *f)
 {
-    for (unsigned v = 0; v < um_protocol_verdicts(f->front); v++)
-        if (f->front->verdicts[v].reason) {
-            begin_sample(out, "umbel_refused_total", "front", f->front->name);
+    for (unsigned v = 0; v < um_service_verdicts(f->service); v++)
+        if (f->service->verdicts[v].reason) {
+            begin_sample(out, "umbel_refused_total", "front", f->service->name);
             putc(',', out);
-            write_label(out, "reason", f->front->verdicts[v].reason);
-            write_value(out, (double)um_protocol_with_verdict(f, v));
+            write_label(out, "reason", f->service->verdicts[v].reason);
+            write_value(out, (double)um_service_with_verdict(f, v));
         }
 }
 
@@ -79,21 +79,21 @@ static void write_protocols(FILE *out, const um_status *s)
 {
     write_head(out, "umbel_requests_total", "counter",
                "Requests by front, operation and code of the answer.");
-    for (size_t i = 0; i < s->nfronts; i++)
-        for (unsigned op = 0; op < um_protocol_ops(s->front[i]->front); op++)
-            write_requests(out, s->front[i], op);
+    for (size_t i = 0; i < s->nservices; i++)
+        for (unsigned op = 0; op < um_service_ops(s->service[i]->service); op++)
+            write_requests(out, s->service[i], op);
     write_head(out, "umbel_hits_total", "counter",
                "Look-ups that were a hit: a count other than 0 (pyzor), many "
                "(dccifd).");
-    for (size_t i = 0; i < s->nfronts; i++) {
+    for (size_t i = 0; i < s->nservices; i++) {
         begin_sample(out, "umbel_hits_total", "front",
-                     s->front[i]->front->name);
-        write_value(out, (double)s->front[i]->hits);
+                     s->service[i]->service->name);
+        write_value(out, (double)s->service[i]->hits);
     }
     write_head(out, "umbel_refused_total", "counter",
                "Requests that were refused, by reason.");
-    for (size_t i = 0; i < s->nfronts; i++)
-        write_refusals(out, s->front[i]);
+    for (size_t i = 0; i < s->nservices; i++)
+        write_refusals(out, s->service[i]);
 }
 
 /* --- figures -------------------------------------------------------------- */

@@ -19,9 +19,9 @@
 #include <string.h>
 
 /* Fronts that count mail; others serve the operator. */
-static bool counts_mail(const um_protocol_stats *f)
+static bool counts_mail(const um_service_stats *f)
 {
-    return f->front->lists[0];
+    return f->service->counts_mail;
 }
 
 /* --- the state ------------------------------------------------------------ */
@@ -39,10 +39,10 @@ static um_totals mail_of_hour(const um_status *s)
 {
     um_totals sum = {0};
 
-    for (size_t i = 0; i < s->nfronts; i++)
-        if (counts_mail(s->front[i])) {
+    for (size_t i = 0; i < s->nservices; i++)
+        if (counts_mail(s->service[i])) {
             um_totals t =
-                um_protocol_last_minutes(s->front[i], UM_HOUR_MINUTES);
+                um_service_last_minutes(s->service[i], UM_HOUR_MINUTES);
             sum.requests += t.requests;
             sum.hits += t.hits;
             sum.refused += t.refused;
@@ -52,8 +52,8 @@ static um_totals mail_of_hour(const um_status *s)
 
 static bool is_idle(const um_status *s)
 {
-    for (size_t i = 0; i < s->nfronts; i++)
-        if (counts_mail(s->front[i]) && um_protocol_requests(s->front[i]))
+    for (size_t i = 0; i < s->nservices; i++)
+        if (counts_mail(s->service[i]) && um_service_requests(s->service[i]))
             return false;
     return true;
 }
@@ -65,11 +65,11 @@ static void write_invitation(FILE *out, const um_status *s)
           "listens for it on",
           out);
     for (size_t i = 0, n = 0; i < s->naddresses; i++)
-        if (s->address[i].front->lists[0]) {
+        if (s->address[i].service->counts_mail) {
             fputs(n++ ? ", " : " ", out);
             um_write_escaped(out, s->address[i].text);
             fputs(" (", out);
-            um_write_escaped(out, s->address[i].front->name);
+            um_write_escaped(out, s->address[i].service->name);
             putc(')', out);
         }
     fputs(".</p>\n", out);
@@ -119,7 +119,7 @@ static void write_state(FILE *out, const um_status *s)
 
 static void write_uptime(FILE *out, const um_status *s)
 {
-    fprintf(out, "Running for %s.", um_words_duration(s->uptime).text);
+    fprintf(out, "Running for %s.", um_format_duration(s->uptime).text);
 }
 
 /* --- fronts --------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static void write_uptime(FILE *out, const um_status *s)
 static void write_tile(FILE *out, const char *name, uint64_t n)
 {
     fprintf(out, "<div><dt>%s</dt><dd>%s</dd></div>\n", name,
-            um_words_count(n).text);
+            um_format_count(n).text);
 }
 
 static void write_tiles(FILE *out, const um_status *s)
@@ -143,15 +143,15 @@ static void write_tiles(FILE *out, const um_status *s)
 
 static void write_graphs(FILE *out, const um_status *s)
 {
-    for (size_t i = 0; i < s->nfronts; i++)
-        if (counts_mail(s->front[i]))
-            um_status_print_graph(out, s->front[i]);
+    for (size_t i = 0; i < s->nservices; i++)
+        if (counts_mail(s->service[i]))
+            um_status_print_graph(out, s->service[i]);
 }
 
-static void write_addresses(FILE *out, const um_status *s, const um_protocol *f)
+static void write_addresses(FILE *out, const um_status *s, const um_service *f)
 {
     for (size_t i = 0; i < s->naddresses; i++)
-        if (s->address[i].front == f) {
+        if (s->address[i].service == f) {
             fputs("<small>", out);
             um_write_escaped(out, s->address[i].text);
             fputs("</small>", out);
@@ -164,23 +164,23 @@ static void write_protocols(FILE *out, const um_status *s)
                                         NULL};
 
     um_page_begin_table(out, "split", heads);
-    for (size_t i = 0; i < s->nfronts; i++) {
-        const um_protocol_stats *f = s->front[i];
+    for (size_t i = 0; i < s->nservices; i++) {
+        const um_service_stats *f = s->service[i];
         um_page_begin_row(out);
         um_page_begin_cell(out);
-        um_write_escaped(out, f->front->name);
-        write_addresses(out, s, f->front);
+        um_write_escaped(out, f->service->name);
+        write_addresses(out, s, f->service);
         fputs("</td>", out);
-        um_page_append_cell(out, um_words_count(um_protocol_requests(f)).text);
-        um_page_append_cell(out, counts_mail(f) ? um_words_count(f->hits).text
+        um_page_append_cell(out, um_format_count(um_service_requests(f)).text);
+        um_page_append_cell(out, counts_mail(f) ? um_format_count(f->hits).text
                                                 : "-");
-        um_page_append_cell(out, um_words_count(um_protocol_refused(f)).text);
+        um_page_append_cell(out, um_format_count(um_service_refused(f)).text);
         um_page_end_row(out);
     }
     um_page_end_table(out);
 }
 
-static void write_refusal(FILE *out, const um_protocol *f, const um_verdict *v,
+static void write_refusal(FILE *out, const um_service *f, const um_verdict *v,
                           uint64_t n)
 {
     um_page_begin_row(out);
@@ -191,7 +191,7 @@ static void write_refusal(FILE *out, const um_protocol *f, const um_verdict *v,
     fputs(": ", out);
     um_write_escaped(out, v->diag);
     fputs("</small></td>", out);
-    um_page_append_cell(out, um_words_count(n).text);
+    um_page_append_cell(out, um_format_count(n).text);
     um_page_end_row(out);
 }
 
@@ -200,18 +200,18 @@ static void write_refusals(FILE *out, const um_status *s)
     static const char *const heads[] = {"reason", "requests", NULL};
     uint64_t all = 0;
 
-    for (size_t i = 0; i < s->nfronts; i++)
-        all += um_protocol_refused(s->front[i]);
+    for (size_t i = 0; i < s->nservices; i++)
+        all += um_service_refused(s->service[i]);
     if (!all) {
         fputs("<p class=\"soft\">Nothing.</p>", out);
         return;
     }
     um_page_begin_table(out, "wide-first", heads);
-    for (size_t i = 0; i < s->nfronts; i++)
-        for (unsigned v = 0; v < um_protocol_verdicts(s->front[i]->front);
+    for (size_t i = 0; i < s->nservices; i++)
+        for (unsigned v = 0; v < um_service_verdicts(s->service[i]->service);
              v++) {
-            const um_protocol *f = s->front[i]->front;
-            uint64_t n = um_protocol_with_verdict(s->front[i], v);
+            const um_service *f = s->service[i]->service;
+            uint64_t n = um_service_with_verdict(s->service[i], v);
             if (f->verdicts[v].reason && n)
                 write_refusal(out, f, &f->verdicts[v], n);
         }
@@ -254,7 +254,7 @@ static void write_list(FILE *out, const um_status *s, size_t i)
             write_figure(out, &f->row, v);
     }
     if (s->peers) {
-        um_words word = um_status_agreement(s, i);
+        um_formatted word = um_status_agreement(s, i);
         write_figure(out, &agreement, (um_figure_value){.text = word.text});
     }
     fputs("</dl>\n</div>\n", out);
@@ -285,19 +285,19 @@ static void write_sections(FILE *out, const um_status *s)
 
 /* --- reporters ------------------------------------------------------------ */
 
-static void write_busy_reporter(FILE *out, const um_busy_reporter *r)
+static void write_busy_reporter(FILE *out, const um_top_reporter *r)
 {
     um_page_begin_row(out);
     um_page_begin_cell(out);
     um_write_escaped(out, r->name);
     fputs("<small>", out);
-    um_write_escaped(out, r->key.front->name);
+    um_write_escaped(out, r->key.service->name);
     fprintf(out, ", %s</small></td>", r->key.account ? "account" : "network");
     um_page_begin_cell(out);
     fprintf(out, "%s%s</td>", r->surplus ? "&le; " : "",
-            um_words_count(r->reports).text);
+            um_format_count(r->reports).text);
     um_page_begin_cell(out);
-    fprintf(out, "%s ago</td>", um_words_about(r->last).text);
+    fprintf(out, "%s ago</td>", um_format_about(r->last).text);
     um_page_end_row(out);
 }
 
@@ -307,21 +307,21 @@ static void write_busiest(FILE *out, const um_status *s)
                                         NULL};
     bool inexact = false;
 
-    if (!s->nbusiest) {
+    if (!s->ntop) {
         fputs("<p class=\"soft\">No reports.</p>", out);
         return;
     }
     um_page_begin_table(out, "split busiest", heads);
-    for (size_t i = 0; i < s->nbusiest; i++) {
-        write_busy_reporter(out, &s->busiest[i]);
-        inexact |= s->busiest[i].surplus > 0;
+    for (size_t i = 0; i < s->ntop; i++) {
+        write_busy_reporter(out, &s->top[i]);
+        inexact |= s->top[i].surplus > 0;
     }
     um_page_end_table(out);
     if (inexact)
         fprintf(out,
                 "<p class=\"soft note\">Approximate: %d reporters are counted "
                 "at a time. &le; marks counts that include others'.</p>",
-                UM_BUSIEST_KEPT);
+                UM_TOP_COUNTED);
 }
 
 /* --- the template --------------------------------------------------------- */

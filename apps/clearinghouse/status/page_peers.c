@@ -36,14 +36,14 @@ static void write_state(FILE *out, const um_status *s, const um_origin *o)
     if (o->since)
         write_small(
             out, "for ",
-            um_words_about(s->now > o->since ? s->now - o->since : 0).text);
+            um_format_about(s->now > o->since ? s->now - o->since : 0).text);
     if (o->held)
         write_small(out, "", "held at its capacity");
     fputs("</td>", out);
 }
 
 /* Only a peer has a link. */
-static void write_of_link(FILE *out, const um_origin *o, um_words words)
+static void write_of_link(FILE *out, const um_origin *o, um_formatted words)
 {
     um_page_append_cell(out, o->name ? words.text : "-");
 }
@@ -55,7 +55,7 @@ static void write_refused(FILE *out, const um_origin *o)
         return;
     }
     um_page_begin_cell(out);
-    fputs(um_words_count(um_origin_refusals(o)).text, out);
+    fputs(um_format_count(um_origin_refusals(o)).text, out);
     for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
         if (o->refused[i])
             write_small(out, "", umbel_sync_reason_name((umbel_sync_reason)i));
@@ -68,13 +68,13 @@ static void write_origin(FILE *out, const um_status *s, const um_origin *o)
     write_who(out, o);
     write_state(out, s, o);
     um_page_begin_cell(out);
-    fputs(um_words_count(o->digests).text, out);
-    write_small(out, "version ", um_words_count(o->version).text);
+    fputs(um_format_count(o->digests).text, out);
+    write_small(out, "version ", um_format_count(o->version).text);
     fputs("</td>", out);
-    um_page_append_cell(out, um_words_unit(UM_UNIT_SHARE, o->fill).text);
-    write_of_link(out, o, um_words_unit(UM_UNIT_SECONDS, o->lag));
-    write_of_link(out, o, um_words_bytes(o->bytes_in));
-    write_of_link(out, o, um_words_bytes(o->bytes_out));
+    um_page_append_cell(out, um_format_unit(UM_UNIT_SHARE, o->fill).text);
+    write_of_link(out, o, um_format_unit(UM_UNIT_SECONDS, o->lag));
+    write_of_link(out, o, um_format_bytes(o->bytes_in));
+    write_of_link(out, o, um_format_bytes(o->bytes_out));
     write_refused(out, o);
     um_page_end_row(out);
 }

@@ -4,7 +4,7 @@
 #include "clearinghouse/status/problems.h"
 
 #include "base/error.h"
-#include "clearinghouse/runtime/words.h"
+#include "clearinghouse/runtime/format.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -87,8 +87,8 @@ static void check_snapshot(const um_status *s, um_problems *out)
         "The last snapshot could not be written: %s. Reports are accepted "
         "until the journal, now %s, has %s.",
         strerror(s->store.snapshot_error),
-        um_words_bytes(s->store.journal_bytes).text,
-        um_words_bytes(s->store.journal_max).text);
+        um_format_bytes(s->store.journal_bytes).text,
+        um_format_bytes(s->store.journal_max).text);
     say(p->advice,
         "Make room on the disk of %s, or repair it. The server tries again "
         "by itself.",
@@ -104,7 +104,7 @@ static void check_clock(const um_status *s, um_problems *out)
     say(p->what,
         "The clock is %s behind the data in %s: until it has caught up no "
         "epoch ends, and no count expires.",
-        um_words_about(s->store.ahead).text, s->data);
+        um_format_about(s->store.ahead).text, s->data);
     say(p->advice,
         "Set the clock. If it was wrong before, and not now, stop the "
         "server, move snapshot-*, journal-* and peers out of %s, and start it. "
@@ -118,7 +118,7 @@ static void check_memory(const um_status *s, um_problems *out)
         return;
     um_problem *p = next_problem(out, UM_WARNING);
     say(p->what, "The server uses %s of memory, more than its limit of %s.",
-        um_words_bytes(s->memory).text, um_words_bytes(s->memory_limit).text);
+        um_format_bytes(s->memory).text, um_format_bytes(s->memory_limit).text);
     say(p->advice, "Raise memory in the configuration if the machine has "
                    "it, or lower the capacity of a list.");
 }
@@ -133,8 +133,8 @@ static void check_errors(const um_status *s, um_problems *out)
         say(p->what,
             "List %s finds %s of the digests that nobody reported, more than "
             "the %s that is configured.",
-            l->name, um_words_chance(l->error).text,
-            um_words_chance(l->max_error).text);
+            l->name, um_format_chance(l->error).text,
+            um_format_chance(l->max_error).text);
         say(p->advice,
             "Raise capacity in list \"%s\" { } and restart; it holds from "
             "the next epoch on.",
@@ -154,7 +154,7 @@ static void check_held(const um_status *s, um_problems *out)
             "no new ones.",
             l->name,
             l->epoch_end == UINT64_MAX ? "its capacity is raised"
-                                       : um_words_time(l->epoch_end).text);
+                                       : um_format_time(l->epoch_end).text);
         say(p->advice,
             "Raise capacity in list \"%s\" { } and restart; it holds from "
             "the next epoch on.",
@@ -164,14 +164,14 @@ static void check_held(const um_status *s, um_problems *out)
 
 static void check_refusals(const um_status *s, um_problems *out)
 {
-    for (size_t i = 0; i < s->nfronts; i++) {
-        um_totals t = um_protocol_last_minutes(s->front[i], REFUSED_MINUTES);
+    for (size_t i = 0; i < s->nservices; i++) {
+        um_totals t = um_service_last_minutes(s->service[i], REFUSED_MINUTES);
         if (t.requests < REFUSED_REQUESTS || t.refused <= t.requests / 2)
             continue;
         um_problem *p = next_problem(out, UM_WARNING);
         say(p->what, "%s refused %s of %s requests in the last %d minutes.",
-            s->front[i]->front->name, um_words_count(t.refused).text,
-            um_words_count(t.requests).text, REFUSED_MINUTES);
+            s->service[i]->service->name, um_format_count(t.refused).text,
+            um_format_count(t.requests).text, REFUSED_MINUTES);
         say(p->advice, "The reasons are listed in the status; the log names "
                        "the clients.");
     }
@@ -223,7 +223,7 @@ static void check_away(const um_status *s, um_problems *out)
         "%s %s has no link for %s%s%.200s. What is reported there does not "
         "count here.",
         n > 1 ? "Each of the peers" : "Peer", names,
-        um_words_about(s->now - o->since).text, o->error[0] ? ": " : "",
+        um_format_about(s->now - o->since).text, o->error[0] ? ": " : "",
         o->error);
     say(p->advice,
         "Look whether the server runs, and at address and key of peer \"%s\" "

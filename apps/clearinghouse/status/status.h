@@ -13,24 +13,25 @@
 #ifndef UM_CLEARINGHOUSE_STATUS_H
 #define UM_CLEARINGHOUSE_STATUS_H
 
-#include "clearinghouse/config/config.h"
 #include "clearinghouse/peering/origins.h"
-#include "clearinghouse/protocols/razor/protocol.h"
-#include "clearinghouse/runtime/busiest.h"
-#include "clearinghouse/runtime/protocol_stats.h"
-#include "clearinghouse/runtime/words.h"
+#include "clearinghouse/protocols/protocol.h"
+#include "clearinghouse/protocols/razor/razor.h"
+#include "clearinghouse/runtime/format.h"
+#include "clearinghouse/runtime/statistics.h"
+#include "clearinghouse/runtime/top_reporters.h"
 #include "mail/pool.h"
 #include "net/server/address.h"
 #include "store/store.h"
 
 #include <stdio.h>
 
-/* Where a front listens, with its real port. */
-typedef struct um_server_address {
-    const um_protocol *front;
-    char text[UM_ADDRESS_TEXT];
-    bool made; /* false: the socket was passed, and its path stays */
-} um_server_address;
+/* Where the state is read from. */
+typedef struct um_status_source {
+    const um_environment *env;
+    const um_running *running;
+    const umbel_error *not_reloaded; /* why the last reload was refused; an
+                                        empty text: it was not */
+} um_status_source;
 
 typedef struct um_status {
     uint64_t now;             /* seconds since 1970 */
@@ -38,23 +39,26 @@ typedef struct um_status {
     const char *not_reloaded; /* why the last reload was refused, or "" */
     const char *data;         /* directory of the store */
     uint64_t memory, memory_limit;
-    const um_server_address *address;
+    const um_listen_address *address;
     size_t naddresses;
-    const um_protocol_stats *front[UM_MAX_FRONTS + 1];
-    size_t nfronts;
+    const um_service_stats *service[UM_MAX_SERVICES];
+    size_t nservices;
     um_list_stats list[UM_MAX_LISTS];
     size_t nlists;
     um_store_stats store;
     um_mail_pool_stats pool;
     um_razor_lookups razor;
     size_t welcome_rules, forgotten;
-    um_busy_reporter busiest[UM_BUSIEST_SHOWN]; /* last: seconds ago */
-    size_t nbusiest;
+    um_top_reporter top[UM_TOP_SHOWN]; /* last: seconds ago */
+    size_t ntop;
     const um_origins_view *peers; /* NULL: no origin is configured */
 } um_status;
 
+/* Fills *out with the state at this moment. */
+void um_status_get(const um_status_source *s, um_status *out);
+
 /* Returns the agreement word of a list as text; "" without peers. */
-um_words um_status_agreement(const um_status *s, size_t list);
+um_formatted um_status_agreement(const um_status *s, size_t list);
 
 /* Returns the code of /health: 200, or 503 while reports are refused. */
 unsigned um_status_health(const um_status *s);

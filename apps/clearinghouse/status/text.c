@@ -27,22 +27,22 @@ static void write_problems(FILE *out, const um_status *s)
     }
 }
 
-static void write_protocol(FILE *out, const um_protocol_stats *f)
+static void write_protocol(FILE *out, const um_service_stats *f)
 {
-    const char *name = f->front->name;
+    const char *name = f->service->name;
     char reason[32];
 
     write_line(out, name, "requests",
-               um_words_count(um_protocol_requests(f)).text);
-    write_line(out, name, "hits", um_words_count(f->hits).text);
+               um_format_count(um_service_requests(f)).text);
+    write_line(out, name, "hits", um_format_count(f->hits).text);
     write_line(out, name, "refused",
-               um_words_count(um_protocol_refused(f)).text);
-    for (unsigned v = 0; v < um_protocol_verdicts(f->front); v++)
-        if (f->front->verdicts[v].reason && um_protocol_with_verdict(f, v)) {
+               um_format_count(um_service_refused(f)).text);
+    for (unsigned v = 0; v < um_service_verdicts(f->service); v++)
+        if (f->service->verdicts[v].reason && um_service_with_verdict(f, v)) {
             snprintf(reason, sizeof reason, "  %s",
-                     f->front->verdicts[v].reason);
+                     f->service->verdicts[v].reason);
             write_line(out, name, reason,
-                       um_words_count(um_protocol_with_verdict(f, v)).text);
+                       um_format_count(um_service_with_verdict(f, v)).text);
         }
 }
 
@@ -65,19 +65,19 @@ static void write_peer(FILE *out, const um_origin *o)
     char value[320];
 
     snprintf(value, sizeof value, "%.32s, lag %s, in %s, out %s, refused %s",
-             o->state, um_words_unit(UM_UNIT_SECONDS, o->lag).text,
-             um_words_bytes(o->bytes_in).text,
-             um_words_bytes(o->bytes_out).text,
-             um_words_count(um_origin_refusals(o)).text);
+             o->state, um_format_unit(UM_UNIT_SECONDS, o->lag).text,
+             um_format_bytes(o->bytes_in).text,
+             um_format_bytes(o->bytes_out).text,
+             um_format_count(um_origin_refusals(o)).text);
     write_line(out, "peer", o->name, value);
 }
 
 void um_status_print_text(FILE *out, const um_status *s)
 {
     write_problems(out, s);
-    write_line(out, "server", "uptime", um_words_duration(s->uptime).text);
-    for (size_t i = 0; i < s->nfronts; i++)
-        write_protocol(out, s->front[i]);
+    write_line(out, "server", "uptime", um_format_duration(s->uptime).text);
+    for (size_t i = 0; i < s->nservices; i++)
+        write_protocol(out, s->service[i]);
     for (size_t i = 0; i < s->nlists; i++)
         write_list(out, s, i);
     for (size_t i = 0; s->peers && i < s->peers->n; i++)
@@ -87,7 +87,7 @@ void um_status_print_text(FILE *out, const um_status *s)
         if (f->row.label)
             write_line(out, f->section, f->row.label,
                        um_figure_words(&f->row, f->value(s)).text);
-    for (size_t i = 0; i < s->nbusiest; i++)
-        write_line(out, "busiest", s->busiest[i].name,
-                   um_words_count(s->busiest[i].reports).text);
+    for (size_t i = 0; i < s->ntop; i++)
+        write_line(out, "busiest", s->top[i].name,
+                   um_format_count(s->top[i].reports).text);
 }

@@ -3,8 +3,8 @@
  * line, and which changes a reload cannot apply.
  */
 #include "clearinghouse/config/config.h"
-#include "clearinghouse/protocols/pyzor/protocol.h"
-#include "clearinghouse/server/memory.h"
+#include "clearinghouse/protocols/protocol.h"
+#include "clearinghouse/protocols/pyzor/internal.h"
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static umbel_status parse(um_config *c, const char *text)
 
 static const um_pyzor_settings *pyzor_of(const um_config *c)
 {
-    return um_config_protocol(c, &um_protocol_pyzor);
+    return um_config_get(c, &um_section_pyzor);
 }
 
 static void names_that_scripts_rely_on_are_read(void **state)
@@ -52,7 +52,7 @@ a_server_with_peers_and_all_protocols_fits_into_the_default(void **state)
     assert_ok(parse(&c, "origin = \"KEY\" pyzor { passwd = \"P\" } "
                         "razor { listen = {\"127.0.0.1:2703\"} } "
                         "scan { razor = {\"127.0.0.1:11342\"} }"));
-    assert_ok(um_server_check_memory(&c, &test_refusal));
+    assert_ok(um_protocols_check_memory(&c, &test_refusal));
     um_config_fini(&c);
 }
 
@@ -64,18 +64,19 @@ static void sums_get_half_of_the_memory_that_is_left(void **state)
 
     (void)state;
     assert_ok(parse(&c, ""));
-    assert_int_equal(um_server_sums_bytes(&c), 0); /* it has no peers */
+    assert_int_equal(um_protocols_sums_bytes(&c), 0); /* it has no peers */
     um_config_fini(&c);
     assert_ok(parse(&c, "origin = \"KEY\""));
-    gives = um_server_sums_bytes(&c);
+    gives = um_protocols_sums_bytes(&c);
     c.memory += 2000000;
-    assert_int_equal(um_server_sums_bytes(&c), gives + 1000000);
+    assert_int_equal(um_protocols_sums_bytes(&c), gives + 1000000);
     c.memory -= 2000000 + 2 * gives;
-    assert_ok(um_server_check_memory(&c, &test_refusal));
-    assert_int_equal(um_server_sums_bytes(&c), 0);
+    assert_ok(um_protocols_check_memory(&c, &test_refusal));
+    assert_int_equal(um_protocols_sums_bytes(&c), 0);
     c.memory -= 2;
-    assert_int_equal(um_server_check_memory(&c, &test_refusal), UMBEL_E_LIMIT);
-    assert_int_equal(um_server_sums_bytes(&c), 0);
+    assert_int_equal(um_protocols_check_memory(&c, &test_refusal),
+                     UMBEL_E_LIMIT);
+    assert_int_equal(um_protocols_sums_bytes(&c), 0);
     um_config_fini(&c);
 }
 
@@ -265,7 +266,7 @@ static void every_initial_value_is_allowed(void **state)
     um_section_row s;
 
     (void)state;
-    for (size_t i = 0; um_config_section(i, &s); i++)
+    for (size_t i = 0; um_config_section_at(i, &s); i++)
         for (const um_setting *row = s.rows; row->name; row++) {
             uint64_t room[8] = {0};
             if (!row->initial)

@@ -2,8 +2,8 @@
  * counts.c - verdicts of a server with peers: as its counts say,
  * whatever makes them fast.
  */
-#include "clearinghouse/lists/counts.h"
-#include "clearinghouse/lists/forget.h"
+#include "clearinghouse/lists/exceptions.h"
+#include "clearinghouse/lists/internal.h"
 
 #include "base/rng.h"
 #include "support/test.h"
@@ -30,7 +30,9 @@ typedef struct peer {
 
 /* A server, and others that it hears. */
 typedef struct world {
-    um_server house;
+    um_config config;
+    um_clock clock;
+    um_lists lists;
     char *dir;
     umbel_filter *shape;
     peer other[OTHERS];
@@ -46,15 +48,15 @@ static void open_store(world *w)
                          .lists = lists,
                          .totals_bytes = 1 << 20};
 
-    for (; um_protocol_list(c.nlists); c.nlists++)
-        lists[c.nlists] = (um_list_config){.name = um_protocol_list(c.nlists),
+    for (; um_list_name(c.nlists); c.nlists++)
+        lists[c.nlists] = (um_list_config){.name = um_list_name(c.nlists),
                                            .kind = "table",
                                            .capacity = CAPACITY,
                                            .error = 0.1,
                                            .epoch_seconds = DAY,
                                            .epochs = EPOCHS};
-    assert_ok(um_store_open(&c, NOW, &w->house.store, &test_refusal));
-    um_forget_open(&w->house);
+    assert_ok(um_store_open(&c, NOW, &w->lists.store, &test_refusal));
+    um_forget_open(&w->lists);
 }
 
 static umbel_sync *open_machine(const world *w, uint8_t number)
@@ -77,17 +79,19 @@ static umbel_sync *open_machine(const world *w, uint8_t number)
     p.sign_key = secret;
     p.incarnation = p.session = 1;
     assert_ok(umbel_sync_open(&p, &s, &test_refusal));
-    umbel_sync_tick(s, w->house.now);
+    umbel_sync_tick(s, w->clock.now);
     return s;
 }
 
 static void open_world(world *w, uint64_t seed)
 {
-    *w = (world){.house.now = NOW, .dir = test_dir_make(), .rng = {seed}};
+    *w = (world){.clock.now = NOW, .dir = test_dir_make(), .rng = {seed}};
+    w->lists.clock = &w->clock;
+    w->lists.config = &w->config;
     open_store(w);
-    assert_ok(umbel_copy(um_list_filter(um_store_list(w->house.store, LIST), 0),
+    assert_ok(umbel_copy(um_list_filter(um_store_list(w->lists.store, LIST), 0),
                          &w->shape, &test_refusal));
-    w->house.machine = open_machine(w, 1);
+    w->lists.machine = open_machine(w, 1);
     for (size_t i = 0; i < OTHERS; i++) {
         w->other[i].machine = open_machine(w, (uint8_t)(2 + i));
         assert_ok(umbel_copy(w->shape, &w->other[i].filter, &test_refusal));
@@ -96,15 +100,14 @@ static void open_world(world *w, uint64_t seed)
         char key[TEST_KEY_LEN];
         umbel_slice slice = {key, sizeof key};
         test_key(i, key);
-        um_store_digest(w->house.store, &slice, 1, &w->digest[i]);
+        um_store_digest(w->lists.store, &slice, 1, &w->digest[i]);
     }
 }
 
 static void close_world(world *w)
 {
-    um_forget_close(&w->house);
-    um_store_close(w->house.store);
-    umbel_sync_close(w->house.machine);
+    um_store_close(w->lists.store);
+    umbel_sync_close(w->lists.machine);
     for (size_t i = 0; i < OTHERS; i++) {
         umbel_sync_close(w->other[i].machine);
         umbel_close(w->other[i].filter);
@@ -128,7 +131,7 @@ static void report_here(world *w)
     uint64_t ticket;
 
     e.digest = *draw(w, &e.amount);
-    assert_ok(um_store_add(w->house.store, &e, 1, w->house.now, &ticket,
+    assert_ok(um_store_add(w->lists.store, &e, 1, w->clock.now, &ticket,
                            &test_refusal));
 }
 
@@ -159,8 +162,8 @@ static bool carry(umbel_sync *from, int to_whom, umbel_sync *to, int number,
 static void hear(world *w)
 {
     const peer *p = &w->other[um_random_below(&w->rng, OTHERS)];
-    umbel_sync *here = w->house.machine;
-    uint64_t now = w->house.now;
+    umbel_sync *here = w->lists.machine;
+    uint64_t now = w->clock.now;
     int there, number;
 
     assert_ok(umbel_sync_publish(p->machine, LIST,
@@ -177,16 +180,16 @@ static void hear(world *w)
 
 static void begin_day(world *w)
 {
-    w->house.now += DAY;
-    assert_ok(um_store_flush(w->house.store, &test_refusal));
-    um_store_tick(w->house.store, w->house.now);
-    umbel_sync_tick(w->house.machine, w->house.now);
+    w->clock.now += DAY;
+    assert_ok(um_store_flush(w->lists.store, &test_refusal));
+    um_store_tick(w->lists.store, w->clock.now);
+    umbel_sync_tick(w->lists.machine, w->clock.now);
     for (size_t i = 0; i < OTHERS; i++) {
         umbel_filter *fresh;
         assert_ok(umbel_copy(w->shape, &fresh, &test_refusal));
         umbel_close(w->other[i].filter);
         w->other[i].filter = fresh;
-        umbel_sync_tick(w->other[i].machine, w->house.now);
+        umbel_sync_tick(w->other[i].machine, w->clock.now);
     }
 }
 
@@ -197,11 +200,11 @@ static bool check_verdicts(world *w)
     uint64_t threshold = 1 + um_random_below(&w->rng, 90);
     bool reached[KEYS];
 
-    um_server_count(&w->house, LIST, w->digest, KEYS, count);
-    um_server_reaches(&w->house, LIST, w->digest, KEYS, threshold, reached);
+    um_lists_count(&w->lists, LIST, w->digest, KEYS, count);
+    um_lists_reaches(&w->lists, LIST, w->digest, KEYS, threshold, reached);
     for (size_t i = 0; i < KEYS; i++)
         assert_int_equal(reached[i], count[i] >= threshold);
-    return !um_store_upper_bound(w->house.store, LIST, w->digest, KEYS, most);
+    return !um_store_upper_bound(w->lists.store, LIST, w->digest, KEYS, most);
 }
 
 static void run_event(world *w)
@@ -213,15 +216,15 @@ static void run_event(world *w)
     else if (what < 110)
         report_there(w);
     else if (what < 150)
-        um_store_build_totals(w->house.store);
+        um_store_build_totals(w->lists.store);
     else if (what < 190)
-        umbel_sync_index(w->house.machine);
+        umbel_sync_index(w->lists.machine);
     else if (what < 197)
         hear(w);
     else if (what < 199)
         begin_day(w);
     else
-        umbel_sync_set_trust(w->house.machine, LIST,
+        umbel_sync_set_trust(w->lists.machine, LIST,
                              1 + (uint32_t)um_random_below(&w->rng, 3),
                              um_random_below(&w->rng, 20));
 }
@@ -251,11 +254,11 @@ static void verdicts_without_peers_are_as_counts_say(void **state)
 
     open_world(&w, 7);
     for (int i = 0; i < 800; i++) {
-        umbel_sync *machine = w.house.machine;
+        umbel_sync *machine = w.lists.machine;
         run_event(&w);
-        w.house.machine = NULL;
+        w.lists.machine = NULL;
         bounded += check_verdicts(&w);
-        w.house.machine = machine;
+        w.lists.machine = machine;
     }
     assert_true(bounded > 100);
     close_world(&w);

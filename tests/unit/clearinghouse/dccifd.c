@@ -2,7 +2,7 @@
  * dccifd.c - envelopes of dccifd clients, and the bytes of replies.
  * Envelopes are captures of SpamAssassin 4.0.1 and rspamd 3.4.
  */
-#include "clearinghouse/protocols/dccifd/reply.h"
+#include "clearinghouse/protocols/dccifd/internal.h"
 #include "support/test.h"
 
 #include <string.h>

@@ -22,8 +22,8 @@ static void the_digest_is_the_one_of_the_mail(void **state)
 
     (void)state;
     assert_ok(um_mail_reader_open(&reader, &test_refusal));
-    assert_ok(um_mail_read(reader, (const uint8_t *)um_doctor_mail,
-                           strlen(um_doctor_mail), NULL, &m, &test_refusal));
+    assert_ok(um_mail_read(reader, um_doctor_mail().data, um_doctor_mail().len,
+                           NULL, &m, &test_refusal));
     um_mail_sign(&m, &facts);
     assert_true(facts.exact.present && facts.pyzor.present);
     assert_int_equal(facts.nshingles, UM_SHINGLES);
@@ -50,15 +50,15 @@ static void there_is_room_for_so_many_findings(void **state)
     free(d);
 }
 
-/* Every front that listens can be tried. */
+/* Every protocol that listens can be tried. */
 static void each_protocol_has_a_row(void **state)
 {
     (void)state;
-    for (size_t i = 0; um_protocol_row(i); i++) {
-        const um_doctor_row *row = um_protocol_row(i)->doctor;
-        if (!row || !row->name || (!row->probe && !row->run))
-            fail_msg("front %s has no row for the doctor",
-                     um_protocol_row(i)->name);
+    for (size_t i = 0; um_protocols[i]; i++) {
+        const um_doctor_row *row = um_protocols[i]->doctor;
+        if (!row || !row->name || !row->probe)
+            fail_msg("protocol %s has no row for the doctor",
+                     um_protocols[i]->service.name);
     }
 }
 

@@ -2,7 +2,7 @@
  * fuzzy.c - datagrams of rspamd's fuzzy storage. The first request
  * is a capture of rspamd 3.4, with its extensions.
  */
-#include "clearinghouse/protocols/fuzzy/request.h"
+#include "clearinghouse/protocols/fuzzy/internal.h"
 #include "support/test.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  * them lies.
  */
 #include "clearinghouse/lists/fuzzy_mails.h"
+#include "clearinghouse/lists/internal.h"
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -10,25 +11,30 @@
 
 enum { SERVERS = 4, NOW = 1000000, FLAG = 11, OTHER = 12 };
 
-typedef struct scene {
-    um_server house;
+typedef struct servers {
+    um_config config;
+    um_clock clock;
+    um_lists lists;
     um_fuzzy_view view;
     umbel_filter *filter[SERVERS];
     uint8_t origin[SERVERS][UMBEL_ORIGIN_LEN];
-} scene;
+} servers;
 
 /* The first one is our own server. */
-static scene *open_scene(uint64_t quorum)
+static servers *open_servers(uint64_t quorum)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
-    scene *s = calloc(1, sizeof *s);
+    servers *s = calloc(1, sizeof *s);
 
     assert_non_null(s);
-    s->house.now = NOW;
-    s->house.machine = (umbel_sync *)(void *)s; /* that there is one */
-    s->house.config.peers.quorum = quorum;
-    s->house.config.peers.revoke_quorum = quorum;
-    s->view = (um_fuzzy_view){.house = &s->house, .n = SERVERS, .own = 1};
+    s->clock.now = NOW;
+    s->config.peers.quorum = quorum;
+    s->config.peers.revoke_quorum = quorum;
+    s->lists =
+        (um_lists){.clock = &s->clock,
+                   .config = &s->config,
+                   .machine = (umbel_sync *)(void *)s}; /* there is one */
+    s->view = (um_fuzzy_view){.lists = &s->lists, .n = SERVERS, .own = 1};
     p.capacity = 100;
     for (unsigned i = 0; i < SERVERS; i++) {
         assert_ok(umbel_create(UM_NEAR_KIND, &p, &s->filter[i], &test_refusal));
@@ -39,14 +45,14 @@ static scene *open_scene(uint64_t quorum)
     return s;
 }
 
-static void close_scene(scene *s)
+static void close_servers(servers *s)
 {
     for (unsigned i = 0; i < SERVERS; i++)
         umbel_close(s->filter[i]);
     free(s);
 }
 
-static void append(scene *s, unsigned server, uint8_t flag, bool gone,
+static void append(servers *s, unsigned server, uint8_t flag, bool gone,
                    uint32_t stamp)
 {
     um_near_write w = {.digest = {1, 2},
@@ -59,7 +65,7 @@ static void append(scene *s, unsigned server, uint8_t flag, bool gone,
     assert_ok(um_near_append(s->filter[server], &w, &test_refusal));
 }
 
-static um_fuzzy_mail ask(const scene *s)
+static um_fuzzy_mail ask(const servers *s)
 {
     um_fuzzy_mail m;
 
@@ -68,7 +74,7 @@ static um_fuzzy_mail ask(const scene *s)
 }
 
 /* Servers that had deleted the mail at a time. */
-static uint64_t deleters(const scene *s, uint32_t since)
+static uint64_t deleters(const servers *s, uint32_t since)
 {
     uint64_t n = 0;
 
@@ -98,7 +104,7 @@ static void a_deletion_holds_from_where_enough_servers_have_one(void **state)
     (void)state;
     for (unsigned run = 0; run < 2 * SERVERS * ALL; run++) {
         unsigned quorum = run % SERVERS + 1, rest = run / SERVERS / 2;
-        scene *s = open_scene(quorum);
+        servers *s = open_servers(quorum);
         uint32_t want = 0;
         if (run / SERVERS % 2)
             s->view.source[3].origin = s->view.source[2].origin;
@@ -109,13 +115,13 @@ static void a_deletion_holds_from_where_enough_servers_have_one(void **state)
             if (deleters(s, at) >= quorum)
                 want = at;
         assert_int_equal(ask(s).deleted, want);
-        close_scene(s);
+        close_servers(s);
     }
 }
 
 static void one_server_with_another_flag_hides_nothing(void **state)
 {
-    scene *s = open_scene(2);
+    servers *s = open_servers(2);
 
     (void)state;
     for (unsigned i = 0; i < 3; i++)
@@ -130,12 +136,12 @@ static void one_server_with_another_flag_hides_nothing(void **state)
     assert_true(m.there);
     assert_int_equal(m.flag, OTHER);
     assert_int_equal(m.value, 20);
-    close_scene(s);
+    close_servers(s);
 }
 
 static void stamps_from_the_future_do_not_count(void **state)
 {
-    scene *s = open_scene(1);
+    servers *s = open_servers(1);
 
     (void)state;
     append(s, 0, FLAG, false, NOW - 10);
@@ -148,13 +154,13 @@ static void stamps_from_the_future_do_not_count(void **state)
     assert_int_equal(m.value, 10);
     assert_int_equal(m.latest, NOW - 10);
     assert_int_equal(m.deleted, 0);
-    close_scene(s);
+    close_servers(s);
 }
 
 /* Without enough servers it is not told, but somebody has it. */
 static void too_few_servers_tell_nothing(void **state)
 {
-    scene *s = open_scene(2);
+    servers *s = open_servers(2);
 
     (void)state;
     append(s, 1, FLAG, false, NOW - 10);
@@ -162,7 +168,7 @@ static void too_few_servers_tell_nothing(void **state)
     um_fuzzy_mail m = ask(s);
     assert_true(m.written && !m.there);
     assert_int_equal(m.flag, OTHER);
-    close_scene(s);
+    close_servers(s);
 }
 
 TEST_GROUP(fuzzy_mails)

@@ -2,12 +2,12 @@
  * parts.c - parts of the clearinghouse that need no socket: limits,
  * log, waiting answers, reports once per reporter, status documents.
  */
-#include "clearinghouse/protocols/pyzor/once.h"
-#include "clearinghouse/protocols/pyzor/rules.h"
+#include "clearinghouse/protocols/datagram.h"
+#include "clearinghouse/protocols/duplicates.h"
+#include "clearinghouse/protocols/pyzor/internal.h"
+#include "clearinghouse/runtime/format.h"
 #include "clearinghouse/runtime/limits.h"
 #include "clearinghouse/runtime/log.h"
-#include "clearinghouse/runtime/pending.h"
-#include "clearinghouse/runtime/words.h"
 #include "clearinghouse/status/status.h"
 #include "support/test.h"
 
@@ -179,37 +179,37 @@ static void answers_leave_in_the_order_they_came(void **state)
 
 static void a_reporter_is_remembered_for_each_digest_and_list(void **state)
 {
-    um_pyzor_once *o = NULL;
+    um_duplicates *o = NULL;
     um_reporter alice = {.account = "alice"}, bob = {.account = "bob"},
                 network = {.network = {1, 2}},
                 white = {.account = "alice", .list = 1};
     umbel_digest d = {1, 2}, e = {1, 3};
 
     (void)state;
-    assert_ok(um_pyzor_once_open(1000, &o, &test_refusal));
-    assert_false(um_pyzor_once_seen(o, &alice, &d));
-    um_pyzor_once_add(o, &alice, &d);
-    assert_true(um_pyzor_once_seen(o, &alice, &d));
-    assert_false(um_pyzor_once_seen(o, &alice, &e));
-    assert_false(um_pyzor_once_seen(o, &bob, &d));
-    assert_false(um_pyzor_once_seen(o, &network, &d));
-    assert_false(um_pyzor_once_seen(o, &white, &d));
-    um_pyzor_once_close(o);
+    assert_ok(um_duplicates_open(1000, &o, &test_refusal));
+    assert_false(um_duplicates_seen(o, &alice, &d));
+    um_duplicates_add(o, &alice, &d);
+    assert_true(um_duplicates_seen(o, &alice, &d));
+    assert_false(um_duplicates_seen(o, &alice, &e));
+    assert_false(um_duplicates_seen(o, &bob, &d));
+    assert_false(um_duplicates_seen(o, &network, &d));
+    assert_false(um_duplicates_seen(o, &white, &d));
+    um_duplicates_close(o);
 }
 
 /* --- status ---------------------------------------------------------------
  */
 
-static um_status example(um_protocol_stats *f)
+static um_status example(um_service_stats *f)
 {
-    um_protocol_stats_init(f, &um_protocol_pyzor);
+    um_service_stats_init(f, &um_protocol_pyzor.service, NULL);
     f->count[UM_PYZOR_CHECK][UM_PYZOR_OK] = 7;
     f->count[UM_PYZOR_REPORT][UM_PYZOR_UNKNOWN_USER] = 2;
     f->count[UM_PYZOR_CHECK][UM_PYZOR_BAD_SIGNATURE] = 1;
     f->hits = 3;
     return (um_status){.uptime = 61,
-                       .nfronts = 1,
-                       .front = {f},
+                       .nservices = 1,
+                       .service = {f},
                        .nlists = 1,
                        .list = {{.name = "pyzor-reports",
                                  .kind = "table",
@@ -241,7 +241,7 @@ static void assert_contains(char *text, const char *part)
 
 static void metrics_add_up(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = example(&f);
     char *text = printed(um_status_print_metrics, &s);
 
@@ -267,7 +267,7 @@ static void metrics_add_up(void **state)
 
 static void status_has_the_names_that_scripts_rely_on(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = example(&f);
     char *text = printed(um_status_print_json, &s);
 
@@ -286,7 +286,7 @@ static void status_has_the_names_that_scripts_rely_on(void **state)
 
 static void a_failed_store_shows_everywhere(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = example(&f);
 
     (void)state;
@@ -311,20 +311,20 @@ static void a_failed_store_shows_everywhere(void **state)
 static void numbers_read_well(void **state)
 {
     (void)state;
-    assert_string_equal(um_words_count(0).text, "0");
-    assert_string_equal(um_words_count(1234567).text, "1,234,567");
-    assert_string_equal(um_words_count(UINT64_MAX).text,
+    assert_string_equal(um_format_count(0).text, "0");
+    assert_string_equal(um_format_count(1234567).text, "1,234,567");
+    assert_string_equal(um_format_count(UINT64_MAX).text,
                         "18,446,744,073,709,551,615");
-    assert_string_equal(um_words_bytes(999).text, "999 bytes");
-    assert_string_equal(um_words_bytes(123456789).text, "123.5 MB");
-    assert_string_equal(um_words_duration(0).text, "0 s");
-    assert_string_equal(um_words_duration(3661).text, "1 h 1 min");
-    assert_string_equal(um_words_duration(86400).text, "1 d");
-    assert_string_equal(um_words_about(0).text, "0 s");
-    assert_string_equal(um_words_about(3661).text, "1 h");
-    assert_string_equal(um_words_chance(0).text, "0");
-    assert_string_equal(um_words_chance(1e-5).text, "1 in 100,000");
-    assert_string_equal(um_words_chance(1e-20).text, "below 1e-9");
+    assert_string_equal(um_format_bytes(999).text, "999 bytes");
+    assert_string_equal(um_format_bytes(123456789).text, "123.5 MB");
+    assert_string_equal(um_format_duration(0).text, "0 s");
+    assert_string_equal(um_format_duration(3661).text, "1 h 1 min");
+    assert_string_equal(um_format_duration(86400).text, "1 d");
+    assert_string_equal(um_format_about(0).text, "0 s");
+    assert_string_equal(um_format_about(3661).text, "1 h");
+    assert_string_equal(um_format_chance(0).text, "0");
+    assert_string_equal(um_format_chance(1e-5).text, "1 in 100,000");
+    assert_string_equal(um_format_chance(1e-20).text, "below 1e-9");
 }
 
 TEST_GROUP(parts)

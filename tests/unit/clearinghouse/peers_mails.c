@@ -25,21 +25,18 @@ void *__wrap_realloc(void *p, size_t n)
 }
 
 /* What a server with mails has of its peers. */
-typedef struct scene {
-    um_server house;
+typedef struct server {
+    um_log log;
+    um_clock clock;
     um_peers peers;
     umbel_filter *shape;
-    char *data, *copies, *log;
-    size_t log_len;
-} scene;
+    char *data, *copies, *logged;
+    size_t logged_len;
+} server;
 
 static unsigned mail_list(void)
 {
-    for (unsigned i = 0; um_protocol_list(i); i++)
-        if (um_protocol_of_list(i)->list_kind)
-            return i;
-    fail_msg("there is no list of mails");
-    return 0;
+    return UM_LIST_FUZZY;
 }
 
 /* Another list, of counts. */
@@ -61,7 +58,7 @@ static void write_notes(void *ctx, um_store *store)
     (void)ctx, (void)store;
 }
 
-static void open_store(scene *s)
+static void open_store(server *s)
 {
     um_list_config lists[UM_MAX_LISTS];
     um_store_config c = {.dir = s->data,
@@ -75,26 +72,26 @@ static void open_store(scene *s)
                                       .on_mail = um_peers_written,
                                       .ctx = &s->peers}};
 
-    for (; um_protocol_list(c.nlists); c.nlists++)
+    for (; um_list_name(c.nlists); c.nlists++)
         lists[c.nlists] = (um_list_config){
-            .name = um_protocol_list(c.nlists),
+            .name = um_list_name(c.nlists),
             .kind = c.nlists == mail_list() ? UM_NEAR_KIND : "table",
             .capacity = c.nlists == mail_list() ? 2 * UM_MAILS_MOST : 100,
             .error = 1e-3,
             .epoch_seconds = DAY,
             .epochs = 2};
-    assert_ok(um_store_open(&c, NOW, &s->house.store, &test_refusal));
-    struct pollfd ready = {.fd = um_store_event(s->house.store),
+    assert_ok(um_store_open(&c, NOW, &s->peers.store, &test_refusal));
+    struct pollfd ready = {.fd = um_store_event(s->peers.store),
                            .events = POLLIN};
     assert_int_equal(poll(&ready, 1, 60000), 1); /* its journal is made */
-    um_store_tick(s->house.store, NOW);
+    um_store_tick(s->peers.store, NOW);
 }
 
-static void open_machine(scene *s)
+static void open_machine(server *s)
 {
     uint8_t key[UMBEL_ORIGIN_SECRET_LEN], public[UMBEL_ORIGIN_LEN];
     umbel_sync_params p = UMBEL_SYNC_INIT;
-    um_replica_store_config c = {.dir = s->copies, .list = um_protocol_list};
+    um_replica_store_config c = {.dir = s->copies, .list = um_list_name};
 
     assert_int_equal(crypto_sign_keypair(public, key), 0);
     p.sign_key = key;
@@ -104,37 +101,38 @@ static void open_machine(scene *s)
     assert_ok(um_replica_store_open(&c, &s->peers.copies, &test_refusal));
 }
 
-static void open_scene(scene *s)
+static void open_server(server *s)
 {
-    *s = (scene){
-        .house.now = NOW, .data = test_dir_make(), .copies = test_dir_make()};
-    um_log_init(&s->house.log, NOW);
-    s->house.log.to = open_memstream(&s->log, &s->log_len);
-    assert_non_null(s->house.log.to);
-    s->peers.house = &s->house;
+    *s = (server){
+        .clock.now = NOW, .data = test_dir_make(), .copies = test_dir_make()};
+    um_log_init(&s->log, NOW);
+    s->log.to = open_memstream(&s->logged, &s->logged_len);
+    assert_non_null(s->log.to);
+    s->peers.log = &s->log;
+    s->peers.clock = &s->clock;
     assert_ok(um_latest_open(&s->peers, &test_refusal));
     assert_ok(um_mails_open(&s->peers, &test_refusal));
     open_store(s);
     open_machine(s);
 }
 
-static void close_scene(scene *s)
+static void close_server(server *s)
 {
     um_replica_store_close(s->peers.copies);
     umbel_sync_close(s->peers.machine);
-    um_store_close(s->house.store);
+    um_store_close(s->peers.store);
     free(s->peers.latest.item);
     free(s->peers.mails.item);
-    fclose(s->house.log.to);
-    free(s->log);
+    fclose(s->log.to);
+    free(s->logged);
     test_dir_remove(s->data);
     test_dir_remove(s->copies);
 }
 
-static const char *log_of(scene *s)
+static const char *log_of(server *s)
 {
-    fflush(s->house.log.to);
-    return s->log;
+    fflush(s->log.to);
+    return s->logged;
 }
 
 static um_near_write mail_of(uint64_t i)
@@ -147,22 +145,22 @@ static um_near_write mail_of(uint64_t i)
     return w;
 }
 
-static void write_mails(scene *s, uint64_t first, uint64_t end)
+static void write_mails(server *s, uint64_t first, uint64_t end)
 {
     uint64_t ticket;
 
     for (uint64_t i = first; i < end; i++) {
         um_near_write w = mail_of(i);
-        assert_ok(um_store_write_mail(s->house.store, mail_list(), &w, NOW,
+        assert_ok(um_store_write_mail(s->peers.store, mail_list(), &w, NOW,
                                       &ticket, &test_refusal));
         if (i % 1000 == 0)
-            assert_ok(um_store_flush(s->house.store, &test_refusal));
+            assert_ok(um_store_flush(s->peers.store, &test_refusal));
     }
 }
 
-static bool has_mail(const scene *s, uint64_t i)
+static bool has_mail(const server *s, uint64_t i)
 {
-    const um_list *l = um_store_list(s->house.store, mail_list());
+    const um_list *l = um_store_list(s->peers.store, mail_list());
     um_near_write w = mail_of(i);
     um_near_record r;
 
@@ -173,24 +171,24 @@ static bool has_mail(const scene *s, uint64_t i)
 static void all_that_is_remembered_is_written_again(void **state)
 {
     (void)state;
-    scene s;
+    server s;
 
-    open_scene(&s);
+    open_server(&s);
     write_mails(&s, 1, 1 + UM_MAILS_MOST);
     assert_int_equal(um_mails_lost(&s.peers), 0);
     um_peers_renew(&s.peers);
     assert_string_equal(log_of(&s), "");
     for (uint64_t i = 1; i <= UM_MAILS_MOST; i++)
         assert_true(has_mail(&s, i));
-    close_scene(&s);
+    close_server(&s);
 }
 
 static void mails_that_are_lost_are_in_the_log(void **state)
 {
     (void)state;
-    scene s;
+    server s;
 
-    open_scene(&s);
+    open_server(&s);
     write_mails(&s, 1, 1 + UM_MAILS_MOST + 3);
     assert_int_equal(um_mails_lost(&s.peers), 3);
     um_peers_renew(&s.peers);
@@ -199,30 +197,30 @@ static void mails_that_are_lost_are_in_the_log(void **state)
                            "had yet: write or delete again what came since"));
     for (uint64_t i = 1; i <= UM_MAILS_MOST + 3; i++)
         assert_int_equal(has_mail(&s, i), i > 3);
-    close_scene(&s);
+    close_server(&s);
 }
 
 static void mails_that_are_published_are_not_lost(void **state)
 {
     (void)state;
-    scene s;
+    server s;
 
-    open_scene(&s);
+    open_server(&s);
     write_mails(&s, 1, 10);
     s.peers.mails.published[mail_list()] = s.peers.mails.n;
     write_mails(&s, 10, 10 + UM_MAILS_MOST);
     assert_int_equal(um_mails_lost(&s.peers), 0);
     write_mails(&s, 10 + UM_MAILS_MOST, 12 + UM_MAILS_MOST);
     assert_int_equal(um_mails_lost(&s.peers), 2);
-    close_scene(&s);
+    close_server(&s);
 }
 
 static void missing_memory_is_in_the_log_and_counted(void **state)
 {
     (void)state;
-    scene s;
+    server s;
 
-    open_scene(&s);
+    open_server(&s);
     um_mails_settle(&s.peers); /* a start; nothing is left of it */
     write_mails(&s, 1, 2);     /* in the only place */
     assert_int_equal(um_mails_lost(&s.peers), 0);
@@ -237,36 +235,36 @@ static void missing_memory_is_in_the_log_and_counted(void **state)
     assert_non_null(line);
     assert_null(strstr(line + 1, "out of memory")); /* said once */
     assert_int_equal(um_mails_lost(&s.peers), 4);
-    close_scene(&s);
+    close_server(&s);
 }
 
 /* Reports, of ten digests by turns. */
-static void report(scene *s, uint64_t first, uint64_t end)
+static void report(server *s, uint64_t first, uint64_t end)
 {
     uint64_t ticket;
 
     for (uint64_t i = first; i < end; i++) {
         um_entry e = {count_list(), 1, mail_of(i % 10).digest, 0};
         assert_ok(
-            um_store_add(s->house.store, &e, 1, NOW, &ticket, &test_refusal));
+            um_store_add(s->peers.store, &e, 1, NOW, &ticket, &test_refusal));
         if (i % 1000 == 0)
-            assert_ok(um_store_flush(s->house.store, &test_refusal));
+            assert_ok(um_store_flush(s->peers.store, &test_refusal));
     }
 }
 
-static uint64_t reported(const scene *s)
+static uint64_t reported(const server *s)
 {
     uint64_t sum = 0, count;
 
     for (uint64_t i = 0; i < 10; i++) {
         umbel_digest d = mail_of(i).digest;
-        um_store_count(s->house.store, count_list(), &d, 1, &count);
+        um_store_count(s->peers.store, count_list(), &d, 1, &count);
         sum += count;
     }
     return sum;
 }
 
-static uint64_t lost_counts(const scene *s)
+static uint64_t lost_counts(const server *s)
 {
     return s->peers.latest.lost[count_list()];
 }
@@ -274,41 +272,41 @@ static uint64_t lost_counts(const scene *s)
 static void counts_that_are_remembered_are_counted_again(void **state)
 {
     (void)state;
-    scene s;
+    server s;
 
-    open_scene(&s);
+    open_server(&s);
     report(&s, 0, UM_LATEST_MOST);
     assert_int_equal(lost_counts(&s), 0);
     um_peers_renew(&s.peers);
     assert_string_equal(log_of(&s), "");
     assert_int_equal(reported(&s), UM_LATEST_MOST);
-    close_scene(&s);
+    close_server(&s);
 }
 
 static void counts_that_are_lost_are_in_the_log(void **state)
 {
     (void)state;
-    scene s;
+    server s;
 
-    open_scene(&s);
+    open_server(&s);
     report(&s, 0, UM_LATEST_MOST + 3);
     assert_int_equal(lost_counts(&s), 3);
     um_peers_renew(&s.peers);
     assert_non_null(strstr(log_of(&s), "up to 3 counts are lost that no peer "
                                        "had yet: this server remembers the "
                                        "last 131072"));
-    assert_non_null(strstr(log_of(&s), um_protocol_list(count_list())));
+    assert_non_null(strstr(log_of(&s), um_list_name(count_list())));
     assert_int_equal(reported(&s), UM_LATEST_MOST);
     assert_int_equal(lost_counts(&s), 0);
-    close_scene(&s);
+    close_server(&s);
 }
 
 static void counts_that_are_published_are_not_lost(void **state)
 {
     (void)state;
-    scene s;
+    server s;
 
-    open_scene(&s);
+    open_server(&s);
     report(&s, 0, 5);
     um_latest_published(&s.peers, count_list(), 5);
     report(&s, 5, 5 + UM_LATEST_MOST);
@@ -319,16 +317,16 @@ static void counts_that_are_published_are_not_lost(void **state)
     assert_int_equal(lost_counts(&s), 2); /* at most */
     um_latest_published(&s.peers, count_list(), 7);
     assert_int_equal(lost_counts(&s), 0);
-    close_scene(&s);
+    close_server(&s);
 }
 
 static void memory_that_is_missing_for_counts_is_in_the_log(void **state)
 {
     (void)state;
-    scene s;
+    server s;
     um_entry e = {.list = count_list(), .amount = 1};
 
-    open_scene(&s);
+    open_server(&s);
     report(&s, 0, s.peers.latest.cap);
     no_more = true;
     for (unsigned i = 0; i < 4; i++)
@@ -339,7 +337,7 @@ static void memory_that_is_missing_for_counts_is_in_the_log(void **state)
     assert_non_null(line);
     assert_null(strstr(line + 1, "out of memory")); /* said once */
     assert_int_equal(lost_counts(&s), 4);
-    close_scene(&s);
+    close_server(&s);
 }
 
 TEST_GROUP(peers_mails)

@@ -3,8 +3,8 @@
  * order of checks, the bytes of replies. Requests and replies are captures of
  * the real client and server.
  */
-#include "clearinghouse/protocols/pyzor/reply.h"
-#include "clearinghouse/protocols/pyzor/rules.h"
+#include "clearinghouse/protocols/pyzor/internal.h"
+#include "clearinghouse/runtime/digest_text.h"
 #include "support/test.h"
 
 #include <stdio.h>
@@ -348,9 +348,9 @@ static void a_changed_byte_breaks_a_signature(void **state)
 static void the_digest_of_an_empty_text_is_known(void **state)
 {
     (void)state;
-    assert_true(um_pyzor_is_empty_text(
+    assert_true(um_digest_is_empty_text(
         slice("da39a3ee5e6b4b0d3255bfef95601890afd80709")));
-    assert_false(um_pyzor_is_empty_text(slice(DIGEST)));
+    assert_false(um_digest_is_empty_text(slice(DIGEST)));
 }
 
 /* --- replies --------------------------------------------------------------

@@ -2,9 +2,7 @@
  * razor.c - requests of Razor2 clients, signatures, MACs, and the
  * bytes of replies. Requests are captures of razor-agents 2.85.
  */
-#include "clearinghouse/protocols/razor/accounts.h"
-#include "clearinghouse/protocols/razor/reply.h"
-#include "clearinghouse/protocols/razor/request.h"
+#include "clearinghouse/protocols/razor/internal.h"
 #include "support/test.h"
 
 #include <string.h>
@@ -31,11 +29,11 @@ static void assert_slice(umbel_slice s, const char *text)
 
 static void a_signature_is_a_sha1(void **state)
 {
-    static const uint8_t abc[UM_RAZOR_DIGEST] = {
+    static const uint8_t abc[UM_DIGEST_BYTES] = {
         0xa9, 0x99, 0x3e, 0x36, 0x47, 0x06, 0x81, 0x6a, 0xba, 0x3e,
         0x25, 0x71, 0x78, 0x50, 0xc2, 0x6c, 0x9c, 0xd0, 0xd8, 0x9d};
-    char text[UM_RAZOR_DIGEST_TEXT + 1];
-    uint8_t back[UM_RAZOR_DIGEST];
+    char text[UM_RAZOR_TEXT + 1];
+    uint8_t back[UM_DIGEST_BYTES];
 
     (void)state;
     um_razor_encode(abc, text);
@@ -54,7 +52,7 @@ static void every_other_text_is_refused(void **state)
                                       "WZnHxi4GGGXVx0ro4aA0Y5OwsZtA",
                                       "WZnHxi4GGGXVx0ro4aA0Y5Ows+sA",
                                       "WZnHxi4GGGXVx0ro4aA0Y5Ows sA"};
-    uint8_t out[UM_RAZOR_DIGEST];
+    uint8_t out[UM_DIGEST_BYTES];
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(bad); i++)
@@ -63,7 +61,7 @@ static void every_other_text_is_refused(void **state)
 
 static void a_mac_is_that_of_razor_agents(void **state)
 {
-    char out[UM_RAZOR_DIGEST_TEXT + 1];
+    char out[UM_RAZOR_TEXT + 1];
 
     (void)state;
     um_razor_mac(text_of("secret1"), text_of("8a2f69918902bdfd"), out);

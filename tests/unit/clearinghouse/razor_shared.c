@@ -3,8 +3,7 @@
  * log that takes no more.
  */
 #include "clearinghouse/peering/peers.h"
-#include "clearinghouse/protocols/razor/accounts.h"
-#include "clearinghouse/protocols/razor/shared.h"
+#include "clearinghouse/protocols/razor/internal.h"
 #include "support/test.h"
 
 #include <stdio.h>
@@ -56,19 +55,28 @@ umbel_status __wrap_um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
     return UMBEL_E_LIMIT;
 }
 
-/* A house that has nothing but its machine, which takes the place of peers. */
-static um_server open_server(void)
+umbel_sync *__wrap_um_peers_machine(const um_peers *p);
+umbel_sync *__wrap_um_peers_machine(const um_peers *p)
 {
+    return (umbel_sync *)(uintptr_t)p;
+}
+
+/* An environment that has nothing but a machine, which takes the place of
+ * peers. */
+static um_environment open_environment(void)
+{
+    static const um_clock clock = {.now = 1};
     uint8_t sign[UMBEL_SIGN_KEY_LEN], trust[UMBEL_TRUST_KEY_LEN];
     umbel_sync_params p = UMBEL_SYNC_INIT;
-    um_server h = {.now = 1};
+    um_environment env = {.clock = &clock};
+    umbel_sync *machine;
 
     assert_ok(umbel_sign_keygen(sign, trust, &test_refusal));
     p.sign_key = sign;
     p.incarnation = p.session = 1;
-    assert_ok(umbel_sync_open(&p, &h.machine, &test_refusal));
-    h.peers = (um_peers *)(void *)h.machine;
-    return h;
+    assert_ok(umbel_sync_open(&p, &machine, &test_refusal));
+    env.peers = (um_peers *)(void *)machine;
+    return env;
 }
 
 static size_t count_entries(const umbel_sync *machine)
@@ -86,7 +94,7 @@ static void name_account(int i, char out[16])
     snprintf(out, 16, "user%03d", i);
 }
 
-static size_t count_found(um_razor_shared *s, const um_server *h)
+static size_t count_found(um_razor_shared *s, const um_environment *env)
 {
     size_t n = 0;
 
@@ -94,7 +102,7 @@ static size_t count_found(um_razor_shared *s, const um_server *h)
         char name[16];
         umbel_slice password;
         name_account(i, name);
-        n += um_razor_shared_find(s, h, text_of(name), &password);
+        n += um_razor_shared_find(s, env, text_of(name), &password);
     }
     return n;
 }
@@ -102,7 +110,7 @@ static size_t count_found(um_razor_shared *s, const um_server *h)
 static void without_memory_no_account_is_known_and_later_all(void **state)
 {
     um_razor_shared *s = um_razor_shared_create();
-    um_server h = open_server();
+    um_environment env = open_environment();
     uint64_t ticket;
 
     (void)state;
@@ -110,43 +118,43 @@ static void without_memory_no_account_is_known_and_later_all(void **state)
     for (int i = 0; i < ACCOUNTS; i++) {
         char name[16];
         name_account(i, name);
-        assert_ok(um_razor_shared_append(&h, text_of(name), text_of("pass"),
+        assert_ok(um_razor_shared_append(&env, text_of(name), text_of("pass"),
                                          &ticket, &test_refusal));
     }
     for (int left = 0; left < 2; left++) {
         umbel_slice password;
         reallocs_left = left;
         assert_false(
-            um_razor_shared_find(s, &h, text_of("user000"), &password));
+            um_razor_shared_find(s, &env, text_of("user000"), &password));
         reallocs_left = left;
-        assert_refused(um_razor_shared_publish(s, &h, &test_refusal),
+        assert_refused(um_razor_shared_publish(s, &env, &test_refusal),
                        UMBEL_E_NOMEM, "memory");
     }
     reallocs_left = NEVER;
-    assert_int_equal(count_found(s, &h), ACCOUNTS);
+    assert_int_equal(count_found(s, &env), ACCOUNTS);
     um_razor_shared_free(s);
-    umbel_sync_close(h.machine);
+    umbel_sync_close(um_peers_machine(env.peers));
 }
 
 static void a_log_that_is_full_is_named_and_tried_again(void **state)
 {
     um_razor_shared *s = um_razor_shared_create();
-    um_server h = open_server();
+    um_environment env = open_environment();
     umbel_slice password;
 
     (void)state;
     assert_non_null(s);
     log_is_full = true;
     for (int i = 0; i < 2; i++)
-        assert_refused(um_razor_shared_publish(s, &h, &test_refusal),
+        assert_refused(um_razor_shared_publish(s, &env, &test_refusal),
                        UMBEL_E_LIMIT, "full");
     log_is_full = false;
     for (int i = 0; i < 3; i++)
-        assert_ok(um_razor_shared_publish(s, &h, &test_refusal));
-    assert_true(um_razor_shared_find(s, &h, text_of("alice"), &password));
-    assert_int_equal(count_entries(h.machine), 1);
+        assert_ok(um_razor_shared_publish(s, &env, &test_refusal));
+    assert_true(um_razor_shared_find(s, &env, text_of("alice"), &password));
+    assert_int_equal(count_entries(um_peers_machine(env.peers)), 1);
     um_razor_shared_free(s);
-    umbel_sync_close(h.machine);
+    umbel_sync_close(um_peers_machine(env.peers));
 }
 
 TEST_GROUP(razor_shared)

@@ -13,48 +13,65 @@
 
 /* --- the last hour -------------------------------------------------------- */
 
+static const um_verdict plain_verdicts[] = {
+    {200, "OK", NULL}, {403, "no", "no"}, {0}};
+static const char *const plain_ops[] = {"ask", NULL};
+static const um_service plain_service = {
+    .name = "plain", .ops = plain_ops, .verdicts = plain_verdicts};
+
+/* Begins minutes of a service that was asked so often by then. */
+static void tick_with(um_service_stats *s, uint64_t minute, um_totals now)
+{
+    s->count[0][0] = now.requests - now.refused;
+    s->count[0][1] = now.refused;
+    s->hits = now.hits;
+    um_service_tick(s, minute);
+}
+
 static void minutes_are_differences_and_the_last_is_not_over(void **state)
 {
-    um_hour h = {0};
+    um_service_stats s;
     um_totals now = {3, 2, 1}, minute[UM_HOUR_MINUTES];
 
     (void)state;
-    um_hour_tick(&h, 0, &now);
-    assert_int_equal(um_hour_read(&h, &now, minute), 1);
+    um_service_stats_init(&s, &plain_service, NULL);
+    tick_with(&s, 0, now);
+    assert_int_equal(um_service_minutes(&s, minute), 1);
     assert_int_equal(minute[0].requests, 3);
-    um_hour_tick(&h, 1, &now);
+    tick_with(&s, 1, now);
     now.requests = 10;
-    um_hour_tick(&h, 1, &now);
-    assert_int_equal(um_hour_read(&h, &now, minute), 2);
+    tick_with(&s, 1, now);
+    assert_int_equal(um_service_minutes(&s, minute), 2);
     assert_int_equal(minute[0].requests, 3);
     assert_int_equal(minute[0].refused, 1);
     assert_int_equal(minute[1].requests, 7);
     assert_int_equal(minute[1].hits, 0);
-    um_hour_tick(&h, 4, &now); /* two minutes without a tick */
-    assert_int_equal(um_hour_read(&h, &now, minute), 5);
+    tick_with(&s, 4, now); /* two minutes without a tick */
+    assert_int_equal(um_service_minutes(&s, minute), 5);
     assert_int_equal(minute[1].requests, 7);
     assert_int_equal(minute[2].requests + minute[3].requests, 0);
 }
 
 static void an_hour_has_sixty_minutes_however_long_it_runs(void **state)
 {
-    um_hour h = {0};
-    um_totals now = {0}, minute[UM_HOUR_MINUTES];
+    um_service_stats s;
+    um_totals minute[UM_HOUR_MINUTES];
 
     (void)state;
+    um_service_stats_init(&s, &plain_service, NULL);
     for (uint64_t m = 0; m < 1000; m++) {
-        um_hour_tick(&h, m, &now);
-        now.requests += m;
+        um_service_tick(&s, m);
+        s.count[0][0] += m;
     }
-    assert_int_equal(um_hour_read(&h, &now, minute), UM_HOUR_MINUTES);
+    assert_int_equal(um_service_minutes(&s, minute), UM_HOUR_MINUTES);
     for (uint64_t i = 0; i < UM_HOUR_MINUTES; i++)
         assert_int_equal(minute[i].requests, 940 + i);
-    assert_int_equal(um_hour_sum(&h, &now, 2).requests, 998 + 999);
-    um_hour_tick(&h, UINT64_C(1) << 40, &now); /* it was stopped for long */
-    assert_int_equal(um_hour_sum(&h, &now, UM_HOUR_MINUTES).requests, 0);
+    assert_int_equal(um_service_last_minutes(&s, 2).requests, 998 + 999);
+    um_service_tick(&s, UINT64_C(1) << 40); /* it was stopped for long */
+    assert_int_equal(um_service_last_minutes(&s, UM_HOUR_MINUTES).requests, 0);
 }
 
-static char *graph(const um_protocol_stats *f)
+static char *graph(const um_service_stats *f)
 {
     char *text = NULL;
     size_t len = 0;
@@ -67,11 +84,11 @@ static char *graph(const um_protocol_stats *f)
 
 static void a_bar_has_hits_below_and_refusals_on_top(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
 
     (void)state;
-    um_protocol_stats_init(&f, &um_protocol_pyzor);
-    um_protocol_tick(&f, 0);
+    um_service_stats_init(&f, &um_protocol_pyzor.service, NULL);
+    um_service_tick(&f, 0);
     f.count[0][0] = 8;
     f.count[0][1] = 2;
     f.hits = 5;
@@ -85,10 +102,10 @@ static void a_bar_has_hits_below_and_refusals_on_top(void **state)
 
 static void a_graph_takes_any_count(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
 
     (void)state;
-    um_protocol_stats_init(&f, &um_protocol_pyzor);
+    um_service_stats_init(&f, &um_protocol_pyzor.service, NULL);
     f.hits = 7; /* ahead of its request */
     f.count[0][0] = UINT64_MAX;
     char *text = graph(&f);
@@ -100,29 +117,29 @@ static void a_graph_takes_any_count(void **state)
 
 /* --- busiest -------------------------------------------------------------- */
 
-static void count_network(um_busiest *b, uint32_t ip, uint64_t n)
+static void count_network(um_top_reporters *b, uint32_t ip, uint64_t n)
 {
     um_network net = {0, UINT64_C(0xFFFF00000000) | ip};
 
-    um_busiest_count(b, &um_protocol_pyzor, NULL, net, NULL, n, 7);
+    um_top_reporters_add(b, &um_protocol_pyzor.service, NULL, net, NULL, n, 7);
 }
 
 static void few_reporters_are_counted_exactly(void **state)
 {
-    static um_busiest b;
-    um_busy_reporter top[UM_BUSIEST_SHOWN];
+    static um_top_reporters b;
+    um_top_reporter top[UM_TOP_SHOWN];
 
     (void)state;
     b.n = 0;
     for (unsigned i = 0; i < 20; i++)
         for (unsigned j = 0; j <= i; j++)
             count_network(&b, 0xC0000200 + (i << 8), 2);
-    um_busiest_count(&b, &um_protocol_pyzor, "alice", (um_network){0}, NULL,
-                     100, 9);
-    assert_int_equal(um_busiest_read(&b, top), UM_BUSIEST_SHOWN);
+    um_top_reporters_add(&b, &um_protocol_pyzor.service, "alice",
+                         (um_network){0}, NULL, 100, 9);
+    assert_int_equal(um_top_reporters_read(&b, top), UM_TOP_SHOWN);
     assert_string_equal(top[0].name, "alice");
     assert_int_equal(top[0].last, 9);
-    for (unsigned i = 1; i < UM_BUSIEST_SHOWN; i++) {
+    for (unsigned i = 1; i < UM_TOP_SHOWN; i++) {
         assert_int_equal(top[i].reports, 2 * (21 - i));
         assert_int_equal(top[i].surplus, 0);
     }
@@ -132,8 +149,8 @@ static void few_reporters_are_counted_exactly(void **state)
 /* One in sixty reports is its own; the others come from a network each. */
 static void a_busy_reporter_is_found_among_many_networks(void **state)
 {
-    static um_busiest b;
-    um_busy_reporter top[UM_BUSIEST_SHOWN];
+    static um_top_reporters b;
+    um_top_reporter top[UM_TOP_SHOWN];
     uint64_t own = 0;
 
     (void)state;
@@ -141,12 +158,12 @@ static void a_busy_reporter_is_found_among_many_networks(void **state)
     for (uint32_t i = 0; i < 60000; i++) {
         count_network(&b, 0x0A000000 + (i << 8), 1);
         if (i % 60 == 0) {
-            um_busiest_count(&b, &um_protocol_pyzor, "busy", (um_network){0},
-                             NULL, 1, i);
+            um_top_reporters_add(&b, &um_protocol_pyzor.service, "busy",
+                                 (um_network){0}, NULL, 1, i);
             own++;
         }
     }
-    um_busiest_read(&b, top);
+    um_top_reporters_read(&b, top);
     assert_string_equal(top[0].name, "busy");
     assert_true(top[0].reports >= own);
     assert_true(top[0].reports - top[0].surplus <= own);
@@ -154,14 +171,14 @@ static void a_busy_reporter_is_found_among_many_networks(void **state)
 
 /* --- problems ------------------------------------------------------------- */
 
-static um_status well(um_protocol_stats *f)
+static um_status well(um_service_stats *f)
 {
-    um_protocol_stats_init(f, &um_protocol_pyzor);
+    um_service_stats_init(f, &um_protocol_pyzor.service, NULL);
     return (um_status){.data = "house",
                        .memory = 1,
                        .memory_limit = 2,
-                       .nfronts = 1,
-                       .front = {f},
+                       .nservices = 1,
+                       .service = {f},
                        .nlists = 1,
                        .list = {{.name = "pyzor-reports",
                                  .kind = "table",
@@ -171,7 +188,7 @@ static um_status well(um_protocol_stats *f)
 
 static void a_server_that_is_well_has_no_problem(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -183,7 +200,7 @@ static void a_server_that_is_well_has_no_problem(void **state)
 
 static void every_problem_is_named_the_worst_first(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -207,7 +224,7 @@ static void every_problem_is_named_the_worst_first(void **state)
 
 static void a_server_without_workers_is_not_well(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -225,7 +242,7 @@ static void a_server_without_workers_is_not_well(void **state)
 
 static void a_clock_that_is_behind_the_data_is_a_problem(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -243,7 +260,7 @@ static void a_clock_that_is_behind_the_data_is_a_problem(void **state)
 
 static void a_list_that_is_held_is_named_with_its_end(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -262,7 +279,7 @@ static void a_list_that_is_held_is_named_with_its_end(void **state)
 
 static void many_problems_keep_their_room(void **state)
 {
-    um_protocol_stats f;
+    um_service_stats f;
     um_status s = well(&f);
     um_problems p;
 
@@ -280,30 +297,29 @@ static void many_problems_keep_their_room(void **state)
 static const um_verdict hostile_verdicts[] = {
     {200, "OK", NULL}, {403, HOSTILE, HOSTILE}, {0}};
 static const char *const hostile_ops[] = {HOSTILE, NULL};
-static const um_protocol hostile_protocol = {.name = HOSTILE,
-                                             .summary = HOSTILE,
-                                             .lists = {HOSTILE},
-                                             .ops = hostile_ops,
-                                             .verdicts = hostile_verdicts};
+static const um_service hostile_service = {.name = HOSTILE,
+                                           .ops = hostile_ops,
+                                           .verdicts = hostile_verdicts,
+                                           .counts_mail = true};
 
 static char *printed(void (*print)(FILE *, const um_status *))
 {
-    static um_busiest b;
-    um_protocol_stats f;
-    um_server_address a = {.front = &hostile_protocol, .text = HOSTILE};
+    static um_top_reporters b;
+    um_service_stats f;
+    um_listen_address a = {.service = &hostile_service, .text = HOSTILE};
     char *text = NULL;
     size_t len = 0;
 
     um_status s = well(&f);
-    um_protocol_stats_init(&f, &hostile_protocol);
+    um_service_stats_init(&f, &hostile_service, NULL);
     f.count[0][1] = 500;
     s.list[0].name = s.list[0].kind = s.store.failed = HOSTILE;
     s.address = &a;
     s.naddresses = 1;
     b.n = 0;
-    um_busiest_count(&b, &hostile_protocol, HOSTILE, (um_network){0}, NULL, 5,
-                     1);
-    s.nbusiest = um_busiest_read(&b, s.busiest);
+    um_top_reporters_add(&b, &hostile_service, HOSTILE, (um_network){0}, NULL,
+                         5, 1);
+    s.ntop = um_top_reporters_read(&b, s.top);
     FILE *out = open_memstream(&text, &len);
     print(out, &s);
     fclose(out);

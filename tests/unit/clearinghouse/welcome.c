@@ -3,9 +3,7 @@
  * forgotten.
  */
 #include "clearinghouse/lists/welcome.h"
-#include "clearinghouse/lists/counts.h"
-#include "clearinghouse/lists/exceptions.h"
-#include "clearinghouse/lists/forget.h"
+#include "clearinghouse/lists/internal.h"
 #include "clearinghouse/runtime/digest_text.h"
 #include "support/test.h"
 
@@ -336,57 +334,61 @@ static void digests_are_printed_as_they_are_read(void **state)
 
 enum { T0 = 1000000, DAY = 86400, EPOCHS = 3 };
 
-/* A server that has nothing but its store. */
-static um_server server_in(const char *dir, uint64_t now)
+static um_clock test_clock;
+static um_exception_set logged;
+
+/* Lists that have nothing but a store. */
+static um_lists lists_in(const char *dir, uint64_t now)
 {
-    um_server h = {.now = now};
+    um_lists l = {.clock = &test_clock, .logged = &logged};
     um_list_config lists[UM_MAX_LISTS];
     um_store_config c = {
         .dir = dir, .durability = UM_DURABILITY_NONE, .lists = lists};
 
-    for (; um_protocol_list(c.nlists); c.nlists++)
-        lists[c.nlists] = (um_list_config){.name = um_protocol_list(c.nlists),
+    for (; um_list_name(c.nlists); c.nlists++)
+        lists[c.nlists] = (um_list_config){.name = um_list_name(c.nlists),
                                            .kind = "table",
                                            .capacity = 1000,
                                            .error = 1e-6,
                                            .epoch_seconds = DAY,
                                            .epochs = EPOCHS};
-    assert_ok(um_store_open(&c, now, &h.store, &test_refusal));
-    um_forget_open(&h);
-    return h;
+    test_clock.now = now;
+    assert_ok(um_store_open(&c, now, &l.store, &test_refusal));
+    um_forget_open(&l);
+    return l;
 }
 
-static void close_server(um_server *h)
+static void close_lists(um_lists *l)
 {
-    um_forget_close(h);
-    um_store_close(h->store);
+    um_store_close(l->store);
 }
 
-static umbel_digest count_text(um_server *h, const char *text, unsigned list)
+static umbel_digest count_text(um_lists *l, const char *text, unsigned list)
 {
     um_entry e = {.list = list, .amount = 5};
     umbel_slice key = slice(text);
     uint64_t ticket;
 
-    um_store_digest(h->store, &key, 1, &e.digest);
-    assert_ok(um_store_add(h->store, &e, 1, h->now, &ticket, &test_refusal));
+    um_store_digest(l->store, &key, 1, &e.digest);
+    assert_ok(
+        um_store_add(l->store, &e, 1, test_clock.now, &ticket, &test_refusal));
     return e.digest;
 }
 
-static void advance(um_server *h, uint64_t now)
+static void advance(um_lists *l, uint64_t now)
 {
-    h->now = now;
-    um_store_flush(h->store, NULL);
-    um_store_tick(h->store, now);
-    um_forget_tick(h);
+    test_clock.now = now;
+    um_store_flush(l->store, NULL);
+    um_store_tick(l->store, now);
+    um_forget_tick(l);
 }
 
-static uint64_t shown_count(const um_server *h, unsigned list,
+static uint64_t shown_count(const um_lists *l, unsigned list,
                             const umbel_digest *d)
 {
     uint64_t count;
 
-    um_server_count(h, list, d, 1, &count);
+    um_lists_count(l, list, d, 1, &count);
     return count;
 }
 
@@ -394,74 +396,74 @@ static void
 a_forgotten_digest_has_no_count_until_its_epochs_are_gone(void **state)
 {
     char *dir = test_dir_make();
-    um_server h = server_in(dir, T0);
-    umbel_digest d = count_text(&h, SHA, 0);
+    um_lists l = lists_in(dir, T0);
+    umbel_digest d = count_text(&l, SHA, 0);
     uint64_t ticket;
     size_t lists;
 
     (void)state;
-    advance(&h, T0 + DAY); /* the count is in an epoch that has ended */
-    assert_int_equal(shown_count(&h, 0, &d), 5);
-    assert_ok(um_forget(&h, SHA, &lists, &ticket, &test_refusal));
+    advance(&l, T0 + DAY); /* the count is in an epoch that has ended */
+    assert_int_equal(shown_count(&l, 0, &d), 5);
+    assert_ok(um_forget(&l, SHA, &lists, &ticket, &test_refusal));
     assert_int_equal(lists, 1);
-    assert_true(um_forgotten(&h, 0, &d));
-    assert_false(um_forgotten(&h, 1, &d)); /* which had no count */
-    assert_int_equal(shown_count(&h, 0, &d), 0);
-    advance(&h, T0 + 2 * DAY);
-    assert_true(um_forgotten(&h, 0, &d));
-    advance(&h, T0 + 3 * DAY);
-    assert_false(um_forgotten(&h, 0, &d));
-    assert_int_equal(h.exceptions, 0);
-    assert_int_equal(shown_count(&h, 0, &d), 0);
-    close_server(&h);
+    assert_true(um_forgotten(&l, 0, &d));
+    assert_false(um_forgotten(&l, 1, &d)); /* which had no count */
+    assert_int_equal(shown_count(&l, 0, &d), 0);
+    advance(&l, T0 + 2 * DAY);
+    assert_true(um_forgotten(&l, 0, &d));
+    advance(&l, T0 + 3 * DAY);
+    assert_false(um_forgotten(&l, 0, &d));
+    assert_int_equal(l.exceptions, 0);
+    assert_int_equal(shown_count(&l, 0, &d), 0);
+    close_lists(&l);
     test_dir_remove(dir);
 }
 
 static void an_exception_survives_and_can_be_undone(void **state)
 {
     char *dir = test_dir_make();
-    um_server h = server_in(dir, T0);
-    umbel_digest d = count_text(&h, SHA, 0);
+    um_lists l = lists_in(dir, T0);
+    umbel_digest d = count_text(&l, SHA, 0);
     um_exception e;
     uint64_t ticket;
     um_forget_walk at = {0, 0};
     size_t lists;
 
     (void)state;
-    assert_ok(um_forget(&h, SHA, &lists, &ticket, &test_refusal));
-    close_server(&h);
-    h = server_in(dir, T0 + 1);
-    assert_int_equal(h.exceptions, 1);
-    assert_true(um_forget_next(&h, &at, &e));
+    assert_ok(um_forget(&l, SHA, &lists, &ticket, &test_refusal));
+    close_lists(&l);
+    l = lists_in(dir, T0 + 1);
+    assert_int_equal(l.exceptions, 1);
+    assert_true(um_forget_next(&l, &at, &e));
     assert_int_equal(e.made, T0);
     assert_memory_equal(e.text.data, SHA, 40);
-    assert_false(um_forget_next(&h, &at, &e));
-    assert_ok(um_forget(&h, SHA, &lists, &ticket, &test_refusal)); /* again */
-    assert_int_equal(h.exceptions, 1);
-    assert_ok(um_forget_undo(&h, SHA, &lists, &ticket, &test_refusal));
-    assert_int_equal(h.exceptions, 0);
-    assert_int_equal(shown_count(&h, 0, &d), 5);
-    assert_refused(um_forget_undo(&h, SHA, &lists, &ticket, &test_refusal),
+    assert_false(um_forget_next(&l, &at, &e));
+    assert_ok(um_forget(&l, SHA, &lists, &ticket, &test_refusal)); /* again */
+    assert_int_equal(l.exceptions, 1);
+    assert_ok(um_forget_undo(&l, SHA, &lists, &ticket, &test_refusal));
+    assert_int_equal(l.exceptions, 0);
+    assert_int_equal(shown_count(&l, 0, &d), 5);
+    assert_refused(um_forget_undo(&l, SHA, &lists, &ticket, &test_refusal),
                    UMBEL_E_UNKNOWN, "is not forgotten");
-    assert_refused(um_forget(&h, SHINGLE, &lists, &ticket, &test_refusal),
+    assert_refused(um_forget(&l, SHINGLE, &lists, &ticket, &test_refusal),
                    UMBEL_E_UNKNOWN, "no list has a count of " SHINGLE);
-    close_server(&h);
+    close_lists(&l);
     test_dir_remove(dir);
 }
 
 static void exceptions_are_bounded(void **state)
 {
     char *dir = test_dir_make();
-    um_server h = server_in(dir, T0);
+    um_lists l = lists_in(dir, T0);
     uint64_t ticket;
     size_t lists;
 
     (void)state;
-    count_text(&h, SHA, 0);
-    h.exceptions = UM_FORGET_MAX;
-    assert_refused(um_forget(&h, SHA, &lists, &ticket, &test_refusal),
+    count_text(&l, SHA, 0);
+    l.exceptions = UM_FORGET_MAX;
+    assert_refused(um_forget(&l, SHA, &lists, &ticket, &test_refusal),
                    UMBEL_E_LIMIT, "50000 digests are forgotten already");
-    close_server(&h);
+    close_lists(&l);
     test_dir_remove(dir);
 }
 
@@ -482,7 +484,7 @@ static umbel_sync *machine_with_log(void)
 /* An entry that takes back SHA in the first list; returns its length. */
 static size_t write_entry(uint8_t body[128])
 {
-    const char *list = um_protocol_list(0);
+    const char *list = um_list_name(0);
     size_t len = strlen(list);
 
     memset(body, 0, 128);
@@ -495,8 +497,7 @@ static size_t write_entry(uint8_t body[128])
 
 static void entries_that_are_no_exceptions_are_left_out(void **state)
 {
-    um_server h = {.machine = machine_with_log(),
-                   .others_exceptions = um_exceptions_create()};
+    um_lists l = {.machine = machine_with_log(), .logged = &logged};
     umbel_digest d = {.lo = 7}, other = {.lo = 8};
     uint8_t body[128];
     size_t len = write_entry(body), at;
@@ -505,21 +506,21 @@ static void entries_that_are_no_exceptions_are_left_out(void **state)
 
     (void)state;
     for (size_t n = 0; n <= len; n++) { /* the last one is whole */
-        assert_true(um_exceptions_none(&h));
-        assert_ok(umbel_sync_log_append(h.machine, UM_LOG_FORGET,
+        assert_true(um_logged_none(&l));
+        assert_ok(umbel_sync_log_append(l.machine, UM_LOG_FORGET,
                                         (umbel_slice){body, n}, &seq,
                                         &test_refusal));
     }
     at = 0;
-    assert_true(um_exceptions_next(&h, 0, &d, &at, &e));
+    assert_true(um_logged_next(&l, 0, &d, &at, &e));
     assert_int_equal(e.seq, len + 1);
-    assert_false(um_exceptions_next(&h, 0, &d, &at, &e));
+    assert_false(um_logged_next(&l, 0, &d, &at, &e));
     at = 0;
-    assert_false(um_exceptions_next(&h, 0, &other, &at, &e));
+    assert_false(um_logged_next(&l, 0, &other, &at, &e));
     at = 0;
-    assert_false(um_exceptions_next(&h, 1, &d, &at, &e));
-    um_exceptions_free(h.others_exceptions);
-    umbel_sync_close(h.machine);
+    assert_false(um_logged_next(&l, 1, &d, &at, &e));
+    free(logged.item);
+    umbel_sync_close(l.machine);
 }
 
 TEST_GROUP(welcome)

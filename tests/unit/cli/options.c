@@ -10,6 +10,7 @@
 #include "cli/framework/program.h"
 #ifdef UM_HAVE_CLEARINGHOUSE
 #include "clearinghouse/admin/commands.h"
+#include "clearinghouse/server/server.h"
 #endif
 #include "stopset/commands.h"
 

@@ -1,10 +1,11 @@
 /*
- * front_dccifd.c - mails of dccifd clients, over TCP and unix sockets.
+ * protocol.c - mails of dccifd clients, over TCP and unix sockets.
  */
 #include "base/error.h"
-#include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/protocols/dccifd/row.h"
-#include "clearinghouse/runtime/words.h"
+#include "clearinghouse/protocols/dccifd/internal.h"
+#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/runtime/format.h"
+#include "net/dccifd.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,26 +35,10 @@ static const um_setting settings[] = {
      .high = 1e12},
     {0}};
 
-/*
- * The paper's structure: counters of five bits that stick at 31, of which only
- * the least grow. A count other than 0 may be wrong often; what matters is a
- * wrong count of many, which is far more rarely (status shows both). A mail has
- * eight keys in fuz2.
- */
-static const um_list_initial list_initials[] = {{NULL, "kind", "counting"},
-                                                {NULL, "cell_bits", "5"},
-                                                {NULL, "update", "refined"},
-                                                {NULL, "addressing", "classic"},
-                                                {NULL, "error", "0.08"},
-                                                {NULL, "epoch", "7d"},
-                                                {NULL, "capacity", "250000"},
-                                                {"fuz2", "capacity", "2000000"},
-                                                {NULL, NULL, NULL}};
-
 static const char *const ops[] = {"lookup", "query", "report", "connection",
                                   NULL};
 
-const um_verdict um_dccifd_verdicts[] = {
+static const um_verdict verdicts[] = {
     [UM_DCCIFD_OK] = {200, "OK", NULL},
     [UM_DCCIFD_MALFORMED] = {400, "no whole envelope", "malformed"},
     [UM_DCCIFD_ENVELOPE] = {431, "a line or too many recipients",
@@ -69,23 +54,12 @@ const um_verdict um_dccifd_verdicts[] = {
                               "not_stored"},
     [UM_DCCIFD_LIST_FULL] = {503, "not counted: a list is full", "list_full"},
     UM_END_VERDICTS(UM_DCCIFD_ENDS)};
-_Static_assert(UM_COUNT(um_dccifd_verdicts) <= UM_MAX_VERDICTS,
-               "room for verdicts");
-
-const um_dccifd_settings *um_dccifd_settings_of(const um_dccifd_service *f)
-{
-    return um_config_protocol(&f->house->config, &um_protocol_dccifd);
-}
-
-static unsigned threshold(const void *section)
-{
-    return (unsigned)((const um_dccifd_settings *)section)->many;
-}
+_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
 
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_dccifd_settings *s = um_config_protocol(c, &um_protocol_dccifd);
+    const um_dccifd_settings *s = um_config_get(c, &um_section_dccifd);
 
     if (!s->listen.n)
         return UMBEL_OK;
@@ -105,7 +79,7 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
 /* A client is silent while its mail waits for a worker, and is read. */
 static uint64_t idle_ms(const um_dccifd_service *f)
 {
-    uint64_t reading = 2 * f->house->opened.mail.time + 1000;
+    uint64_t reading = 2 * f->env->opened->mail.time + 1000;
 
     return reading > IDLE_MS ? reading : IDLE_MS;
 }
@@ -123,28 +97,34 @@ static umbel_status open_streams(um_dccifd_service *f, umbel_error *err)
                                      &um_dccifd_protocol, &limits, err);
 }
 
-static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
+static umbel_status open_protocol(const um_environment *env, void **state,
+                                  umbel_error *err)
 {
     um_dccifd_service *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
-    *state = f; /* closed with the house */
-    f->house = h;
-    f->stats = um_server_stats(h, &um_protocol_dccifd);
-    f->list = um_server_first_list(&um_protocol_dccifd);
+    *state = f; /* closed by the server */
+    f->env = env;
+    f->section = &um_section_dccifd;
+    f->stats = um_statistics_of(env->statistics, &um_protocol_dccifd.service);
+    if (!f->stats)
+        return um_no_memory(err, sizeof *f->stats);
     f->many = um_dccifd_settings_of(f)->many;
     f->room.most = um_dccifd_settings_of(f)->mails;
     f->answers = (um_log_topic){.source = "dccifd", .name = "answered"};
     if (gethostname(f->host, sizeof f->host) != 0 || !f->host[0])
         strcpy(f->host, "localhost");
     f->host[sizeof f->host - 1] = '\0';
-    f->streams = (um_protocol_stream){.house = h,
-                                      .front = &um_protocol_dccifd,
+    f->streams = (um_protocol_stream){.env = env,
+                                      .service = &um_protocol_dccifd.service,
                                       .op = UM_DCCIFD_OP_CONNECTION,
                                       .ends = UM_DCCIFD_ENDS,
                                       .owner = f,
-                                      .gone = free};
+                                      .gone = free,
+                                      /* As a port on loopback: mail filters
+                                         have users of their own. */
+                                      .socket_mode = 0666};
     return open_streams(f, err);
 }
 
@@ -174,7 +154,8 @@ static void close_protocol(void *state)
 static void hint(const void *state, FILE *out)
 {
     const um_dccifd_service *f = state;
-    const char *address = um_server_address_of(f->house, &um_protocol_dccifd);
+    const char *address =
+        um_addresses_first(f->env->addresses, &um_protocol_dccifd.service);
 
     if (!address)
         return;
@@ -198,28 +179,54 @@ static umbel_status check_sizes(const void *settings_given, FILE *out,
         fprintf(out,
                 "dccifd: largest = %s, but there is memory for mails = %s: a "
                 "longer mail is answered \"temporary failure\"\n",
-                um_words_bytes(s->largest).text, um_words_bytes(s->mails).text);
+                um_format_bytes(s->largest).text,
+                um_format_bytes(s->mails).text);
     return UMBEL_OK;
 }
 
-static const um_doctor_row doctor[] = {{"dccifd",
-                                        offsetof(um_dccifd_settings, listen),
-                                        SOCK_STREAM, um_doctor_dccifd, NULL},
-                                       {0}};
+/* --- the probe of doctor -------------------------------------------------- */
+
+static umbel_status probe(const um_doctor_context *d, const um_address *at,
+                          um_finding *out, umbel_error *err)
+{
+    static const char *const recipient[] = {"doctor", NULL};
+    const um_dccifd_query q = {.server = *at,
+                               .timeout_ms = UM_DOCTOR_MS,
+                               .words = "header query",
+                               .client = "192.0.2.1",
+                               .helo = "doctor",
+                               .sender = "doctor@umbel.invalid",
+                               .recipient = recipient};
+    um_dccifd_response a;
+
+    (void)d;
+    UM_TRY(um_dccifd_call(&q, um_doctor_mail(), &a, err));
+    if (!strstr(a.text, "X-DCC-"))
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "what answers there does not speak dccifd");
+    if (strstr(a.text, " whitelist"))
+        UM_SAY(out->text, "the mail is welcome by a rule");
+    else if (strstr(a.text, "Body="))
+        UM_SAY(out->text, "the mail was read and looked up");
+    else
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "the mail was not read: no worker answers");
+    return UMBEL_OK;
+}
+
+static const um_doctor_row doctor[] = {
+    {"dccifd", offsetof(um_dccifd_settings, listen), SOCK_STREAM, probe, NULL},
+    {0}};
+
+const um_protocol_section um_section_dccifd = {"dccifd", settings,
+                                               sizeof(um_dccifd_settings)};
 
 const um_protocol um_protocol_dccifd = {
-    .name = "dccifd",
-    .summary = "clients of dccifd (SpamAssassin, rspamd), over TCP and unix "
-               "sockets",
-    .settings = settings,
-    .settings_len = sizeof(um_dccifd_settings),
-    .lists = {"body", "fuz1", "fuz2"},
-    .list_initials = list_initials,
-    .threshold = threshold,
-    .socket_mode = 0666, /* as a port on loopback: mail filters have users of
-                            their own */
-    .ops = ops,
-    .verdicts = um_dccifd_verdicts,
+    .service = {.name = "dccifd",
+                .ops = ops,
+                .verdicts = verdicts,
+                .counts_mail = true},
+    .section = &um_section_dccifd,
     .check = check_sizes,
     .memory = add_memory,
     .open = open_protocol,

@@ -1,7 +1,7 @@
 /*
- * fuzzy_request.c - requests and replies of rspamd's fuzzy storage.
+ * request.c - requests and replies of rspamd's fuzzy storage.
  */
-#include "clearinghouse/protocols/fuzzy/request.h"
+#include "clearinghouse/protocols/fuzzy/internal.h"
 
 #include "base/bytes.h"
 

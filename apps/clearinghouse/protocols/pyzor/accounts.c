@@ -1,15 +1,35 @@
 /*
- * pyzor_accounts.c - accounts and what they may do, from the files of pyzord.
+ * accounts.c - accounts and what they may do, from the files of pyzord; their
+ * signatures; and how a request is answered.
+ *
+ * The client signs the text that it sends, and pyzord the text that it prints
+ * again from the fields it parsed. Both are the same for what clients send, so
+ * only the second is computed here.
+ *
+ * A request is checked in pyzord's order. An answer gets no answer: a forged
+ * datagram would make two servers answer each other for ever. Codes are
+ * pyzord's, but for two. A request that is too long gets 413, where pyzord
+ * counts what fits. A signed request without a time gets 401, where pyzord
+ * answers with the text of an exception. An unknown account and a wrong
+ * signature get the same answer, so that strangers cannot list the accounts.
  */
-#include "clearinghouse/protocols/pyzor/accounts.h"
+#include "clearinghouse/protocols/pyzor/internal.h"
 
 #include "base/buffer.h"
+#include "base/decimal.h"
 #include "base/error.h"
+#include "base/hex.h"
+#include "base/lines.h"
 
+#include <math.h>
+#include <sha1.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- accounts ---------------------------------------------------------------
+ */
 
 const char *const um_pyzor_op_names[UM_PYZOR_OPS] = {
     "ping", "pong", "check", "info", "report", "whitelist"};
@@ -350,4 +370,180 @@ void um_pyzor_accounts_fini(um_pyzor_accounts *a)
     for (size_t i = 0; i < UM_PYZOR_MAX_OPS; i++)
         free(a->op[i]);
     *a = (um_pyzor_accounts){0};
+}
+
+/* --- signatures -------------------------------------------------------------
+ */
+
+void um_pyzor_hash_key(umbel_slice user, umbel_slice key,
+                       char out[UM_SHA1_HEX + 1])
+{
+    SHA1_CTX ctx;
+    uint8_t digest[SHA1_DIGEST_LENGTH];
+    const char *at = key.data;
+
+    SHA1Init(&ctx);
+    SHA1Update(&ctx, user.data, user.len);
+    SHA1Update(&ctx, (const uint8_t *)":", 1);
+    for (size_t i = 0; i < key.len; i++) {
+        bool capital = at[i] >= 'A' && at[i] <= 'Z';
+        uint8_t c = (uint8_t)(capital ? at[i] - 'A' + 'a' : at[i]);
+        SHA1Update(&ctx, &c, 1);
+    }
+    SHA1Final(digest, &ctx);
+    um_hex_write(digest, SHA1_DIGEST_LENGTH, out);
+}
+
+static char *append(char *at, const void *data, size_t len)
+{
+    memcpy(at, data, len);
+    return at + len;
+}
+
+/*
+ * Writes M to out, which has room: a field of n >= 2 bytes becomes n + 1 at
+ * most, and one more LF.
+ */
+static size_t signed_text(umbel_slice text, char out[2 * UM_PYZOR_MAX])
+{
+    um_pyzor_field f;
+    char *at = out;
+
+    for (um_pyzor_walk w = um_pyzor_begin(text); um_pyzor_next(&w, &f);) {
+        if (um_pyzor_is_named(&f, "Sig"))
+            continue;
+        at = append(at, f.name.data, f.name.len);
+        at = append(at, ": ", 2);
+        at = append(at, f.value.data, f.value.len);
+        at = append(at, "\n", 1);
+    }
+    while (at > out && (at[-1] == '\n' || at[-1] == ' ' || at[-1] == '\t'))
+        at--;
+    return (size_t)(at - out);
+}
+
+void um_pyzor_sign(umbel_slice text, uint64_t time,
+                   const char hashed_key[UM_SHA1_HEX + 1],
+                   char out[UM_SHA1_HEX + 1])
+{
+    char message[2 * UM_PYZOR_MAX], tail[2 * UM_SHA1_HEX];
+    uint8_t digest[SHA1_DIGEST_LENGTH];
+    SHA1_CTX ctx;
+
+    SHA1Init(&ctx);
+    SHA1Update(&ctx, (const uint8_t *)message, signed_text(text, message));
+    SHA1Final(digest, &ctx);
+    SHA1Init(&ctx);
+    SHA1Update(&ctx, digest, sizeof digest);
+    int len = snprintf(tail, sizeof tail, ":%llu:%s", (unsigned long long)time,
+                       hashed_key);
+    SHA1Update(&ctx, (const uint8_t *)tail, (size_t)len);
+    SHA1Final(digest, &ctx);
+    um_hex_write(digest, SHA1_DIGEST_LENGTH, out);
+}
+
+bool um_pyzor_time(umbel_slice value, uint64_t *out)
+{
+    return value.len <= 18 &&
+           um_decimal_read(value.data, value.len, UINT64_MAX, out);
+}
+
+/* --- verdicts ---------------------------------------------------------------
+ */
+
+#define UNAUTHORIZED "Unauthorized: account, time or signature is wrong"
+
+const um_verdict um_pyzor_verdicts[UM_PYZOR_OUTCOMES + 1] = {
+    [UM_PYZOR_OK] = {200, "OK", NULL},
+    [UM_PYZOR_TOO_LONG] = {413, "Bad request: longer than 8192 bytes",
+                           "too_long"},
+    [UM_PYZOR_UNKNOWN_USER] = {401, UNAUTHORIZED, "unknown_user"},
+    [UM_PYZOR_BAD_TIME] = {401, UNAUTHORIZED, "time"},
+    [UM_PYZOR_BAD_SIGNATURE] = {401, UNAUTHORIZED, "signature"},
+    [UM_PYZOR_BAD_VERSION] = {400, "Bad request: PV is missing or no number",
+                              "malformed"},
+    [UM_PYZOR_OTHER_VERSION] = {505, "Version Not Supported", "version"},
+    [UM_PYZOR_FORBIDDEN] = {403, "Forbidden", "forbidden"},
+    [UM_PYZOR_NOT_IMPLEMENTED] = {501, "Not implemented", "not_implemented"},
+    [UM_PYZOR_NOT_STORED] = {503, "Service Unavailable: not counted, try later",
+                             "not_stored"},
+    [UM_PYZOR_LIST_FULL] = {503,
+                            "Service Unavailable: not counted, list is full",
+                            "list_full"},
+    [UM_PYZOR_ANSWER] = {400, "Bad request: the answer of a server", "answer"},
+    [UM_PYZOR_RATE_LIMIT] = {429, "Too Many Requests", "rate_limit"},
+};
+
+static um_pyzor_outcome check_signature(const um_pyzor_request *r,
+                                        const um_pyzor_account *account,
+                                        uint64_t now)
+{
+    char expected[UM_SHA1_HEX + 1];
+    uint64_t time;
+
+    if (!account || !account->listed)
+        return UM_PYZOR_UNKNOWN_USER;
+    if (!r->time.data || !um_pyzor_time(r->time, &time) ||
+        (time > now ? time - now : now - time) > UM_PYZOR_WINDOW)
+        return UM_PYZOR_BAD_TIME;
+    um_pyzor_sign(r->text, time, account->hashed_key, expected);
+    if (r->sig.len != UM_SHA1_HEX ||
+        sodium_memcmp(r->sig.data, expected, UM_SHA1_HEX) != 0)
+        return UM_PYZOR_BAD_SIGNATURE;
+    return UM_PYZOR_OK;
+}
+
+/* PV is any number whose whole part is 2. */
+static um_pyzor_outcome check_version(umbel_slice pv)
+{
+    char text[32], *end;
+
+    if (!pv.data || pv.len == 0 || pv.len >= sizeof text ||
+        memchr(pv.data, 'x', pv.len) || memchr(pv.data, 'X', pv.len))
+        return UM_PYZOR_BAD_VERSION;
+    memcpy(text, pv.data, pv.len);
+    text[pv.len] = '\0';
+    double version = strtod(text, &end);
+    end += strspn(end, " \t");
+    if (end == text || end != text + pv.len || !isfinite(version))
+        return UM_PYZOR_BAD_VERSION;
+    return trunc(version) == 2 ? UM_PYZOR_OK : UM_PYZOR_OTHER_VERSION;
+}
+
+static um_pyzor_outcome check_access(const um_pyzor_request *r,
+                                     const um_pyzor_accounts *accounts,
+                                     const um_pyzor_account *account,
+                                     unsigned *op)
+{
+    unsigned found =
+        r->op.data ? um_pyzor_op_find(accounts, r->op) : UM_PYZOR_MAX_OPS;
+
+    *op = found < UM_PYZOR_OPS ? found : UM_PYZOR_OPS;
+    if (found == UM_PYZOR_MAX_OPS || !(account->granted >> found & 1))
+        return UM_PYZOR_FORBIDDEN;
+    return found < UM_PYZOR_OPS ? UM_PYZOR_OK : UM_PYZOR_NOT_IMPLEMENTED;
+}
+
+um_pyzor_outcome um_pyzor_judge(const um_pyzor_request *r,
+                                const um_pyzor_accounts *accounts, uint64_t now,
+                                um_pyzor_judged *out)
+{
+    umbel_slice user = {UM_PYZOR_ANONYMOUS, strlen(UM_PYZOR_ANONYMOUS)};
+    um_pyzor_outcome outcome = UM_PYZOR_OK;
+
+    *out = (um_pyzor_judged){.op = UM_PYZOR_OPS};
+    if (r->code.data)
+        return UM_PYZOR_ANSWER;
+    if (r->user.len && !um_pyzor_is(r->user, UM_PYZOR_ANONYMOUS)) {
+        user = r->user;
+        out->is_signed = true;
+    }
+    const um_pyzor_account *account = um_pyzor_account_find(accounts, user);
+    if (out->is_signed)
+        outcome = check_signature(r, account, now);
+    if (outcome)
+        return outcome;
+    out->account = account;
+    outcome = check_version(r->pv);
+    return outcome ? outcome : check_access(r, accounts, account, &out->op);
 }

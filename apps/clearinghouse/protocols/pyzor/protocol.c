@@ -1,15 +1,20 @@
 /*
- * front_pyzor.c - Pyzor over UDP.
+ * protocol.c - Pyzor over UDP: settings, opening, reload, and the probe of
+ * `doctor`.
  */
-#include "clearinghouse/protocols/razor/protocol.h"
+#include "clearinghouse/protocols/pyzor/internal.h"
+
+#include "base/decimal.h"
 #include "base/error.h"
-#include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/protocols/pyzor/row.h"
+#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/razor/razor.h"
+#include "net/server/socket.h"
 #include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 static const um_setting settings[] = {
     {"listen", &um_type_ports, offsetof(um_pyzor_settings, listen),
@@ -31,9 +36,9 @@ static const um_setting settings[] = {
 static const char *const ops[] = {"ping",   "pong",      "check", "info",
                                   "report", "whitelist", "other", NULL};
 
-static const um_pyzor_settings *settings_of(const um_server *h)
+static const um_pyzor_settings *settings_of(const um_environment *env)
 {
-    return um_config_protocol(&h->config, &um_protocol_pyzor);
+    return um_config_get(env->config, &um_section_pyzor);
 }
 
 /* --- accounts ------------------------------------------------------------- */
@@ -51,14 +56,15 @@ static umbel_status check_files(const void *settings_given, FILE *out,
 }
 
 /* A weight that weighs nobody's reports is most often a name misspelt. */
-static void log_strange_weights(um_server *h, const um_pyzor_accounts *a)
+static void log_strange_weights(const um_environment *env,
+                                const um_pyzor_accounts *a)
 {
-    for (size_t i = 0; i < h->config.naccounts; i++) {
-        const char *name = h->config.account[i].name;
+    for (size_t i = 0; i < env->config->naccounts; i++) {
+        const char *name = env->config->account[i].name;
         umbel_slice slice = {name, strlen(name)};
 
-        if (!um_pyzor_account_find(a, slice) && !um_razor_knows(h, name))
-            um_log_event(&h->log,
+        if (!um_pyzor_account_find(a, slice) && !um_razor_knows(env, name))
+            um_log_event(env->log,
                          "account \"%s\" of the settings is not in the passwd "
                          "file, and Razor clients have not registered it: its "
                          "weight is not used",
@@ -66,36 +72,36 @@ static void log_strange_weights(um_server *h, const um_pyzor_accounts *a)
     }
 }
 
-static umbel_status load_accounts(um_server *h, um_pyzor_accounts *out,
-                                  umbel_error *err)
+static umbel_status load_accounts(const um_environment *env,
+                                  um_pyzor_accounts *out, umbel_error *err)
 {
-    const um_pyzor_settings *s = settings_of(h);
+    const um_pyzor_settings *s = settings_of(env);
 
     UM_TRY(um_pyzor_accounts_init(out, s->passwd, s->access, um_log_warning,
-                                  &h->log, err));
+                                  env->log, err));
     for (size_t i = 0; i < out->n; i++)
         out->account[i].weight =
-            um_config_weight(&h->config, out->account[i].name);
-    log_strange_weights(h, out);
+            um_config_weight(env->config, out->account[i].name);
+    log_strange_weights(env, out);
     return UMBEL_OK;
 }
 
 static umbel_status reload(void *state, umbel_error *err)
 {
     um_pyzor_service *f = state;
-    const um_pyzor_settings *s = settings_of(f->house);
+    const um_pyzor_settings *s = settings_of(f->env);
     um_pyzor_accounts fresh;
 
-    UM_TRY(load_accounts(f->house, &fresh, err));
+    UM_TRY(load_accounts(f->env, &fresh, err));
     if (s->once_per_reporter && !f->once) {
         umbel_status status =
-            um_pyzor_once_open(s->once_capacity, &f->once, err);
+            um_duplicates_open(s->once_capacity, &f->once, err);
         if (status != UMBEL_OK) {
             um_pyzor_accounts_fini(&fresh);
             return status;
         }
     } else if (!s->once_per_reporter) {
-        um_pyzor_once_close(f->once);
+        um_duplicates_close(f->once);
         f->once = NULL;
     }
     um_pyzor_accounts_fini(&f->accounts);
@@ -108,22 +114,23 @@ static umbel_status reload(void *state, umbel_error *err)
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_pyzor_settings *s = um_config_protocol(c, &um_protocol_pyzor);
-    um_pyzor_once *once;
+    const um_pyzor_settings *s = um_config_get(c, &um_section_pyzor);
+    um_duplicates *once;
 
     if (s->passwd) /* marks of signed reports; and again while they move */
         *need += 2 * (uint64_t)UM_REPLAY_GUARD_MAX_BYTES;
     if (!s->once_per_reporter)
         return UMBEL_OK;
-    UM_TRY(um_pyzor_once_open(s->once_capacity, &once, err));
-    *need += um_pyzor_once_bytes(once);
-    um_pyzor_once_close(once);
+    UM_TRY(um_duplicates_open(s->once_capacity, &once, err));
+    *need += um_duplicates_bytes(once);
+    um_duplicates_close(once);
     return UMBEL_OK;
 }
 
 /* --- sockets -------------------------------------------------------------- */
 
-static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
+static umbel_status open_protocol(const um_environment *env, void **state,
+                                  umbel_error *err)
 {
     um_datagrams_config c = {.ceiling = UM_PYZOR_MAX,
                              .reply = UM_PYZOR_REPLY_MAX,
@@ -132,15 +139,17 @@ static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 
     if (!f)
         return um_no_memory(err, sizeof *f);
-    *state = f; /* closed with the house */
-    f->house = h;
-    f->net = (um_protocol_datagram){.house = h,
-                                    .front = &um_protocol_pyzor,
+    *state = f; /* closed by the server */
+    f->env = env;
+    f->net = (um_protocol_datagram){.env = env,
+                                    .service = &um_protocol_pyzor.service,
                                     .answer = um_pyzor_answer_pending};
-    f->stats = um_server_stats(h, &um_protocol_pyzor);
-    f->list = um_server_first_list(&um_protocol_pyzor);
+    f->stats = um_statistics_of(env->statistics, &um_protocol_pyzor.service);
+    if (!f->stats)
+        return um_no_memory(err, sizeof *f->stats);
     UM_TRY(reload(f, err));
-    return um_protocol_datagram_open(&f->net, &settings_of(h)->listen, &c, err);
+    return um_protocol_datagram_open(&f->net, &settings_of(env)->listen, &c,
+                                     err);
 }
 
 static void close_protocol(void *state)
@@ -148,7 +157,7 @@ static void close_protocol(void *state)
     um_pyzor_service *f = state;
 
     um_protocol_datagram_close(&f->net);
-    um_pyzor_once_close(f->once);
+    um_duplicates_close(f->once);
     um_pyzor_accounts_fini(&f->accounts);
     free(f);
 }
@@ -156,7 +165,8 @@ static void close_protocol(void *state)
 static void hint(const void *state, FILE *out)
 {
     const um_pyzor_service *f = state;
-    const char *address = um_server_address_of(f->house, &um_protocol_pyzor);
+    const char *address =
+        um_addresses_first(f->env->addresses, &um_protocol_pyzor.service);
 
     if (!address)
         return;
@@ -171,21 +181,134 @@ static void hint(const void *state, FILE *out)
             address);
 }
 
-static const um_doctor_row doctor[] = {{"pyzor",
-                                        offsetof(um_pyzor_settings, listen),
-                                        SOCK_DGRAM, um_doctor_pyzor, NULL},
-                                       {0}};
+/* --- the probe of doctor ----------------------------------------------------
+ */
+
+/* Acts as a Pyzor client without an account: ping, check, report. The report is
+ * of the empty text, which is never counted. */
+
+enum { THREAD = 24441, ANSWERED = 200, FORBIDDEN = 403 };
+
+/* Reads the code of an answer with our thread; 0: it is none. */
+static unsigned code_of(umbel_slice text)
+{
+    um_pyzor_request r;
+    uint64_t code;
+
+    um_pyzor_parse(text.data, text.len, &r);
+    return r.thread.data && um_decimal_read(r.code.data, r.code.len, 999, &code)
+               ? (unsigned)code
+               : 0;
+}
+
+static umbel_status ask_pyzor(int fd, const char *op, const char *digest,
+                              unsigned *code, umbel_error *err)
+{
+    char text[256], answer[UM_PYZOR_MAX];
+    int len =
+        snprintf(text, sizeof text, "Op: %s\n%s%s%sThread: %d\nPV: 2.1\n\n", op,
+                 digest ? "Op-Digest: " : "", digest ? digest : "",
+                 digest ? "\n" : "", THREAD);
+    size_t n;
+
+    UM_TRY(um_call_send(fd, text, (size_t)len, err));
+    if (um_call_receive(fd, answer, sizeof answer, &n, err) != UMBEL_OK)
+        return um_fail(err, UMBEL_E_IO,
+                       "%s is not answered: a firewall drops it, or the "
+                       "limits of the configuration do",
+                       op);
+    *code = code_of((umbel_slice){answer, n});
+    if (*code)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_FORMAT,
+                   "what answers there does not speak Pyzor");
+}
+
+static void ignore_line(void *ctx, const char *file, size_t line,
+                        const char *what)
+{
+    (void)ctx;
+    (void)file;
+    (void)line;
+    (void)what;
+}
+
+/* Accounts of the passwd file that may report. */
+static size_t count_reporters(const um_pyzor_settings *s)
+{
+    um_pyzor_accounts a = {0};
+    size_t n = 0;
+
+    if (um_pyzor_accounts_init(&a, s->passwd, s->access, ignore_line, NULL,
+                               NULL) != UMBEL_OK)
+        return 0;
+    for (size_t i = 0; i < a.n; i++)
+        n += a.account[i].listed &&
+             (a.account[i].granted >> UM_PYZOR_REPORT & 1);
+    um_pyzor_accounts_fini(&a);
+    return n;
+}
+
+static void judge_rights(const um_doctor_context *d, unsigned check,
+                         unsigned report, um_finding *out)
+{
+    const um_pyzor_settings *s = um_config_get(d->config, &um_section_pyzor);
+    size_t reporters = report == FORBIDDEN ? count_reporters(s) : 0;
+
+    UM_SAY(out->text, "ping %s%s", check == ANSWERED ? "and check" : "only",
+           report == ANSWERED ? ", and report" : "");
+    if (check == ANSWERED && report == ANSWERED)
+        return;
+    out->health = reporters || report == ANSWERED ? UM_LIMITED : UM_BROKEN;
+    if (report == FORBIDDEN)
+        UM_SAY(out->text,
+               "clients without an account may %s, but not report (403), %s",
+               check == ANSWERED ? "check" : "ping, not check",
+               reporters ? "accounts may" : "and no account may");
+    else
+        UM_SAY(out->text, "check is answered with code %u, report with %u",
+               check, report);
+    UM_SAY(out->advice,
+           "add \"check report : anonymous : allow\" to %s, and "
+           "send the server SIGHUP, if they should",
+           s->access ? s->access : "the access file");
+}
+
+static umbel_status probe(const um_doctor_context *d, const um_address *at,
+                          um_finding *out, umbel_error *err)
+{
+    static const char empty_text[] = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
+    unsigned ping, check, report;
+    int fd;
+
+    UM_TRY(um_call_open_datagram(at, UM_DOCTOR_MS, &fd, err));
+    umbel_status status = ask_pyzor(fd, "ping", NULL, &ping, err);
+    if (status == UMBEL_OK)
+        status = ask_pyzor(fd, "check", um_doctor_digest, &check, err);
+    if (status == UMBEL_OK)
+        status = ask_pyzor(fd, "report", empty_text, &report, err);
+    close(fd);
+    if (status == UMBEL_OK)
+        judge_rights(d, check, report, out);
+    return status;
+}
+
+/* --- the row ----------------------------------------------------------------
+ */
+
+static const um_doctor_row doctor[] = {
+    {"pyzor", offsetof(um_pyzor_settings, listen), SOCK_DGRAM, probe, NULL},
+    {0}};
+
+const um_protocol_section um_section_pyzor = {"pyzor", settings,
+                                              sizeof(um_pyzor_settings)};
 
 const um_protocol um_protocol_pyzor = {
-    .name = "pyzor",
-    .summary = "Pyzor clients, over UDP",
-    .settings = settings,
-    .settings_len = sizeof(um_pyzor_settings),
-    .lists = {"pyzor-reports", "pyzor-whitelist"},
-    .revokes = 1,
-    .times = true,
-    .ops = ops,
-    .verdicts = um_pyzor_verdicts,
+    .service = {.name = "pyzor",
+                .ops = ops,
+                .verdicts = um_pyzor_verdicts,
+                .counts_mail = true},
+    .section = &um_section_pyzor,
     .memory = add_memory,
     .check = check_files,
     .open = open_protocol,

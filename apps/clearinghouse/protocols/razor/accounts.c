@@ -1,5 +1,5 @@
 /*
- * razor_accounts.c - accounts, as notes of the store.
+ * accounts.c - accounts, as notes of the store.
  *
  *   name   "razor/account/" and the name of the account
  *   value  its password
@@ -7,11 +7,11 @@
  *   name   "razor/state"
  *   value  8 bytes, little-endian: the serial; and the state, as it is sent
  */
-#include "clearinghouse/protocols/razor/accounts.h"
+
+#include "clearinghouse/protocols/razor/internal.h"
 
 #include "base/bytes.h"
 #include "base/hex.h"
-#include "clearinghouse/protocols/razor/reply.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -1,13 +1,54 @@
 /*
- * razor_login.c - registration, challenge and answer.
+ * login.c - registration, challenge and answer.
  */
-#include "clearinghouse/protocols/razor/row.h"
+#include "clearinghouse/protocols/razor/internal.h"
 
 #include "base/error.h"
 
+#include <sha1.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+
+static bool find_account(const um_razor_service *f, umbel_slice name,
+                         umbel_slice *password)
+{
+    return um_razor_account_find(f->env->store, name, password) ||
+           (um_razor_settings_of(f)->accounts && um_razor_is_name(name) &&
+            um_razor_shared_find(f->shared, f->env, name, password));
+}
+
+/* --- the MAC ----------------------------------------------------------------
+ */
+
+static void hash_padded(umbel_slice password, uint8_t pad, umbel_slice text,
+                        uint8_t out[UM_DIGEST_BYTES])
+{
+    uint8_t block[UM_RAZOR_PASSWORD];
+    const uint8_t *key = password.data;
+    SHA1_CTX ctx;
+
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = (uint8_t)(pad ^ (i < password.len ? key[i] : 0));
+    SHA1Init(&ctx);
+    SHA1Update(&ctx, block, sizeof block);
+    SHA1Update(&ctx, text.data, text.len);
+    SHA1Final(out, &ctx);
+}
+
+void um_razor_mac(umbel_slice password, umbel_slice challenge,
+                  char out[UM_RAZOR_TEXT + 1])
+{
+    uint8_t digest[UM_DIGEST_BYTES];
+    char inner[UM_DIGEST_TEXT];
+
+    hash_padded(password, 0x5c, challenge, digest);
+    hash_padded(password, 0x36, um_signature_print(digest, inner), digest);
+    um_razor_encode(digest, out);
+}
+
+/* --- names and passwords ----------------------------------------------------
+ */
 
 typedef struct credentials {
     char name[UM_RAZOR_NAME + 1], password[UM_RAZOR_PASSWORD + 1];
@@ -57,7 +98,7 @@ static bool is_within_signups(um_razor_session *s)
            um_limits_consume(s->front->signup, um_stream_peer(s->stream),
                              UM_LIMIT_REQUESTS,
                              UM_RAZOR_SIGNUP_SECONDS / set->registrations,
-                             um_server_ms(s->front->house));
+                             um_clock_ms(s->front->env->clock));
 }
 
 static um_razor_outcome
@@ -70,7 +111,7 @@ judge_registration(um_razor_session *s, const um_razor_query *q, credentials *c)
         return UM_RAZOR_CLOSED;
     if (!read_credentials(q, c))
         return UM_RAZOR_MALFORMED;
-    if (um_razor_find_account(f, c->name_slice, &old))
+    if (find_account(f, c->name_slice, &old))
         return UM_RAZOR_NAME_TAKEN;
     if (f->accounts >= UM_RAZOR_ACCOUNTS)
         return UM_RAZOR_ACCOUNTS_FULL;
@@ -91,15 +132,15 @@ static size_t print_credentials(const credentials *c, char out[UM_RAZOR_REPLY])
 static umbel_status store_account(um_razor_service *f, const credentials *c,
                                   uint64_t *ticket)
 {
-    um_server *h = f->house;
+    const um_environment *env = f->env;
 
-    UM_TRY(um_razor_account_append(h->store, c->name_slice, c->password_slice,
-                                   h->now, ticket, NULL));
+    UM_TRY(um_razor_account_append(env->store, c->name_slice, c->password_slice,
+                                   env->clock->now, ticket, NULL));
     f->accounts++;
-    if (!um_razor_settings_of(f)->accounts || !h->peers)
+    if (!um_razor_settings_of(f)->accounts || !env->peers)
         return UMBEL_OK;
     /* If the log takes no entry now, um_razor_shared_publish appends it. */
-    if (um_razor_shared_append(h, c->name_slice, c->password_slice, ticket,
+    if (um_razor_shared_append(env, c->name_slice, c->password_slice, ticket,
                                NULL) != UMBEL_OK)
         um_razor_shared_again(f->shared);
     return UMBEL_OK;
@@ -141,7 +182,7 @@ void um_razor_challenge(um_razor_session *s, const um_razor_query *q)
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_MALFORMED);
         return;
     }
-    if (!um_razor_find_account(s->front, name, &password)) {
+    if (!find_account(s->front, name, &password)) {
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_UNKNOWN_USER);
         return;
     }
@@ -155,11 +196,11 @@ static bool is_right_answer(um_razor_session *s, umbel_slice answer)
 {
     umbel_slice password;
     umbel_slice challenge = {s->challenge, UM_RAZOR_CHALLENGE};
-    char right[UM_RAZOR_DIGEST_TEXT + 1], given[UM_RAZOR_DIGEST_TEXT];
+    char right[UM_RAZOR_TEXT + 1], given[UM_RAZOR_TEXT];
     size_t len;
 
-    if (!um_razor_find_account(
-            s->front, (umbel_slice){s->user, strlen(s->user)}, &password) ||
+    if (!find_account(s->front, (umbel_slice){s->user, strlen(s->user)},
+                      &password) ||
         !um_razor_unescape(answer, given, sizeof given, &len) ||
         len != sizeof given)
         return false;

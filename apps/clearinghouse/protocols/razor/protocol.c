@@ -1,14 +1,18 @@
 /*
- * front_razor.c - Razor2 over TCP.
+ * protocol.c - Razor2 over TCP: settings, opening, reload, accounts for peers,
+ * and the probe of `doctor`.
  */
+#include "clearinghouse/protocols/razor/internal.h"
+
 #include "base/error.h"
-#include "clearinghouse/admin/doctor_rows.h"
-#include "clearinghouse/protocols/razor/row.h"
+#include "clearinghouse/protocols/probe.h"
 #include "clearinghouse/protocols/stream.h"
+#include "net/server/socket.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     IDLE_MS = 60000,
@@ -63,51 +67,9 @@ static const um_setting settings[] = {
      "1024", .help = "connections at the same time", .low = 1, .high = 1e5},
     {0}};
 
-/*
- * The paper's two Bloom filters: counters of one bit. With counters of seven
- * bits and more, which hold a count of 100, accounts may have weights below 1.
- */
-static const um_list_initial list_initials[] = {{NULL, "kind", "counting"},
-                                                {NULL, "cell_bits", "1"},
-                                                {NULL, "addressing", "classic"},
-                                                {NULL, NULL, NULL}};
-
 static const char *const ops[] = {"check",    "report",     "revoke",
                                   "register", "login",      "state",
                                   "other",    "connection", NULL};
-
-const um_verdict um_razor_verdicts[] = {
-    [UM_RAZOR_OK] = {200, "OK", NULL},
-    [UM_RAZOR_WANTS_MAIL] = {230, "send the mail", NULL},
-    [UM_RAZOR_NAME_TAKEN] = {210, "the name is taken", "name_taken"},
-    [UM_RAZOR_UNKNOWN_USER] = {213, "no such account", "unknown_user"},
-    [UM_RAZOR_MALFORMED] = {400, "not a query", "malformed"},
-    [UM_RAZOR_NOT_AUTHENTICATED] = {401, "not authenticated",
-                                    "not_authenticated"},
-    [UM_RAZOR_WRONG_PASSWORD] = {401, "wrong password", "wrong_password"},
-    [UM_RAZOR_CLOSED] = {403, "registration is closed", "closed"},
-    [UM_RAZOR_NO_ENGINE] = {404, "an engine other than 4", "engine"},
-    [UM_RAZOR_NO_SIGNATURE] = {409, "a mail without a report of its signature",
-                               "no_signature"},
-    [UM_RAZOR_WRONG_SEED] = {409, "another seed than ours", "wrong_seed"},
-    [UM_RAZOR_TOO_MANY] = {413, "a batch of too many queries", "long_batch"},
-    [UM_RAZOR_RATE_LIMIT] = {429, "too many requests of its network",
-                             "rate_limit"},
-    [UM_RAZOR_SIGNUP_LIMIT] = {429, "too many registrations of its network",
-                               "registration_limit"},
-    [UM_RAZOR_NO_ACTION] = {501, "no such action", "unknown_action"},
-    [UM_RAZOR_NOT_STORED] = {503, "not counted: the disk cannot be written",
-                             "not_stored"},
-    [UM_RAZOR_ACCOUNTS_FULL] = {507, "too many accounts", "accounts_full"},
-    [UM_RAZOR_LIST_FULL] = {503, "not counted: the list is full", "list_full"},
-    UM_END_VERDICTS(UM_RAZOR_ENDS)};
-_Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,
-               "room for verdicts");
-
-const um_razor_settings *um_razor_settings_of(const um_razor_service *f)
-{
-    return um_config_protocol(&f->house->config, &um_protocol_razor);
-}
 
 /* --- limits and memory ---------------------------------------------------- */
 
@@ -128,8 +90,7 @@ static bool holds_fractions(const um_config *c)
     enum { BITS = 7 };
 
     for (unsigned i = 0; i < UM_RAZOR_LISTS; i++) {
-        const um_list_settings *l =
-            &c->list[um_server_first_list(&um_protocol_razor) + i];
+        const um_list_settings *l = &c->list[UM_LIST_RAZOR_SPAM + i];
         if (l->cell_bits && l->cell_bits < BITS)
             return false;
     }
@@ -139,7 +100,7 @@ static bool holds_fractions(const um_config *c)
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_razor_settings *s = um_config_protocol(c, &um_protocol_razor);
+    const um_razor_settings *s = um_config_get(c, &um_section_razor);
     um_limit_settings signup = signup_limits(c);
 
     if (s->accounts && !c->origin)
@@ -155,13 +116,6 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
         *need += um_limits_bytes(&signup) +
                  s->connections * (sizeof(um_razor_session) + 2048);
     return UMBEL_OK;
-}
-
-/* Signatures of another seed are others. */
-static void agree_on_seed(const void *given, char out[UMBEL_SYNC_MAX_AGREE])
-{
-    snprintf(out, UMBEL_SYNC_MAX_AGREE, "seed=%s",
-             ((const um_razor_settings *)given)->seed);
 }
 
 static bool is_any_address(const char *text)
@@ -194,22 +148,13 @@ static umbel_status check_announced(const void *given, FILE *out,
 
 /* --- accounts ------------------------------------------------------------- */
 
-bool um_razor_find_account(const um_razor_service *f, umbel_slice name,
-                           umbel_slice *password)
+bool um_razor_knows(const um_environment *env, const char *name)
 {
-    return um_razor_account_find(f->house->store, name, password) ||
-           (um_razor_settings_of(f)->accounts && um_razor_is_name(name) &&
-            um_razor_shared_find(f->shared, f->house, name, password));
-}
-
-bool um_razor_knows(const um_server *h, const char *name)
-{
-    const um_razor_settings *s =
-        um_config_protocol(&h->config, &um_protocol_razor);
+    const um_razor_settings *s = um_config_get(env->config, &um_section_razor);
     umbel_slice password;
 
     return s->accounts ||
-           um_razor_account_find(h->store, (umbel_slice){name, strlen(name)},
+           um_razor_account_find(env->store, (umbel_slice){name, strlen(name)},
                                  &password);
 }
 
@@ -223,7 +168,7 @@ static void wait_for_log(um_razor_service *f, uint64_t now, const char *why)
     if (now < f->share_tell_at)
         return;
     f->share_tell_at = now + SHARE_MAX_MS;
-    um_log_event(&f->house->log,
+    um_log_event(f->env->log,
                  "razor: peers do not get all accounts: %s; those that are "
                  "missing can log in here only",
                  why);
@@ -232,12 +177,12 @@ static void wait_for_log(um_razor_service *f, uint64_t now, const char *why)
 /* Gives our accounts to peers, some at a time: each is signed. */
 static void share_accounts(um_razor_service *f)
 {
-    uint64_t now = um_server_ms(f->house);
+    uint64_t now = um_clock_ms(f->env->clock);
     umbel_error err;
 
     if (!f->shared || !um_razor_settings_of(f)->accounts || now < f->share_at)
         return;
-    if (um_razor_shared_publish(f->shared, f->house, &err) == UMBEL_OK)
+    if (um_razor_shared_publish(f->shared, f->env, &err) == UMBEL_OK)
         f->share_wait = SHARE_MS;
     else
         wait_for_log(f, now, err.text);
@@ -247,41 +192,26 @@ static void share_accounts(um_razor_service *f)
 /* A weight below 1 needs counts that hold a part of a report. */
 static void log_lost_weights(const um_razor_service *f)
 {
-    um_server *h = f->house;
+    const um_environment *env = f->env;
 
-    for (size_t i = 0; f->unit == 1 && i < h->config.naccounts; i++) {
-        const um_account_settings *a = &h->config.account[i];
+    for (size_t i = 0; f->unit == 1 && i < env->config->naccounts; i++) {
+        const um_account_settings *a = &env->config->account[i];
         if (a->weight % 100)
-            um_log_event(&h->log,
+            um_log_event(env->log,
                          "account \"%s\": list %s counts whole reports, so its "
                          "weight is rounded down; set cell_bits = 7 for "
                          "fractions",
-                         a->name, um_protocol_list(f->list));
+                         a->name, um_list_name(UM_LIST_RAZOR_SPAM));
     }
-}
-
-/* Counters that hold 100 count in hundredths of a report. */
-static uint64_t count_of_report(const um_server *h)
-{
-    enum { WHOLE = 100 };
-    unsigned list = um_server_first_list(&um_protocol_razor);
-    um_list_stats s;
-
-    for (unsigned i = 0; i < UM_RAZOR_LISTS; i++) {
-        um_list_stats_get(um_store_list(h->store, list + i), &s);
-        if (s.count_limit < WHOLE)
-            return 1;
-    }
-    return WHOLE;
 }
 
 static umbel_status choose_unit(um_razor_service *f, umbel_error *err)
 {
-    f->unit = count_of_report(f->house);
+    f->unit = um_list_report(f->env->store, UM_LIST_RAZOR_SPAM);
     log_lost_weights(f);
     if (f->unit == 1)
         return UMBEL_OK;
-    return um_pyzor_once_open(ONCE, &f->once, err);
+    return um_duplicates_open(ONCE, &f->once, err);
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -292,7 +222,7 @@ static void free_protocol(void *state)
 
     um_razor_shared_free(f->shared);
     um_limits_close(f->signup);
-    um_pyzor_once_close(f->once);
+    um_duplicates_close(f->once);
     free(f);
 }
 
@@ -317,28 +247,30 @@ static umbel_status open_state(um_razor_service *f, umbel_error *err)
     um_razor_state s = {.seed = f->seed, .confidence = f->confidence};
     size_t len = um_razor_print_state(&s, text);
 
-    return um_razor_serial(f->house->store, (umbel_slice){text, len},
-                           f->house->now, &f->serial, err);
+    return um_razor_serial(f->env->store, (umbel_slice){text, len},
+                           f->env->clock->now, &f->serial, err);
 }
 
-static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
+static umbel_status open_protocol(const um_environment *env, void **state,
+                                  umbel_error *err)
 {
     um_razor_service *f = calloc(1, sizeof *f);
-    const um_razor_settings *s =
-        um_config_protocol(&h->opened, &um_protocol_razor);
-    um_limit_settings signup = signup_limits(&h->config);
+    const um_razor_settings *s = um_config_get(env->opened, &um_section_razor);
+    um_limit_settings signup = signup_limits(env->config);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
-    *state = f; /* closed with the house */
-    f->house = h;
-    f->stats = um_server_stats(h, &um_protocol_razor);
-    f->list = um_server_first_list(&um_protocol_razor);
+    *state = f; /* closed by the server */
+    f->env = env;
+    f->stats = um_statistics_of(env->statistics, &um_protocol_razor.service);
+    if (!f->stats)
+        return um_no_memory(err, sizeof *f->stats);
+    f->section = &um_section_razor;
     f->seed = s->seed;
     f->confidence = s->confidence;
     f->share_wait = SHARE_MS;
-    f->streams = (um_protocol_stream){.house = h,
-                                      .front = &um_protocol_razor,
+    f->streams = (um_protocol_stream){.env = env,
+                                      .service = &um_protocol_razor.service,
                                       .op = UM_RAZOR_OP_CONNECTION,
                                       .ends = UM_RAZOR_ENDS,
                                       .owner = f,
@@ -346,7 +278,7 @@ static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
     if (!s->listen.n)
         return UMBEL_OK;
     UM_TRY(check_announced(s, NULL, err));
-    f->accounts = um_razor_account_count(h->store);
+    f->accounts = um_razor_account_count(env->store);
     f->shared = um_razor_shared_create();
     if (!f->shared)
         return um_no_memory(err, 1);
@@ -359,7 +291,7 @@ static umbel_status open_protocol(um_server *h, void **state, umbel_error *err)
 static umbel_status reload(void *state, umbel_error *err)
 {
     um_razor_service *f = state;
-    um_limit_settings signup = signup_limits(&f->house->config);
+    um_limit_settings signup = signup_limits(f->env->config);
 
     if (!f->streams.n)
         return UMBEL_OK;
@@ -406,20 +338,24 @@ static void close_protocol(void *state)
     um_protocol_stream_close(&f->streams);
 }
 
-static void describe(const void *state, struct um_status *out)
+void um_razor_get_lookups(const void *state, um_razor_lookups *out)
 {
     const um_razor_service *f = state;
 
-    out->razor = f->lookups;
-    out->razor.accounts = f->accounts;
+    *out = (um_razor_lookups){0};
+    if (!f)
+        return;
+    *out = f->lookups;
+    out->accounts = f->accounts;
     if (f->shared && um_razor_settings_of(f)->accounts)
-        out->razor.shared = um_razor_shared_count(f->shared, f->house);
+        out->shared = um_razor_shared_count(f->shared, f->env);
 }
 
 static void hint(const void *state, FILE *out)
 {
     const um_razor_service *f = state;
-    const char *address = um_server_address_of(f->house, &um_protocol_razor);
+    const char *address =
+        um_addresses_first(f->env->addresses, &um_protocol_razor.service);
 
     if (!address)
         return;
@@ -434,23 +370,155 @@ static void hint(const void *state, FILE *out)
             address);
 }
 
-static const um_doctor_row doctor[] = {{"razor",
-                                        offsetof(um_razor_settings, listen),
-                                        SOCK_STREAM, um_doctor_razor, NULL},
-                                       {0}};
+/* --- the probe of doctor ----------------------------------------------------
+ */
+
+/* Acts as a Razor2 client without an account: greeting, discovery, state,
+ * check; and tries whether it could get one. The registration that is tried has
+ * a name that no account can have. */
+
+/* Asks as clients do: a line, and one read. NULL: only read. */
+static umbel_status ask_razor(int fd, const char *line,
+                              char out[UM_RAZOR_REPLY + 1], umbel_error *err)
+{
+    size_t n;
+
+    if (line)
+        UM_TRY(um_call_send(fd, line, strlen(line), err));
+    UM_TRY(um_call_receive(fd, out, UM_RAZOR_REPLY, &n, err));
+    out[n] = '\0';
+    if (n > 2 && strcmp(out + n - 2, "\r\n") == 0)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_FORMAT,
+                   n ? "what answers there does not speak Razor2"
+                     : "the connection is ended at once: too many connections, "
+                       "or what listens there does not speak Razor2");
+}
+
+/* Every server that shares reports needs the seed, and so does every client's
+ * copy of the state. */
+static umbel_status check_seed(const um_razor_settings *s, const char *greeting,
+                               um_finding *out, umbel_error *err)
+{
+    static const char key[] = "ep4=";
+    const char *at = strstr(greeting, key);
+
+    if (strncmp(greeting, "sn=", 3) != 0 || !at)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "what answers there does not speak Razor2");
+    at += sizeof key - 1;
+    size_t len = strcspn(at, "&\r");
+    if (len == strlen(s->seed) && memcmp(at, s->seed, len) == 0)
+        return UMBEL_OK;
+    UM_SAY(out->advice, "restart the server, so that it takes the seed of the "
+                        "configuration; reports under the other one are lost");
+    return um_fail(err, UMBEL_E_MISMATCH,
+                   "wrong seed: the server has %.*s, razor.seed of the "
+                   "configuration is %s",
+                   (int)(len < 40 ? len : 40), at, s->seed);
+}
+
+static umbel_status check_signature(int fd, const um_razor_settings *s,
+                                    umbel_error *err)
+{
+    uint8_t digest[UM_DIGEST_BYTES] = {0};
+    char code[UM_RAZOR_TEXT + 1], line[128], reply[UM_RAZOR_REPLY + 1];
+
+    um_razor_encode(digest, code);
+    snprintf(line, sizeof line, "a=c&e=4&ep4=%s&s=%s\r\n", s->seed, code);
+    UM_TRY(ask_razor(fd, line, reply, err));
+    if (strncmp(reply, "p=", 2) == 0)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_REFUSED, "a check is refused: %.*s",
+                   (int)strcspn(reply, "\r"), reply);
+}
+
+/* Discovery names two addresses, or clients repeat it in every run. */
+static umbel_status check_places(int fd, um_finding *out, umbel_error *err)
+{
+    char reply[UM_RAZOR_REPLY + 1];
+    size_t n = 0;
+
+    UM_TRY(ask_razor(fd, "a=g&pm=csl\r\n", reply, err));
+    for (const char *at = reply; (at = strstr(at, "csl=")); at++)
+        n++;
+    if (!n)
+        return um_fail(err, UMBEL_E_FORMAT, "discovery names no server");
+    if (n > 1)
+        return UMBEL_OK;
+    out->health = UM_LIMITED;
+    UM_SAY(out->advice, "give razor.announce two names of this server: clients "
+                        "that know one discover in every run");
+    return UMBEL_OK;
+}
+
+static umbel_status check_registration(const um_doctor_context *d, int fd,
+                                       um_finding *out, umbel_error *err)
+{
+    char reply[UM_RAZOR_REPLY + 1];
+
+    UM_TRY(ask_razor(fd, "a=reg&user=%20&pass=%20\r\n", reply, err));
+    UM_SAY(out->text, "greeting, discovery and check; clients may register, "
+                      "and report then");
+    if (strcmp(reply, "err=403\r\n") != 0)
+        return UMBEL_OK;
+    UM_SAY(out->text,
+           "greeting, discovery and check; registration is closed, %" PRIu64 " "
+           "accounts may report",
+           d->razor_accounts);
+    if (!d->server_answers || d->razor_accounts)
+        return UMBEL_OK;
+    out->health = UM_BROKEN;
+    UM_SAY(out->text, "nobody may report: registration is closed, and no "
+                      "account was registered");
+    UM_SAY(out->advice, "set registration = \"open\" in razor { }, send the "
+                        "server SIGHUP, register, and close it again");
+    return UMBEL_OK;
+}
+
+static umbel_status speak_razor(const um_doctor_context *d, int fd,
+                                um_finding *out, umbel_error *err)
+{
+    const um_razor_settings *s = um_config_get(d->config, &um_section_razor);
+    char reply[UM_RAZOR_REPLY + 1];
+
+    UM_TRY(ask_razor(fd, NULL, reply, err));
+    UM_TRY(check_seed(s, reply, out, err));
+    UM_TRY(um_call_send(fd, "cn=doctor&cv=1\r\n", 16, err));
+    UM_TRY(ask_razor(fd, "a=g&pm=state\r\n", reply, err));
+    UM_TRY(check_signature(fd, s, err));
+    UM_TRY(check_places(fd, out, err));
+    UM_TRY(check_registration(d, fd, out, err));
+    return um_call_send(fd, "a=q\r\n", 5, err);
+}
+
+static umbel_status probe(const um_doctor_context *d, const um_address *at,
+                          um_finding *out, umbel_error *err)
+{
+    int fd;
+
+    UM_TRY(um_call_open(at, UM_DOCTOR_MS, &fd, err));
+    umbel_status status = speak_razor(d, fd, out, err);
+    close(fd);
+    return status;
+}
+
+/* --- the row ----------------------------------------------------------------
+ */
+
+static const um_doctor_row doctor[] = {
+    {"razor", offsetof(um_razor_settings, listen), SOCK_STREAM, probe, NULL},
+    {0}};
+
+const um_protocol_section um_section_razor = {"razor", settings,
+                                              sizeof(um_razor_settings)};
 
 const um_protocol um_protocol_razor = {
-    .name = "razor",
-    .summary = "Razor2 clients (razor-agents, SpamAssassin), over TCP",
-    .settings = settings,
-    .settings_len = sizeof(um_razor_settings),
-    .lists = {"razor-spam", "razor-revoked"},
-    .revokes = UM_RAZOR_REVOKED,
-    .list_initials = list_initials,
-    .revoked_at = count_of_report,
-    .agree = agree_on_seed,
-    .ops = ops,
-    .verdicts = um_razor_verdicts,
+    .service = {.name = "razor",
+                .ops = ops,
+                .verdicts = um_razor_verdicts,
+                .counts_mail = true},
+    .section = &um_section_razor,
     .memory = add_memory,
     .check = check_announced,
     .open = open_protocol,
@@ -459,7 +527,6 @@ const um_protocol um_protocol_razor = {
     .stop = stop,
     .busy = busy,
     .close = close_protocol,
-    .describe = describe,
     .hint = hint,
     .doctor = doctor,
 };

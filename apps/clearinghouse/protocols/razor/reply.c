@@ -1,12 +1,52 @@
 /*
- * razor_reply.c - the bytes of replies.
+ * reply.c - what Razor2 clients are sent, now or once the store has committed.
+ *
+ * A client reads once, at most 1,024 bytes, and takes what it got for the whole
+ * reply: each is one write, and fits. While one waits for the store nothing
+ * more is read, so replies come in the order of the requests.
  */
-#include "clearinghouse/protocols/razor/reply.h"
+#include "clearinghouse/protocols/razor/internal.h"
 
-#include "clearinghouse/protocols/razor/row.h"
+#include "base/error.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- verdicts ---------------------------------------------------------------
+ */
+
+const um_verdict um_razor_verdicts[] = {
+    [UM_RAZOR_OK] = {200, "OK", NULL},
+    [UM_RAZOR_WANTS_MAIL] = {230, "send the mail", NULL},
+    [UM_RAZOR_NAME_TAKEN] = {210, "the name is taken", "name_taken"},
+    [UM_RAZOR_UNKNOWN_USER] = {213, "no such account", "unknown_user"},
+    [UM_RAZOR_MALFORMED] = {400, "not a query", "malformed"},
+    [UM_RAZOR_NOT_AUTHENTICATED] = {401, "not authenticated",
+                                    "not_authenticated"},
+    [UM_RAZOR_WRONG_PASSWORD] = {401, "wrong password", "wrong_password"},
+    [UM_RAZOR_CLOSED] = {403, "registration is closed", "closed"},
+    [UM_RAZOR_NO_ENGINE] = {404, "an engine other than 4", "engine"},
+    [UM_RAZOR_NO_SIGNATURE] = {409, "a mail without a report of its signature",
+                               "no_signature"},
+    [UM_RAZOR_WRONG_SEED] = {409, "another seed than ours", "wrong_seed"},
+    [UM_RAZOR_TOO_MANY] = {413, "a batch of too many queries", "long_batch"},
+    [UM_RAZOR_RATE_LIMIT] = {429, "too many requests of its network",
+                             "rate_limit"},
+    [UM_RAZOR_SIGNUP_LIMIT] = {429, "too many registrations of its network",
+                               "registration_limit"},
+    [UM_RAZOR_NO_ACTION] = {501, "no such action", "unknown_action"},
+    [UM_RAZOR_NOT_STORED] = {503, "not counted: the disk cannot be written",
+                             "not_stored"},
+    [UM_RAZOR_ACCOUNTS_FULL] = {507, "too many accounts", "accounts_full"},
+    [UM_RAZOR_LIST_FULL] = {503, "not counted: the list is full", "list_full"},
+    UM_END_VERDICTS(UM_RAZOR_ENDS)};
+_Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,
+               "room for verdicts");
+
+/* --- bytes ------------------------------------------------------------------
+ */
 
 /*
  * Engine 4 only: of others the client would send signatures that depend on
@@ -72,4 +112,120 @@ size_t um_razor_print_places(const um_razor_state *s, const char *key,
     if (s->nplaces > 1)
         len += (size_t)snprintf(out + len, END + 1, ".\r\n");
     return len;
+}
+
+/* --- replies -------------------------------------------------------------- */
+
+void um_razor_send(um_razor_session *s, umbel_slice text)
+{
+    um_stream_write(s->stream, text);
+}
+
+void um_razor_note(um_razor_service *f, um_razor_op op,
+                   um_razor_outcome outcome, const um_address *client,
+                   umbel_slice user)
+{
+    um_claim claim = {.user = user};
+
+    um_service_count(f->stats, op, outcome);
+    if (um_razor_verdicts[outcome].reason)
+        um_service_log_refusal(f->stats, outcome, client, &claim);
+}
+
+void um_razor_refuse(um_razor_session *s, um_razor_op op,
+                     um_razor_outcome outcome)
+{
+    um_razor_answer a = {.outcome = outcome};
+    char text[UM_RAZOR_REPLY];
+
+    um_razor_note(s->front, op, outcome, um_stream_peer(s->stream),
+                  um_razor_user_of(s));
+    um_razor_send(s, (umbel_slice){text, um_razor_print(&a, text)});
+}
+
+/* --- replies that wait ---------------------------------------------------- */
+
+static void note_counted(um_razor_service *f,
+                         const uint8_t counted[UM_RAZOR_OPS],
+                         um_razor_outcome outcome, const um_address *client)
+{
+    for (unsigned op = 0; op < UM_RAZOR_OPS; op++)
+        for (unsigned i = 0; i < counted[op]; i++)
+            um_razor_note(f, (um_razor_op)op, outcome, client,
+                          (umbel_slice){NULL, 0});
+}
+
+static void wait_for_store(um_razor_session *s, um_razor_pending *p)
+{
+    um_razor_service *f = s->front;
+
+    s->pending = p;
+    if (f->last)
+        f->last->next = p;
+    else
+        f->first = p;
+    f->last = p;
+    um_stream_pause(s->stream);
+}
+
+bool um_razor_send_committed(um_razor_session *s, uint64_t ticket,
+                             const uint8_t counted[UM_RAZOR_OPS],
+                             umbel_slice text, umbel_slice failed)
+{
+    um_razor_service *f = s->front;
+    const um_address *client = um_stream_peer(s->stream);
+    um_razor_pending *p;
+
+    if (ticket <= um_store_committed(f->env->store)) {
+        note_counted(f, counted, UM_RAZOR_OK, client);
+        um_razor_send(s, text);
+        return true;
+    }
+    p = malloc(sizeof *p + text.len + failed.len);
+    if (!p) {
+        um_stream_close(s->stream, UM_END_MEMORY);
+        return false;
+    }
+    *p = (um_razor_pending){.session = s,
+                            .ticket = ticket,
+                            .client = *client,
+                            .len = text.len,
+                            .failed_len = failed.len};
+    memcpy(p->counted, counted, sizeof p->counted);
+    memcpy(p->text, text.data, text.len);
+    memcpy(p->text + text.len, failed.data, failed.len);
+    wait_for_store(s, p);
+    return true;
+}
+
+static void send_pending(um_razor_service *f, um_razor_pending *p, bool stored)
+{
+    um_razor_session *s = p->session;
+
+    note_counted(f, p->counted, stored ? UM_RAZOR_OK : UM_RAZOR_NOT_STORED,
+                 &p->client);
+    if (s) {
+        s->pending = NULL;
+        um_razor_send(s, stored
+                             ? (umbel_slice){p->text, p->len}
+                             : (umbel_slice){p->text + p->len, p->failed_len});
+        um_stream_resume(s->stream);
+    }
+    free(p);
+}
+
+void um_razor_answer_pending(um_razor_service *f)
+{
+    const um_store *store = f->env->store;
+    uint64_t committed = um_store_committed(store);
+    bool failed = um_store_failure(store);
+
+    while (f->first && (failed || f->first->ticket <= committed)) {
+        um_razor_pending *p = f->first;
+
+        f->first = p->next;
+        if (!f->first)
+            f->last = NULL;
+        send_pending(f, p, p->ticket <= committed);
+    }
 }

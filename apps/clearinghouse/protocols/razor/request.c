@@ -1,7 +1,8 @@
 /*
- * razor_request.c - what Razor2 clients send.
+ * request.c - what Razor2 clients send.
  */
-#include "clearinghouse/protocols/razor/request.h"
+
+#include "clearinghouse/protocols/razor/internal.h"
 
 #include "base/hex.h"
 

@@ -1,11 +1,7 @@
 /*
- * razor_session.c - a connection: greeting, requests, replies that wait.
- *
- * A client asks, and reads the reply with one call; replies are therefore one
- * write each. While one waits for the store nothing more is read, so replies
- * come in the order of the requests.
+ * session.c - a connection of a Razor2 client: greeting, requests, mails.
  */
-#include "clearinghouse/protocols/razor/row.h"
+#include "clearinghouse/protocols/razor/internal.h"
 
 #include "base/error.h"
 
@@ -14,127 +10,6 @@
 #include <string.h>
 
 enum { MAX_MAIL = 1 << 20 }; /* bytes; clients send at most 128 KiB */
-
-/* --- replies -------------------------------------------------------------- */
-
-void um_razor_send(um_razor_session *s, umbel_slice text)
-{
-    um_stream_write(s->stream, text);
-}
-
-static umbel_slice user_of(const um_razor_session *s)
-{
-    return (umbel_slice){s->user, strlen(s->user)};
-}
-
-void um_razor_note(um_razor_service *f, um_razor_op op,
-                   um_razor_outcome outcome, const um_address *client,
-                   umbel_slice user)
-{
-    um_server_claim claim = {.user = user};
-
-    um_protocol_count(f->stats, op, outcome);
-    if (um_razor_verdicts[outcome].reason)
-        um_server_log_refusal(f->house, &um_protocol_razor, outcome, client,
-                              &claim);
-}
-
-void um_razor_refuse(um_razor_session *s, um_razor_op op,
-                     um_razor_outcome outcome)
-{
-    um_razor_answer a = {.outcome = outcome};
-    char text[UM_RAZOR_REPLY];
-
-    um_razor_note(s->front, op, outcome, um_stream_peer(s->stream), user_of(s));
-    um_razor_send(s, (umbel_slice){text, um_razor_print(&a, text)});
-}
-
-/* --- replies that wait ---------------------------------------------------- */
-
-static void note_counted(um_razor_service *f,
-                         const uint8_t counted[UM_RAZOR_OPS],
-                         um_razor_outcome outcome, const um_address *client)
-{
-    for (unsigned op = 0; op < UM_RAZOR_OPS; op++)
-        for (unsigned i = 0; i < counted[op]; i++)
-            um_razor_note(f, (um_razor_op)op, outcome, client,
-                          (umbel_slice){NULL, 0});
-}
-
-static void wait_for_store(um_razor_session *s, um_razor_pending *p)
-{
-    um_razor_service *f = s->front;
-
-    s->pending = p;
-    if (f->last)
-        f->last->next = p;
-    else
-        f->first = p;
-    f->last = p;
-    um_stream_pause(s->stream);
-}
-
-bool um_razor_send_committed(um_razor_session *s, uint64_t ticket,
-                             const uint8_t counted[UM_RAZOR_OPS],
-                             umbel_slice text, umbel_slice failed)
-{
-    um_razor_service *f = s->front;
-    const um_address *client = um_stream_peer(s->stream);
-    um_razor_pending *p;
-
-    if (ticket <= um_store_committed(f->house->store)) {
-        note_counted(f, counted, UM_RAZOR_OK, client);
-        um_razor_send(s, text);
-        return true;
-    }
-    p = malloc(sizeof *p + text.len + failed.len);
-    if (!p) {
-        um_stream_close(s->stream, UM_END_MEMORY);
-        return false;
-    }
-    *p = (um_razor_pending){.session = s,
-                            .ticket = ticket,
-                            .client = *client,
-                            .len = text.len,
-                            .failed_len = failed.len};
-    memcpy(p->counted, counted, sizeof p->counted);
-    memcpy(p->text, text.data, text.len);
-    memcpy(p->text + text.len, failed.data, failed.len);
-    wait_for_store(s, p);
-    return true;
-}
-
-static void send_pending(um_razor_service *f, um_razor_pending *p, bool stored)
-{
-    um_razor_session *s = p->session;
-
-    note_counted(f, p->counted, stored ? UM_RAZOR_OK : UM_RAZOR_NOT_STORED,
-                 &p->client);
-    if (s) {
-        s->pending = NULL;
-        um_razor_send(s, stored
-                             ? (umbel_slice){p->text, p->len}
-                             : (umbel_slice){p->text + p->len, p->failed_len});
-        um_stream_resume(s->stream);
-    }
-    free(p);
-}
-
-void um_razor_answer_pending(um_razor_service *f)
-{
-    const um_store *store = f->house->store;
-    uint64_t committed = um_store_committed(store);
-    bool failed = um_store_failure(store);
-
-    while (f->first && (failed || f->first->ticket <= committed)) {
-        um_razor_pending *p = f->first;
-
-        f->first = p->next;
-        if (!f->first)
-            f->last = NULL;
-        send_pending(f, p, p->ticket <= committed);
-    }
-}
 
 /* --- signatures ----------------------------------------------------------- */
 
@@ -170,7 +45,7 @@ static void answer_job(um_razor_session *s, const um_razor_job *job)
             counted[job->item[i].op]++;
         else
             um_razor_note(f, job->item[i].op, job->item[i].answer.outcome,
-                          um_stream_peer(s->stream), user_of(s));
+                          um_stream_peer(s->stream), um_razor_user_of(s));
     if (job->ticket)
         um_razor_send_committed(
             s, job->ticket, counted, reply,
@@ -181,10 +56,10 @@ static void answer_job(um_razor_session *s, const um_razor_job *job)
 
 static bool is_within_limits(um_razor_session *s, size_t n)
 {
-    um_server *h = s->front->house;
+    const um_environment *env = s->front->env;
 
-    return um_limits_consume(h->limits, um_stream_peer(s->stream),
-                             UM_LIMIT_REQUESTS, n, um_server_ms(h));
+    return um_limits_consume(env->limits, um_stream_peer(s->stream),
+                             UM_LIMIT_REQUESTS, n, um_clock_ms(env->clock));
 }
 
 static void parse_signatures(um_razor_session *s, const um_razor_request *r)
@@ -217,7 +92,8 @@ static void describe_state(const um_razor_service *f, um_razor_state *out,
                            const char *place[UM_MAX_ADDRESSES])
 {
     const um_razor_settings *set = um_razor_settings_of(f);
-    const um_server *h = f->house;
+    size_t n;
+    const um_listen_address *own = um_addresses_all(f->env->addresses, &n);
 
     *out = (um_razor_state){.seed = f->seed,
                             .serial = f->serial,
@@ -225,9 +101,9 @@ static void describe_state(const um_razor_service *f, um_razor_state *out,
                             .place = place};
     for (size_t i = 0; i < set->announce.n && i < UM_MAX_ADDRESSES; i++)
         place[out->nplaces++] = set->announce.item[i];
-    for (size_t i = 0; !set->announce.n && i < h->naddresses; i++)
-        if (h->address[i].front == &um_protocol_razor)
-            place[out->nplaces++] = h->address[i].text;
+    for (size_t i = 0; !set->announce.n && i < n; i++)
+        if (own[i].service == f->stats->service)
+            place[out->nplaces++] = own[i].text;
 }
 
 static void tell_state(um_razor_session *s, const um_razor_query *q)

@@ -1,13 +1,13 @@
 /*
- * razor_shared.c - accounts of the logs, sorted by name.
+ * shared.c - accounts of the logs, sorted by name.
  */
-#include "clearinghouse/protocols/razor/shared.h"
+
+#include "clearinghouse/protocols/razor/internal.h"
 
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "clearinghouse/peering/peers.h"
-#include "clearinghouse/protocols/razor/accounts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,20 +37,20 @@ struct um_razor_shared {
 
 /* --- entries -------------------------------------------------------------- */
 
-umbel_status um_razor_shared_append(um_server *h, umbel_slice name,
+umbel_status um_razor_shared_append(const um_environment *env, umbel_slice name,
                                     umbel_slice password, uint64_t *ticket,
                                     umbel_error *err)
 {
     uint8_t body[MAX_LEN], len = (uint8_t)name.len;
     um_writer w = {body, body + sizeof body, false};
 
-    um_write_u64(&w, h->now);
+    um_write_u64(&w, env->clock->now);
     um_write_bytes(&w, &len, 1);
     um_write_bytes(&w, name.data, name.len);
     um_write_bytes(&w, password.data, password.len);
     if (w.bad)
         return um_fail(err, UMBEL_E_RANGE, "a name or password is too long");
-    return um_peers_append(h->peers, UM_LOG_RAZOR_ACCOUNT,
+    return um_peers_append(env->peers, UM_LOG_RAZOR_ACCOUNT,
                            (umbel_slice){body, (size_t)(w.at - body)}, ticket,
                            err);
 }
@@ -137,16 +137,16 @@ static bool read_all(um_razor_shared *s)
 }
 
 /* The set as it is now; false: there are no peers, or no memory now. */
-static bool read_present(um_razor_shared *s, const um_server *h)
+static bool read_present(um_razor_shared *s, const um_environment *env)
 {
-    if (!s || !h->machine)
+    if (!s || !um_peers_machine(env->peers))
         return false;
-    if (s->machine == h->machine &&
-        s->changes == umbel_sync_log_changes(h->machine))
+    if (s->machine == um_peers_machine(env->peers) &&
+        s->changes == umbel_sync_log_changes(um_peers_machine(env->peers)))
         return true;
     forget_all(s);
-    s->machine = h->machine;
-    s->changes = umbel_sync_log_changes(h->machine);
+    s->machine = um_peers_machine(env->peers);
+    s->changes = umbel_sync_log_changes(um_peers_machine(env->peers));
     if (read_all(s))
         return true;
     forget_all(s);
@@ -173,10 +173,10 @@ static bool is_named(const um_razor_shared *s, size_t i, umbel_slice name)
     return i < s->n && compare_names(s->item[i].name, name) == 0;
 }
 
-bool um_razor_shared_find(um_razor_shared *s, const um_server *h,
+bool um_razor_shared_find(um_razor_shared *s, const um_environment *env,
                           umbel_slice name, umbel_slice *password)
 {
-    if (!read_present(s, h))
+    if (!read_present(s, env))
         return false;
     size_t i = first_of(s, name);
     if (!is_named(s, i, name))
@@ -185,11 +185,11 @@ bool um_razor_shared_find(um_razor_shared *s, const um_server *h,
     return true;
 }
 
-size_t um_razor_shared_count(um_razor_shared *s, const um_server *h)
+size_t um_razor_shared_count(um_razor_shared *s, const um_environment *env)
 {
     size_t n = 0;
 
-    if (!read_present(s, h))
+    if (!read_present(s, env))
         return 0;
     for (size_t i = 0; i < s->n; i++)
         n += !s->item[i].own &&
@@ -209,16 +209,16 @@ static bool is_logged(const um_razor_shared *s, umbel_slice name)
 
 /* The set is read again when the log has changed, so a turn walks it once: the
  * accounts of a slice are those that it lacked at the begin. */
-static umbel_status append_some(um_razor_shared *s, um_server *h, size_t *found,
-                                umbel_error *err)
+static umbel_status append_some(um_razor_shared *s, const um_environment *env,
+                                size_t *found, umbel_error *err)
 {
     umbel_slice name, password, kept[SLICE][2];
     char room[SLICE][UM_RAZOR_NAME + UM_RAZOR_PASSWORD];
     size_t n = 0;
     uint64_t ticket;
 
-    for (size_t at = 0;
-         n < SLICE && um_razor_account_next(h->store, &at, &name, &password);) {
+    for (size_t at = 0; n < SLICE && um_razor_account_next(env->store, &at,
+                                                           &name, &password);) {
         if (is_logged(s, name))
             continue;
         memcpy(room[n], name.data, name.len);
@@ -229,22 +229,25 @@ static umbel_status append_some(um_razor_shared *s, um_server *h, size_t *found,
     }
     *found = n;
     for (size_t i = 0; i < n; i++)
-        UM_TRY(um_razor_shared_append(h, kept[i][0], kept[i][1], &ticket, err));
+        UM_TRY(
+            um_razor_shared_append(env, kept[i][0], kept[i][1], &ticket, err));
     return UMBEL_OK;
 }
 
-umbel_status um_razor_shared_publish(um_razor_shared *s, um_server *h,
+umbel_status um_razor_shared_publish(um_razor_shared *s,
+                                     const um_environment *env,
                                      umbel_error *err)
 {
     size_t lacking;
 
-    if (!h->machine || s->incarnation == umbel_sync_incarnation(h->machine))
+    if (!um_peers_machine(env->peers) ||
+        s->incarnation == umbel_sync_incarnation(um_peers_machine(env->peers)))
         return UMBEL_OK;
-    if (!read_present(s, h))
+    if (!read_present(s, env))
         return um_no_memory(err, sizeof *s->item);
-    UM_TRY(append_some(s, h, &lacking, err));
+    UM_TRY(append_some(s, env, &lacking, err));
     if (!lacking)
-        s->incarnation = umbel_sync_incarnation(h->machine);
+        s->incarnation = umbel_sync_incarnation(um_peers_machine(env->peers));
     return UMBEL_OK;
 }
 

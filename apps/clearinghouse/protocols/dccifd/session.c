@@ -1,0 +1,409 @@
+/*
+ * session.c - a connection of dccifd: envelope, mail, facts, counts, answer.
+ *
+ * One mail per connection. The mail is kept until the client has sent all of
+ * it, within a limit for each mail and one for all of them; then a worker
+ * (mail/pool.h) reads it. What it finds is counted, and the answer waits until
+ * the store has it.
+ *
+ * A mail has up to ten keys: its exact signature in the list body, Pyzor's in
+ * fuz1, eight super-shingles in fuz2.
+ */
+#include "clearinghouse/protocols/dccifd/internal.h"
+
+#include "base/bytes.h"
+#include "clearinghouse/lists/exceptions.h"
+#include "clearinghouse/lists/mails.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)UM_DCCIFD_SUM_BODY == (int)UM_KEY_EXACT &&
+                   (int)UM_DCCIFD_SUM_FUZ1 == (int)UM_KEY_PYZOR &&
+                   (int)UM_DCCIFD_SUM_FUZ2 == (int)UM_KEY_SHINGLE,
+               "the order of the lists");
+
+/* --- counting --------------------------------------------------------------
+ */
+
+static uint64_t amount_of(const um_dccifd_job *job)
+{
+    const um_dccifd_settings *s = um_dccifd_settings_of(job->front);
+
+    if (job->envelope.words & UM_DCCIFD_SPAM)
+        return job->front->many;
+    return s->count == UM_DCCIFD_PER_RECIPIENT ? job->envelope.recipients : 1;
+}
+
+static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
+{
+    um_dccifd_service *f = job->front;
+    const um_environment *env = f->env;
+    uint64_t amount = amount_of(job);
+    um_entry entry[UM_MAIL_KEYS];
+    size_t n = 0;
+    bool full = false;
+
+    for (size_t i = 0; i < k->keys.n; i++) {
+        unsigned list = UM_LIST_BODY + k->keys.kind[i];
+        if (um_forgotten(env->lists, list, &k->digest[i]))
+            continue;
+        if (um_store_accepts(env->store, list, &k->digest[i], env->clock->now))
+            entry[n++] = (um_entry){.list = list,
+                                    .digest = k->digest[i],
+                                    .amount = (uint32_t)amount};
+        else
+            full = true;
+    }
+    if (n && um_store_add(env->store, entry, n, env->clock->now, &job->ticket,
+                          NULL) != UMBEL_OK)
+        return UM_DCCIFD_NOT_STORED;
+    job->reply.reported = n ? amount : 0;
+    if (n)
+        um_env_count_reports(env, f->stats->service, NULL, &job->client, 1);
+    return full ? UM_DCCIFD_LIST_FULL : UM_DCCIFD_OK;
+}
+
+/* --- counts ----------------------------------------------------------------
+ */
+
+static void fill_reply(um_dccifd_reply *r, const um_mail_facts *facts,
+                       const um_mail_counts *k)
+{
+    um_dccifd_count *fuz2 = &r->sum[UM_DCCIFD_SUM_FUZ2];
+    um_writer w = {fuz2->checksum, fuz2->checksum + sizeof fuz2->checksum,
+                   false};
+    size_t i = 0;
+
+    for (; i < k->keys.n && k->keys.kind[i] != UM_KEY_SHINGLE; i++) {
+        um_dccifd_count *c = &r->sum[k->keys.kind[i]];
+        const um_signature *s =
+            k->keys.kind[i] == UM_KEY_EXACT ? &facts->exact : &facts->pyzor;
+        c->present = true;
+        c->count = k->count[i];
+        memcpy(c->checksum, s->digest, sizeof c->checksum);
+    }
+    fuz2->present = i < k->keys.n;
+    fuz2->count = um_mail_counts_of(k, UM_KEY_SHINGLE);
+    um_write_u64(&w, facts->shingle[0]);
+    um_write_u64(&w, facts->shingle[1]);
+}
+
+static um_dccifd_outcome count_mail(um_dccifd_job *job,
+                                    const um_mail_facts *facts)
+{
+    const um_dccifd_envelope *e = &job->envelope;
+    const um_environment *env = job->front->env;
+    um_dccifd_outcome outcome = UM_DCCIFD_OK;
+    um_mail_counts c;
+
+    um_mail_counts_init(&c, env->lists, facts);
+    if (um_mail_is_welcome(env->lists, facts, &c.keys, e->sender, e->client,
+                           NULL)) {
+        job->reply.welcome = true;
+        return UM_DCCIFD_OK;
+    }
+    if (!um_dccifd_is_query(e))
+        outcome = count_keys(job, &c);
+    um_mail_counts_ask(&c, env->lists);
+    fill_reply(&job->reply, facts, &c);
+    return outcome;
+}
+
+/* --- memory ----------------------------------------------------------------
+ */
+
+/* The stream is gone and no worker has the mail. */
+static void free_job(um_dccifd_job *job)
+{
+    um_mail_in_drop(&job->mail);
+    free(job->copy);
+    job->front->room.used -= job->copied;
+    free(job);
+}
+
+/*
+ * Keeps what workers will read, and one byte more, by which they know that the
+ * mail goes on. A mail that is sent back must be kept whole.
+ */
+static um_dccifd_outcome retain_mail(um_dccifd_job *job, const uint8_t *bytes,
+                                     size_t len)
+{
+    static const um_dccifd_outcome outcomes[] = {
+        [UM_MAIL_IN_FINE] = UM_DCCIFD_OK,
+        [UM_MAIL_IN_LARGE] = UM_DCCIFD_LARGE,
+        [UM_MAIL_IN_BUSY] = UM_DCCIFD_BUSY};
+    uint64_t largest = um_dccifd_settings_of(job->front)->largest;
+    bool whole = job->envelope.words & UM_DCCIFD_BODY;
+    uint64_t keep = whole ? largest : job->front->env->opened->mail.bytes + 1;
+
+    return outcomes[um_mail_in_parse(&job->mail, bytes, len, (size_t)keep,
+                                     largest)];
+}
+
+/* --- answers ---------------------------------------------------------------
+ */
+
+static void note_answer(const um_dccifd_job *job, const char *text)
+{
+    um_dccifd_service *f = job->front;
+    um_log *log = f->env->log;
+    const char *header = strstr(text, "; ");
+    char client[UM_ADDRESS_TEXT];
+
+    if (job->envelope.words & UM_DCCIFD_LOG && header &&
+        um_log_wants(log, &f->answers))
+        um_log_limited(log, &f->answers, "dccifd: answered %s: %.*s",
+                       um_address_print(&job->client, client),
+                       (int)strcspn(header + 2, "\n"), header + 2);
+}
+
+static void send_answer(um_dccifd_job *job)
+{
+    char text[UM_DCCIFD_REPLY + 1];
+    size_t len =
+        um_dccifd_print(&job->reply, &job->envelope, job->front->host, text);
+
+    text[len] = '\0';
+    note_answer(job, text);
+    um_stream_write(job->stream, (umbel_slice){text, len});
+    if (job->copy && !job->reply.failed)
+        um_stream_write(job->stream, (umbel_slice){job->copy, job->copied});
+    /* What the client has not read yet the stream holds, and copied counts. */
+    free(job->copy);
+    job->copy = NULL;
+}
+
+/* Counts and logs the outcome, and answers if anybody is left to hear it. */
+static void finish(um_dccifd_job *job, um_dccifd_outcome outcome)
+{
+    um_dccifd_service *f = job->front;
+
+    um_mail_in_drop(&job->mail);
+    um_service_count(f->stats, um_dccifd_op_of(&job->envelope), outcome);
+    if (um_dccifd_is_bulk(&job->reply))
+        f->stats->hits++;
+    if (outcome != UM_DCCIFD_OK)
+        um_service_log_refusal(f->stats, outcome, &job->client, NULL);
+    if (!job->stream) {
+        free_job(job);
+        return;
+    }
+    if (outcome != UM_DCCIFD_MALFORMED && outcome != UM_DCCIFD_ENVELOPE)
+        send_answer(job);
+    um_stream_end(job->stream, UM_END_DONE);
+}
+
+/* The client may try again, and then be answered. */
+static void finish_failed(um_dccifd_job *job, um_dccifd_outcome outcome)
+{
+    job->reply.failed = true;
+    finish(job, outcome);
+}
+
+/* --- the store -------------------------------------------------------------
+ */
+
+static void wait_for_store(um_dccifd_job *job)
+{
+    um_dccifd_service *f = job->front;
+
+    job->waiting = true;
+    if (f->last)
+        f->last->next = job;
+    else
+        f->first = job;
+    f->last = job;
+}
+
+static void finish_stored(um_dccifd_job *job, bool stored)
+{
+    if (stored)
+        finish(job, job->outcome);
+    else if (job->envelope.words & UM_DCCIFD_SPAM)
+        finish_failed(job, UM_DCCIFD_NOT_STORED);
+    else
+        finish(job, UM_DCCIFD_NOT_STORED);
+}
+
+void um_dccifd_answer_pending(um_dccifd_service *f)
+{
+    const um_store *store = f->env->store;
+    uint64_t committed = um_store_committed(store);
+    bool failed = um_store_failure(store);
+
+    while (f->first && (failed || f->first->ticket <= committed)) {
+        um_dccifd_job *job = f->first;
+
+        f->first = job->next;
+        job->waiting = false;
+        if (!f->first)
+            f->last = NULL;
+        finish_stored(job, job->ticket <= committed);
+    }
+}
+
+/* --- the mail --------------------------------------------------------------
+ */
+
+static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
+{
+    um_dccifd_job *job = arg;
+    um_dccifd_service *f = job->front;
+
+    job->reading = false;
+    f->reading--;
+    if (!facts) {
+        if (why == UM_MAIL_FAIL_CLOSING || why == UM_MAIL_FAIL_BUSY)
+            finish_failed(job, UM_DCCIFD_BUSY);
+        else
+            finish(job, UM_DCCIFD_UNREADABLE);
+        return;
+    }
+    job->outcome = count_mail(job, facts);
+    if (job->outcome == UM_DCCIFD_NOT_STORED)
+        finish_stored(job, false);
+    else if (job->ticket > um_store_committed(f->env->store))
+        wait_for_store(job);
+    else
+        finish(job, job->outcome);
+}
+
+/* Keeps the mail for the word body. */
+static bool copy_mail(um_dccifd_job *job)
+{
+    um_dccifd_service *f = job->front;
+
+    if (!(job->envelope.words & UM_DCCIFD_BODY) || !job->mail.len)
+        return true;
+    if (f->room.used + job->mail.len > f->room.most)
+        return false;
+    job->copy = malloc(job->mail.len);
+    if (!job->copy)
+        return false;
+    memcpy(job->copy, job->mail.bytes, job->mail.len);
+    job->copied = job->mail.len;
+    f->room.used += job->mail.len;
+    return true;
+}
+
+static bool is_within_limits(const um_dccifd_job *job)
+{
+    const um_environment *env = job->front->env;
+
+    return um_limits_consume(env->limits, &job->client, UM_LIMIT_REQUESTS, 1,
+                             um_clock_ms(env->clock)) &&
+           (um_dccifd_is_query(&job->envelope) ||
+            um_limits_consume(env->limits, &job->client, UM_LIMIT_REPORTS, 1,
+                              um_clock_ms(env->clock)));
+}
+
+static void ask_worker(um_dccifd_job *job)
+{
+    um_dccifd_service *f = job->front;
+    size_t len;
+
+    if (!copy_mail(job)) {
+        finish_failed(job, UM_DCCIFD_BUSY);
+        return;
+    }
+    uint8_t *mail = um_mail_in_pass(&job->mail, &len);
+    job->reading = true;
+    f->reading++;
+    if (um_mail_pool_submit(f->env->pool, mail, len, parse_facts, job) !=
+        UMBEL_OK) {
+        job->reading = false;
+        f->reading--;
+        finish_failed(job, UM_DCCIFD_BUSY);
+    }
+}
+
+/* --- the stream ------------------------------------------------------------
+ */
+
+static void opened(um_stream *s)
+{
+    um_dccifd_job *job = calloc(1, sizeof *job);
+
+    if (!job) {
+        um_stream_close(s, UM_END_MEMORY);
+        return;
+    }
+    job->front = um_protocol_stream_owner(s);
+    job->mail.room = &job->front->room;
+    job->stream = s;
+    job->client = *um_stream_peer(s);
+    job->reply.many = job->front->many;
+    um_stream_set_data(s, job);
+}
+
+static size_t parse_envelope(um_dccifd_job *job, const uint8_t *bytes,
+                             size_t len)
+{
+    size_t taken = um_dccifd_parse(&job->envelope, bytes, len);
+    um_dccifd_state state = job->envelope.state;
+
+    if (state == UM_DCCIFD_TOO_LONG || state == UM_DCCIFD_NO_TEXT)
+        finish(job, state == UM_DCCIFD_TOO_LONG ? UM_DCCIFD_ENVELOPE
+                                                : UM_DCCIFD_MALFORMED);
+    return taken;
+}
+
+/* A mail that is refused is read to its end, too: clients hear no answer
+ * before. */
+static void parse_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
+{
+    if (job->outcome == UM_DCCIFD_OK)
+        job->outcome = retain_mail(job, bytes, len);
+    if (job->outcome != UM_DCCIFD_OK)
+        um_mail_in_drop(&job->mail);
+}
+
+/* A client that wants the mail back must not consume none for it. */
+static void refuse_mail(um_dccifd_job *job)
+{
+    if (job->outcome == UM_DCCIFD_LARGE &&
+        !(job->envelope.words & UM_DCCIFD_BODY))
+        finish(job, job->outcome);
+    else
+        finish_failed(job, job->outcome);
+}
+
+static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
+{
+    um_dccifd_job *job = um_stream_data(s);
+
+    if (job->envelope.state == UM_DCCIFD_MORE)
+        return parse_envelope(job, bytes, len);
+    parse_mail(job, bytes, len);
+    return len;
+}
+
+static void last(um_stream *s, const uint8_t *bytes, size_t len)
+{
+    um_dccifd_job *job = um_stream_data(s);
+
+    (void)bytes;
+    (void)len;
+    if (job->envelope.state != UM_DCCIFD_DONE)
+        finish(job, UM_DCCIFD_MALFORMED);
+    else if (!is_within_limits(job))
+        finish_failed(job, UM_DCCIFD_RATE_LIMIT);
+    else if (job->outcome != UM_DCCIFD_OK)
+        refuse_mail(job);
+    else
+        ask_worker(job);
+}
+
+static void closed(um_stream *s)
+{
+    um_dccifd_job *job = um_stream_data(s);
+
+    if (!job)
+        return;
+    job->stream = NULL;
+    if (!job->reading && !job->waiting)
+        free_job(job);
+}
+
+const um_stream_protocol um_dccifd_protocol = {opened, consume, last, closed};

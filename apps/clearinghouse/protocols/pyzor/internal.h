@@ -1,0 +1,258 @@
+/*
+ * internal.h - the Pyzor protocol, for its own files.
+ *
+ *     protocol.c   the row: settings, opening, reload, the probe of doctor
+ *     request.c    requests and replies: one datagram of "Name: value" lines
+ *     accounts.c   who may do what, and how a request is answered
+ *     reports.c    a batch of requests: what is counted, and look-ups
+ *
+ * A parsed request points into the bytes that were received. Nothing is
+ * allocated, and no bytes are refused: a request without fields is judged like
+ * any other.
+ *
+ * Signatures of requests by accounts:
+ *
+ *   K    the account's key, hashed: hex SHA-1 of "user:" and the key in lower
+ *        case
+ *   M    the request without Sig, outer white space trimmed
+ *   Sig  hex SHA-1 of SHA-1(M) (20 bytes) and ":TIME:K"
+ *
+ * The files of pyzord:
+ *
+ *   passwd   user : key
+ *   access   operations : users : allow|deny
+ *
+ * In the access file the last line that matches wins, and what no line allows
+ * is denied. "all" operations are the six of the protocol; "all" users are
+ * those of the passwd file, so not anonymous. Lines of the access file are read
+ * in lower case, names of users in requests are not.
+ */
+#ifndef UM_CLEARINGHOUSE_PYZOR_INTERNAL_H
+#define UM_CLEARINGHOUSE_PYZOR_INTERNAL_H
+
+#include "clearinghouse/protocols/datagram.h"
+#include "clearinghouse/protocols/duplicates.h"
+#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/runtime/file_text.h"
+
+/* --- settings ---------------------------------------------------------------
+ */
+
+typedef struct um_pyzor_settings {
+    um_texts listen;
+    char *passwd, *access;
+    bool once_per_reporter;
+    uint64_t once_capacity;
+} um_pyzor_settings;
+
+/* --- requests ---------------------------------------------------------------
+ */
+
+enum { UM_PYZOR_MAX = 8192 }; /* bytes of a request, as in pyzord */
+
+/* Fields that are absent have data NULL. The first of several is kept. */
+typedef struct um_pyzor_request {
+    umbel_slice text; /* as it was received */
+    umbel_slice op, thread, pv, user, time, sig;
+    umbel_slice digest; /* the first Op-Digest */
+    umbel_slice code;   /* which only answers have */
+    size_t ndigests;
+} um_pyzor_request;
+
+void um_pyzor_parse(const void *bytes, size_t len, um_pyzor_request *out);
+
+/* Walks over the fields of a request, in their order. */
+typedef struct um_pyzor_walk {
+    const char *at, *end;
+} um_pyzor_walk;
+
+typedef struct um_pyzor_field {
+    umbel_slice name, value;
+} um_pyzor_field;
+
+um_pyzor_walk um_pyzor_begin(umbel_slice text);
+bool um_pyzor_next(um_pyzor_walk *w, um_pyzor_field *out);
+/* The same, and skips all fields but Op-Digest. */
+bool um_pyzor_next_digest(um_pyzor_walk *w, umbel_slice *out);
+
+/* Compares the name of a field, in any case. */
+bool um_pyzor_is_named(const um_pyzor_field *f, const char *name);
+bool um_pyzor_is(umbel_slice s, const char *text);
+
+/* --- replies ----------------------------------------------------------------
+ */
+
+enum {
+    UM_PYZOR_THREAD_MAX = 32, /* bytes of Thread that are sent back */
+    UM_PYZOR_REPLY_MAX = 512
+};
+
+/* Which fields follow those that every reply has. */
+typedef enum um_pyzor_body {
+    UM_PYZOR_NOTHING,
+    UM_PYZOR_COUNTS,
+    UM_PYZOR_TIMES_AND_COUNTS
+} um_pyzor_body;
+
+/* Times in seconds since 1970; 0: never. */
+typedef struct um_pyzor_times {
+    uint64_t entered, updated, wl_entered, wl_updated;
+} um_pyzor_times;
+
+typedef struct um_pyzor_reply {
+    unsigned code;
+    const char *diag;
+    umbel_slice thread; /* of the request */
+    um_pyzor_body body;
+    uint64_t count, wl_count;
+    um_pyzor_times times;
+} um_pyzor_reply;
+
+/* Writes the datagram; returns its length. A Thread that is not short and
+ * printable is left empty: strangers do not choose what we send. */
+size_t um_pyzor_print(const um_pyzor_reply *r, char out[UM_PYZOR_REPLY_MAX]);
+
+/* --- signatures -------------------------------------------------------------
+ */
+
+enum { UM_SHA1_HEX = 40 };
+
+/* Writes K, in hexadecimal and terminated. */
+void um_pyzor_hash_key(umbel_slice user, umbel_slice key,
+                       char out[UM_SHA1_HEX + 1]);
+
+/* Writes the signature that the request should have. The text must not be
+ * longer than UM_PYZOR_MAX. */
+void um_pyzor_sign(umbel_slice text, uint64_t time,
+                   const char hashed_key[UM_SHA1_HEX + 1],
+                   char out[UM_SHA1_HEX + 1]);
+
+/* Parses the value of Time: digits only. */
+bool um_pyzor_time(umbel_slice value, uint64_t *out);
+
+/* --- accounts ---------------------------------------------------------------
+ */
+
+/* The operations of the protocol. */
+typedef enum um_pyzor_op {
+    UM_PYZOR_PING,
+    UM_PYZOR_PONG,
+    UM_PYZOR_CHECK,
+    UM_PYZOR_INFO,
+    UM_PYZOR_REPORT,
+    UM_PYZOR_WHITELIST,
+    UM_PYZOR_OPS, /* from here on: others that an access file names */
+    UM_PYZOR_MAX_OPS = 64
+} um_pyzor_op;
+
+extern const char *const um_pyzor_op_names[UM_PYZOR_OPS];
+
+#define UM_PYZOR_ANONYMOUS "anonymous"
+
+typedef struct um_pyzor_account {
+    char *name;
+    char hashed_key[UM_SHA1_HEX + 1];
+    uint64_t granted; /* bit i: operation i */
+    uint32_t weight;  /* of its reports */
+    bool listed;      /* in the passwd file */
+} um_pyzor_account;
+
+typedef struct um_pyzor_accounts {
+    um_pyzor_account *account; /* sorted by name; anonymous is one of them */
+    size_t n;
+    char *op[UM_PYZOR_MAX_OPS]; /* names; NULL behind the last */
+} um_pyzor_accounts;
+
+/* warn is called for each line that is no rule and is ignored, for each unknown
+ * operation or user in a rule, and for a file that does not exist. */
+typedef struct um_line_warning {
+    um_warn_line *warn;
+    void *ctx;
+    const char *passwd, *access; /* what the files are called */
+} um_line_warning;
+
+/*
+ * Reads both files. A path that is NULL, or a file that does not exist, means:
+ * no accounts, and anonymous may check, report, ping, pong and info.
+ */
+umbel_status um_pyzor_accounts_init(um_pyzor_accounts *a, const char *passwd,
+                                    const char *access, um_warn_line *warn,
+                                    void *ctx, umbel_error *err);
+/* The same from texts; data NULL: there is no such file. */
+umbel_status um_pyzor_accounts_read(um_pyzor_accounts *a, umbel_slice passwd,
+                                    umbel_slice access,
+                                    const um_line_warning *w, umbel_error *err);
+/* Accepts half-built and zeroed ones. */
+void um_pyzor_accounts_fini(um_pyzor_accounts *a);
+
+/* NULL: no such account. */
+um_pyzor_account *um_pyzor_account_find(const um_pyzor_accounts *a,
+                                        umbel_slice name);
+/* The number of an operation; UM_PYZOR_MAX_OPS if none has that name. */
+unsigned um_pyzor_op_find(const um_pyzor_accounts *a, umbel_slice name);
+
+/* --- verdicts ---------------------------------------------------------------
+ */
+
+/* Seconds that the time of a signed request may differ from ours. */
+enum { UM_PYZOR_WINDOW = 300 };
+
+/* Rows of um_pyzor_verdicts. */
+typedef enum um_pyzor_outcome {
+    UM_PYZOR_OK,
+    UM_PYZOR_TOO_LONG,
+    UM_PYZOR_UNKNOWN_USER,
+    UM_PYZOR_BAD_TIME,
+    UM_PYZOR_BAD_SIGNATURE,
+    UM_PYZOR_BAD_VERSION,
+    UM_PYZOR_OTHER_VERSION,
+    UM_PYZOR_FORBIDDEN,
+    UM_PYZOR_NOT_IMPLEMENTED,
+    UM_PYZOR_NOT_STORED,
+    UM_PYZOR_LIST_FULL,  /* a digest was left out */
+    UM_PYZOR_ANSWER,     /* of another server; not answered */
+    UM_PYZOR_RATE_LIMIT, /* not answered */
+    UM_PYZOR_OUTCOMES
+} um_pyzor_outcome;
+
+extern const um_verdict um_pyzor_verdicts[UM_PYZOR_OUTCOMES + 1];
+
+/* The account and the operation of a request; set as far as it was believed. */
+typedef struct um_pyzor_judged {
+    const um_pyzor_account *account; /* NULL: not believed */
+    unsigned op;                     /* UM_PYZOR_OPS: none of the protocol's */
+    bool is_signed;
+} um_pyzor_judged;
+
+um_pyzor_outcome um_pyzor_judge(const um_pyzor_request *r,
+                                const um_pyzor_accounts *accounts, uint64_t now,
+                                um_pyzor_judged *out);
+
+/* --- the running protocol ---------------------------------------------------
+ */
+
+/* A request on its way through a batch. */
+typedef struct um_pyzor_job {
+    const um_datagram *datagram;
+    um_pyzor_request request;
+    um_pyzor_judged judged;
+    um_pyzor_outcome outcome;
+} um_pyzor_job;
+
+typedef struct um_pyzor_service {
+    um_protocol_datagram net; /* first */
+    const um_environment *env;
+    um_service_stats *stats;
+    um_pyzor_accounts accounts;
+    um_duplicates *once; /* NULL: every report counts */
+    uint64_t last_ticket;
+    um_pyzor_job job[UM_DATAGRAM_BATCH];
+} um_pyzor_service;
+
+/* Takes a batch: um_datagrams_config.take, with a um_protocol_socket. */
+void um_pyzor_take(void *ctx, const um_datagram *d, size_t n);
+
+/* Answers reports that the store has committed, or cannot. */
+void um_pyzor_answer_pending(void *state);
+
+#endif

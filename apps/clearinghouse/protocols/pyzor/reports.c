@@ -1,0 +1,388 @@
+/*
+ * reports.c - a batch of datagrams: judge all, count reports, then hash and
+ * query all look-ups at once, so that their memory fetches overlap.
+ *
+ * Not counted, but answered like other reports: the digest of an empty text,
+ * one that is welcome or forgotten, a signed request that comes again, reports
+ * of accounts with weight 0, and with once_per_reporter a digest that the
+ * reporter has reported lately. A report counts as often as the weight of its
+ * account says (load_accounts in protocol.c sets it).
+ */
+#include "clearinghouse/protocols/pyzor/internal.h"
+
+#include "base/hex.h"
+#include "clearinghouse/lists/exceptions.h"
+#include "clearinghouse/lists/lists.h"
+#include "clearinghouse/runtime/digest_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what is counted --------------------------------------------------------
+ */
+
+/* The mark of a signed request: from its signature, never 0. */
+static uint64_t mark_of(const um_pyzor_job *job)
+{
+    uint64_t mark = 0;
+
+    if (!job->judged.is_signed)
+        return 0;
+    um_hex_number(job->request.sig.data, &mark);
+    return mark | 1;
+}
+
+static bool is_never(const um_pyzor_service *f, umbel_slice digest)
+{
+    return um_digest_is_empty_text(digest) ||
+           um_lists_welcomes(f->env->lists, digest);
+}
+
+/* Digests of one request on their way into the store. */
+typedef struct counting {
+    um_pyzor_service *front;
+    um_reporter reporter;
+    uint32_t amount;
+    uint64_t mark; /* goes with the first entry */
+    umbel_slice key[UM_STORE_BATCH];
+    um_entry entry[UM_STORE_BATCH];
+    uint64_t ticket;
+    bool full; /* a digest was left out: the list has no room for it */
+} counting;
+
+/* Reads up to a batch of digests; returns how many. */
+static size_t next_keys(counting *c, um_pyzor_walk *w)
+{
+    size_t n = 0;
+
+    while (n < UM_STORE_BATCH && um_pyzor_next_digest(w, &c->key[n]))
+        if (!is_never(c->front, c->key[n]))
+            n++;
+    return n;
+}
+
+/* Returns true if once_per_reporter leaves out a digest: it was reported
+ * before, or is among the n entries of this request. */
+static bool is_repeated(const counting *c, const umbel_digest *d, size_t n)
+{
+    if (!c->front->once)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (c->entry[i].digest.lo == d->lo && c->entry[i].digest.hi == d->hi)
+            return true;
+    return um_duplicates_seen(c->front->once, &c->reporter, d);
+}
+
+/* Makes entries of those digests that count; returns how many. */
+static size_t create_entries(counting *c, size_t n)
+{
+    const um_environment *env = c->front->env;
+    umbel_digest digest[UM_STORE_BATCH];
+    size_t made = 0;
+
+    um_store_digest(env->store, c->key, n, digest);
+    for (size_t i = 0; i < n; i++) {
+        if (is_repeated(c, &digest[i], made) ||
+            um_forgotten(env->lists, c->reporter.list, &digest[i]))
+            continue;
+        if (um_store_accepts(env->store, c->reporter.list, &digest[i],
+                             env->clock->now))
+            c->entry[made++] = (um_entry){.list = c->reporter.list,
+                                          .digest = digest[i],
+                                          .amount = c->amount};
+        else
+            c->full = true;
+    }
+    return made;
+}
+
+static umbel_status append_entries(counting *c, size_t n)
+{
+    const um_environment *env = c->front->env;
+
+    c->entry[0].request_id = c->mark;
+    umbel_status status = um_store_add(env->store, c->entry, n, env->clock->now,
+                                       &c->ticket, NULL);
+    if (status != UMBEL_OK)
+        return status;
+    c->mark = 0;
+    for (size_t i = 0; c->front->once && i < n; i++)
+        um_duplicates_add(c->front->once, &c->reporter, &c->entry[i].digest);
+    return UMBEL_OK;
+}
+
+static um_pyzor_outcome count_all(counting *c, umbel_slice text)
+{
+    um_pyzor_walk w = um_pyzor_begin(text);
+    size_t n;
+
+    while ((n = next_keys(c, &w))) {
+        n = create_entries(c, n);
+        if (n && append_entries(c, n) != UMBEL_OK)
+            return UM_PYZOR_NOT_STORED;
+    }
+    return c->full ? UM_PYZOR_LIST_FULL : UM_PYZOR_OK;
+}
+
+static um_pyzor_outcome count_report(um_pyzor_service *f,
+                                     const um_pyzor_job *job, uint64_t *ticket)
+{
+    const um_environment *env = f->env;
+    const um_pyzor_account *account = job->judged.account;
+    counting c = {.front = f,
+                  .amount = account->weight,
+                  .mark = mark_of(job),
+                  .reporter = {.list = UM_LIST_PYZOR_REPORTS}};
+
+    *ticket = 0;
+    if (um_store_failure(env->store))
+        return UM_PYZOR_NOT_STORED;
+    if (c.amount == 0)
+        return UM_PYZOR_OK;
+    if (c.mark && um_store_is_replay(env->store, c.mark, env->clock->now)) {
+        *ticket = f->last_ticket; /* the first one may still wait */
+        return UM_PYZOR_OK;
+    }
+    if (job->judged.op == UM_PYZOR_WHITELIST)
+        c.reporter.list = UM_LIST_PYZOR_WHITELIST;
+    if (job->judged.is_signed)
+        c.reporter.account = account->name;
+    else
+        c.reporter.network =
+            um_limits_network(env->limits, job->datagram->from);
+    um_pyzor_outcome outcome = count_all(&c, job->request.text);
+    if (c.ticket)
+        *ticket = f->last_ticket = c.ticket;
+    return outcome;
+}
+
+/* --- replies ----------------------------------------------------------------
+ */
+
+static void send_reply(um_pyzor_service *f, um_datagrams *to,
+                       const um_address *client, unsigned op,
+                       um_pyzor_outcome outcome, const um_claim *claim,
+                       um_pyzor_reply *r)
+{
+    uint8_t *room = um_datagrams_reserve(to);
+
+    r->code = um_pyzor_verdicts[outcome].code;
+    r->diag = um_pyzor_verdicts[outcome].diag;
+    um_datagrams_append(to, client, um_pyzor_print(r, (char *)room));
+    um_service_count(f->stats, op, outcome);
+    if (outcome != UM_PYZOR_OK)
+        um_service_log_refusal(f->stats, outcome, client, claim);
+}
+
+static um_claim claim_of(const um_pyzor_job *job)
+{
+    return (um_claim){job->request.op, job->request.user};
+}
+
+static void send_job(um_pyzor_service *f, um_datagrams *to,
+                     const um_pyzor_job *job, um_pyzor_reply *r)
+{
+    um_claim claim = claim_of(job);
+
+    r->thread = job->request.thread;
+    send_reply(f, to, job->datagram->from, job->judged.op, job->outcome, &claim,
+               r);
+}
+
+/* --- judging -------------------------------------------------------------- */
+
+static bool is_report(const um_pyzor_job *job)
+{
+    return job->outcome == UM_PYZOR_OK &&
+           (job->judged.op == UM_PYZOR_REPORT ||
+            job->judged.op == UM_PYZOR_WHITELIST);
+}
+
+static um_pyzor_outcome judge_datagram(um_pyzor_service *f, um_pyzor_job *job)
+{
+    const um_environment *env = f->env;
+    const um_datagram *d = job->datagram;
+
+    job->judged = (um_pyzor_judged){.op = UM_PYZOR_OPS};
+    job->request = (um_pyzor_request){0};
+    if (!um_limits_consume(env->limits, d->from, UM_LIMIT_REQUESTS, 1,
+                           um_clock_ms(env->clock)))
+        return UM_PYZOR_RATE_LIMIT;
+    if (d->cut)
+        return UM_PYZOR_TOO_LONG;
+    um_pyzor_parse(d->data, d->len, &job->request);
+    return um_pyzor_judge(&job->request, &f->accounts, env->clock->now,
+                          &job->judged);
+}
+
+/* Reports have a limit of their own, by the digests they name. */
+static void judge_job(um_pyzor_service *f, um_pyzor_job *job)
+{
+    const um_environment *env = f->env;
+
+    job->outcome = judge_datagram(f, job);
+    if (is_report(job) && job->request.ndigests &&
+        !um_limits_consume(env->limits, job->datagram->from, UM_LIMIT_REPORTS,
+                           job->request.ndigests, um_clock_ms(env->clock)))
+        job->outcome = UM_PYZOR_RATE_LIMIT;
+}
+
+/* --- reports -------------------------------------------------------------- */
+
+static void parse_report(um_pyzor_service *f, um_datagrams *to,
+                         um_pyzor_job *job)
+{
+    um_pyzor_reply r = {0};
+    uint64_t ticket = 0;
+
+    job->outcome = um_pending_full(&f->net.pending)
+                       ? UM_PYZOR_NOT_STORED
+                       : count_report(f, job, &ticket);
+    if (job->outcome == UM_PYZOR_OK)
+        um_env_count_reports(f->env, f->stats->service,
+                             job->judged.is_signed ? job->judged.account->name
+                                                   : NULL,
+                             job->datagram->from, job->request.ndigests);
+    if (job->outcome == UM_PYZOR_OK &&
+        ticket > um_store_committed(f->env->store))
+        um_pending_append(&f->net.pending,
+                          &(um_answer){.to = to,
+                                       .client = *job->datagram->from,
+                                       .ticket = ticket,
+                                       .op = job->judged.op},
+                          job->request.thread);
+    else
+        send_job(f, to, job, &r);
+}
+
+void um_pyzor_answer_pending(void *state)
+{
+    um_pyzor_service *f = state;
+    const um_answer *a;
+    bool stored;
+
+    while ((a = um_protocol_datagram_ready(&f->net, &stored))) {
+        um_pyzor_reply r = {.thread = {a->note, a->note_len}};
+        send_reply(f, a->to, &a->client, a->op,
+                   stored ? UM_PYZOR_OK : UM_PYZOR_NOT_STORED, NULL, &r);
+        um_pending_drop(&f->net.pending);
+    }
+}
+
+/* --- look-ups ------------------------------------------------------------- */
+
+/* Look-ups of a batch: counts[i] belongs to job[i]. */
+typedef struct lookups {
+    um_pyzor_job *job[UM_DATAGRAM_BATCH];
+    umbel_slice key[UM_DATAGRAM_BATCH];
+    umbel_digest digest[UM_DATAGRAM_BATCH];
+    uint64_t count[2][UM_DATAGRAM_BATCH];
+    size_t n;
+} lookups;
+
+static bool is_lookup(const um_pyzor_job *job)
+{
+    return job->outcome == UM_PYZOR_OK && job->request.ndigests &&
+           (job->judged.op == UM_PYZOR_CHECK ||
+            job->judged.op == UM_PYZOR_INFO);
+}
+
+static void query_all(const um_pyzor_service *f, lookups *l)
+{
+    const um_environment *env = f->env;
+
+    um_store_digest(env->store, l->key, l->n, l->digest);
+    for (unsigned i = 0; i < 2; i++)
+        um_lists_fetch(env->lists, UM_LIST_PYZOR_REPORTS + i, l->digest, l->n);
+    for (unsigned i = 0; i < 2; i++)
+        um_lists_count(env->lists, UM_LIST_PYZOR_REPORTS + i, l->digest, l->n,
+                       l->count[i]);
+}
+
+/* The times of the counts that the client is told. */
+static um_pyzor_times times_of(const um_pyzor_service *f, const umbel_digest *d,
+                               const um_pyzor_reply *r)
+{
+    const um_environment *env = f->env;
+    um_pyzor_times t = {0};
+
+    if (r->count)
+        um_lists_times(env->lists, UM_LIST_PYZOR_REPORTS, d, &t.entered,
+                       &t.updated);
+    if (r->wl_count)
+        um_lists_times(env->lists, UM_LIST_PYZOR_WHITELIST, d, &t.wl_entered,
+                       &t.wl_updated);
+    return t;
+}
+
+static void answer_lookup(um_pyzor_service *f, um_datagrams *to,
+                          const lookups *l, size_t i)
+{
+    um_pyzor_reply r = {.body = UM_PYZOR_COUNTS};
+    const um_pyzor_job *job = l->job[i];
+
+    if (!is_never(f, job->request.digest)) {
+        r.count = l->count[0][i];
+        r.wl_count = l->count[1][i];
+    }
+    if (job->judged.op == UM_PYZOR_INFO) {
+        r.body = UM_PYZOR_TIMES_AND_COUNTS;
+        r.times = times_of(f, &l->digest[i], &r);
+    } else {
+        f->stats->hits += r.count > 0;
+    }
+    send_job(f, to, job, &r);
+}
+
+/* Answers of servers would come back, and a flood may have forged senders. */
+static bool is_silent(um_pyzor_outcome outcome)
+{
+    return outcome == UM_PYZOR_RATE_LIMIT || outcome == UM_PYZOR_ANSWER;
+}
+
+/* Ping, pong, look-ups without a digest, and refusals. */
+static void answer_plain(um_pyzor_service *f, um_datagrams *to,
+                         const um_pyzor_job *job)
+{
+    um_pyzor_reply r = {0};
+    um_claim claim = claim_of(job);
+
+    if (is_silent(job->outcome)) {
+        um_service_count(f->stats, job->judged.op, job->outcome);
+        um_service_log_refusal(f->stats, job->outcome, job->datagram->from,
+                               &claim);
+        return;
+    }
+    if (job->outcome == UM_PYZOR_OK && job->judged.op == UM_PYZOR_PONG &&
+        job->request.ndigests) {
+        r.body = UM_PYZOR_COUNTS;
+        r.count = INT64_MAX;
+    }
+    send_job(f, to, job, &r);
+}
+
+/* --- the batch ------------------------------------------------------------ */
+
+void um_pyzor_take(void *ctx, const um_datagram *d, size_t n)
+{
+    const um_protocol_socket *s = ctx;
+    um_pyzor_service *f = s->owner;
+    lookups l = {.n = 0};
+
+    for (size_t i = 0; i < n; i++) {
+        um_pyzor_job *job = &f->job[i];
+        job->datagram = &d[i];
+        judge_job(f, job);
+        if (is_report(job)) {
+            parse_report(f, s->datagrams, job);
+        } else if (is_lookup(job)) {
+            l.key[l.n] = job->request.digest;
+            l.job[l.n++] = job;
+        } else {
+            answer_plain(f, s->datagrams, job);
+        }
+    }
+    query_all(f, &l);
+    for (size_t i = 0; i < l.n; i++)
+        answer_lookup(f, s->datagrams, &l, i);
+}
