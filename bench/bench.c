@@ -10,6 +10,9 @@
 #include "base/bits.h"
 #include "base/clock.h"
 
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdlib.h>
 

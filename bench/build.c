@@ -6,6 +6,11 @@
 #include "base/rng.h"
 #include "bench/cases.h"
 
+#include <umbel/build.h>
+#include <umbel/filter.h>
+#include <umbel/keys.h>
+#include <umbel/umbel.h>
+
 #include <stdlib.h>
 
 static umbel_status draw(uint64_t n, uint64_t seed, uint64_t **out,

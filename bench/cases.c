@@ -11,6 +11,10 @@
 #include "base/error.h"
 #include "bench/inlined.h"
 
+#include <umbel/filter.h>
+#include <umbel/inline.h>
+#include <umbel/umbel.h>
+
 static void query_batch(um_bench *b, size_t from, size_t n)
 {
     umbel_query_fixed(b->filter, b->keys + from, 8, n, b->hit, NULL);

@@ -6,6 +6,9 @@
 
 #include "bench/bench.h"
 
+#include <umbel/base.h>
+#include <umbel/umbel.h>
+
 /* Nanoseconds a key, the best seen; INFINITY: not measured. */
 typedef struct um_times {
     double ns;        /* of the case */

@@ -11,6 +11,9 @@
 #include "base/rng.h"
 #include "bench/cases.h"
 
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -9,6 +9,10 @@
 #include "base/rng.h"
 #include "bench/cases.h"
 
+#include <umbel/describe.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdlib.h>
 

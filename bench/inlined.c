@@ -3,6 +3,8 @@
  */
 #include "bench/inlined.h"
 
+#include <umbel/inline.h>
+
 void um_bench_inlined_plain(const umbel_view *view, const void *keys,
                             size_t len, size_t n, bool *hit)
 {

@@ -7,6 +7,11 @@
 #include "base/rng.h"
 #include "bench/cases.h"
 
+#include <umbel/build.h>
+#include <umbel/describe.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

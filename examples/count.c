@@ -5,6 +5,7 @@
  *   cc count.c $(pkg-config --cflags --libs umbel) -o count
  *   printf 'a\nb\na\na\n' | ./count
  */
+#include <umbel/describe.h>
 #include <umbel/umbel.h>
 
 #include <stdio.h>

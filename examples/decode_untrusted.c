@@ -6,6 +6,7 @@
  *   cc decode_untrusted.c $(pkg-config --cflags --libs umbel) -o untrusted
  *   ./untrusted apple <words.umb
  */
+#include <umbel/admit.h>
 #include <umbel/umbel.h>
 
 #include <stdio.h>

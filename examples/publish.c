@@ -8,6 +8,7 @@
  * readers trust. A real publisher makes its keys once, and keeps the one that
  * signs: umbel_sign_key_save, umbel_sign_key_load.
  */
+#include <umbel/exchange.h>
 #include <umbel/umbel.h>
 
 #include <stdio.h>

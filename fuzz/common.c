@@ -7,6 +7,11 @@
 #include "filter/envelope.h"
 #include "filter/handle.h"
 
+#include <umbel/build.h>
+#include <umbel/counting.h>
+#include <umbel/estimate.h>
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,7 +251,7 @@ static void use_keys(umbel_filter *f)
     UM_WANT(status == UMBEL_OK);
     UM_WANT(!(hit[0] && fresh[0]) && (hit[0] || fresh[0]));
     UM_WANT(umbel_query_fixed(f, text, 1, KEYS, hit, NULL) == UMBEL_OK);
-    for (size_t i = 0; i < KEYS && !umbel_may_deny(f); i++)
+    for (size_t i = 0; i < KEYS && !umbel_has_false_negatives(f); i++)
         UM_WANT(hit[i]);
 }
 
@@ -310,7 +315,8 @@ static void use_merge(const umbel_filter *f)
         UM_WANT(status == UMBEL_OK || status == UMBEL_E_UNSUPPORTED ||
                 (status == UMBEL_E_MISMATCH && um_is_delta(um_delta_of(f))));
         UM_WANT(umbel_payload_checksum(copy) == before);
-        UM_WANT(umbel_may_deny(copy) == umbel_may_deny(f));
+        UM_WANT(umbel_has_false_negatives(copy) ==
+                umbel_has_false_negatives(f));
     }
     if (is_static(f)) {
         UM_WANT(umbel_clear(copy, NULL) == UMBEL_E_UNSUPPORTED);
@@ -393,8 +399,9 @@ static void use_fit(const umbel_filter *f)
 
     UM_WANT(error >= 0 && error <= 1);
     /* No cell is left unused, unless it forgets or grows. */
-    if (keys >= 64.0 * (double)umbel_cells(f) && !umbel_may_deny(f) &&
-        !is_static(f) && !umbel_is_growing(umbel_kind(f)))
+    if (keys >= 64.0 * (double)umbel_cells(f) &&
+        !umbel_has_false_negatives(f) && !is_static(f) &&
+        !umbel_is_growing(umbel_kind(f)))
         UM_WANT(error > 0.99);
     umbel_status status = umbel_fit(f, &small, &err);
     if (status != UMBEL_OK) {

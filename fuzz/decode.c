@@ -80,7 +80,7 @@ static void expect_ruling(const uint8_t *data, size_t len,
 
     UM_WANT(umbel_admit(f, &wants, &a, NULL) == UMBEL_OK);
     UM_WANT(a.admitted == (a.n == 0) && a.n <= UMBEL_MAX_REASONS);
-    UM_WANT(!(a.admitted && a.error > 0.5) || a.held);
+    UM_WANT(!(a.admitted && a.error > 0.5) || a.claim_checked);
     UM_WANT(umbel_admit_bytes(data, len, plain, &wants, &got, &b, NULL) ==
             UMBEL_OK);
     UM_WANT(b.admitted == (got != NULL));

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "filter/handle.h"
 
+#include <umbel/build.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -22,6 +22,8 @@
 #include "base/hash.h"
 #include "filter/kind.h"
 
+#include <umbel/counting.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +102,8 @@ static void op_add(machine *m, const step *s)
     if (status != UMBEL_OK)
         return;
     UM_WANT(fresh == !was);
-    UM_WANT(!(fresh && s->a->has[s->key]) || umbel_may_deny(s->a->f));
+    UM_WANT(!(fresh && s->a->has[s->key]) ||
+            umbel_has_false_negatives(s->a->f));
     count_one(s->a, s->key);
     note(m, fresh);
 }
@@ -163,7 +166,7 @@ static void check_counts(machine *m, const slot *s)
     UM_WANT(umbel_count_many(s->f, keys, KEYS, count, NULL) == UMBEL_OK);
     for (int i = 0; i < KEYS; i++)
         UM_WANT(count[i] >= (s->times[i] < limit ? s->times[i] : limit) ||
-                umbel_may_deny(s->f));
+                umbel_has_false_negatives(s->f));
     note(m, um_checksum(count, sizeof count));
 }
 
@@ -173,7 +176,7 @@ static void op_query(machine *m, const step *s)
 
     UM_WANT(umbel_query_many(s->a->f, keys, KEYS, hit, NULL) == UMBEL_OK);
     for (int i = 0; i < KEYS; i++)
-        UM_WANT(hit[i] || !s->a->has[i] || umbel_may_deny(s->a->f));
+        UM_WANT(hit[i] || !s->a->has[i] || umbel_has_false_negatives(s->a->f));
     note(m, um_checksum(hit, sizeof hit));
     check_counts(m, s->a);
 }
@@ -416,7 +419,7 @@ static bool begin(machine *m, um_reader *r)
     for (size_t i = 0; i < SLOTS; i++) {
         if (umbel_create(m->kind, p, &m->slot[i].f, NULL) != UMBEL_OK)
             return false;
-        m->any_order = !umbel_may_deny(m->slot[i].f) &&
+        m->any_order = !umbel_has_false_negatives(m->slot[i].f) &&
                        (m->plain || !umbel_count_limit(m->slot[i].f));
         m->slot[i].exact = m->any_order;
         m->slot[i].sums = true;

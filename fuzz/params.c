@@ -19,6 +19,8 @@
 #include "filter/kind.h"
 #include "filter/sizing.h"
 
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +138,7 @@ static void expect_grows(const umbel_filter *f, double keys)
 
     UM_WANT(isnan(keys) || (error >= 0 && error <= 1));
     UM_WANT(!(keys > 0) || later >= 0.9 * error);
-    if (keys >= 64.0 * (double)umbel_cells(f) && !umbel_may_deny(f))
+    if (keys >= 64.0 * (double)umbel_cells(f) && !umbel_has_false_negatives(f))
         UM_WANT(error > 0.99);
 }
 
@@ -154,7 +156,7 @@ static void expect_works(umbel_filter *f, const request *q)
     umbel_status status = umbel_add_many(f, keys, NKEYS, NULL, NULL);
     UM_WANT(status == UMBEL_OK || status == UMBEL_E_FULL);
     UM_WANT(umbel_query_many(f, keys, NKEYS, hit, NULL) == UMBEL_OK);
-    for (int i = 0; i < NKEYS && !umbel_may_deny(f); i++)
+    for (int i = 0; i < NKEYS && !umbel_has_false_negatives(f); i++)
         UM_WANT(hit[i] || status == UMBEL_E_FULL);
     expect_grows(f, q->keys);
     if (umbel_encoded_len(f) <= SMALL) {
@@ -212,7 +214,7 @@ static void try_open(const request *q, um_fuzz_memory *m)
 }
 
 /* What is planned can be opened, and is as large as planned. */
-static void open_plan(const request *q, const umbel_plan *plan,
+static void open_plan(const request *q, const umbel_size_plan *plan,
                       um_fuzz_memory *m)
 {
     umbel_params p = q->params;
@@ -239,10 +241,10 @@ static void open_plan(const request *q, const umbel_plan *plan,
 static void try_plan(const request *q, um_fuzz_memory *m)
 {
     const umbel_params *p = &q->params;
-    umbel_plan plan = {0};
+    umbel_size_plan plan = {0};
     umbel_error err;
 
-    umbel_status status = umbel_make_plan(q->kind, p, q->bytes, &plan, &err);
+    umbel_status status = umbel_plan_size(q->kind, p, q->bytes, &plan, &err);
     if (status != UMBEL_OK) {
         um_fuzz_check_error(status, &err);
         return;

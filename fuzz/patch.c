@@ -11,6 +11,8 @@
 
 #include "base/hash.h"
 
+#include <umbel/diff.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +53,7 @@ static void use(const umbel_filter *old, const umbel_filter *now)
 {
     umbel_diff_result bill;
     umbel_filter *again = NULL;
-    size_t room = umbel_diff_room(now);
+    size_t room = umbel_diff_bound(now);
     uint8_t *bytes = malloc(room);
 
     um_fuzz_use(now, UM_FUZZ_LITTLE);

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "filter/head.h"
 
+#include <umbel/build.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "filter/head.h"
 
+#include <umbel/diff.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,7 +19,7 @@ static void write_patch(unsigned which, size_t nkeys, bool as_coded)
     umbel_filter *old = um_fuzz_old(which, UM_FUZZ_OLD_KEYS);
     umbel_filter *now = um_fuzz_old(which, nkeys);
     umbel_diff_result bill;
-    size_t room = umbel_diff_room(now);
+    size_t room = umbel_diff_bound(now);
     uint8_t *bytes = malloc(room);
     umbel_error err;
     char name[64];
@@ -47,8 +49,8 @@ static void write_patch_claims(void)
     umbel_diff_result bill;
     um_head head;
 
-    uint8_t *room = malloc(umbel_diff_room(old));
-    if (!room || umbel_diff(old, old, room, umbel_diff_room(old), &bill, NULL))
+    uint8_t *room = malloc(umbel_diff_bound(old));
+    if (!room || umbel_diff(old, old, room, umbel_diff_bound(old), &bill, NULL))
         exit(EXIT_FAILURE);
     size_t n = room[HEAD_LEN_AT] | (size_t)room[HEAD_LEN_AT + 1] << 8;
     if (um_head_decode(room + HEAD_AT, n, &head, NULL) ||

@@ -14,6 +14,9 @@
 #include "bench/before_race/subject.h"
 #include "bench/cases.h"
 
+#include <umbel/build.h>
+#include <umbel/describe.h>
+
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <math.h>

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include <umbel/build.h>
+#include <umbel/filter.h>
 #include <umbel/umbel.h>
 
 #if __has_include(<umbel/inline.h>)

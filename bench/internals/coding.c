@@ -9,6 +9,7 @@
 #include "coding/code.h"
 #include "filter/envelope.h"
 
+#include <umbel/diff.h>
 #include <umbel/umbel.h>
 
 #include <math.h>
@@ -142,7 +143,7 @@ static void bench_diff(void)
     umbel_filter *old = create("bloom", 14377588, 10);
     umbel_filter *now = create("bloom", 14377588, 10);
     uint64_t part = KEYS / 100, changed = 3 * part;
-    size_t room = umbel_diff_room(now);
+    size_t room = umbel_diff_bound(now);
     uint8_t *bytes = malloc(room);
     umbel_diff_result bill;
     umbel_error err;

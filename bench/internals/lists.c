@@ -15,6 +15,8 @@
 #include "store/internal.h"
 #include "store/list.h"
 
+#include <umbel/counting.h>
+#include <umbel/plan.h>
 #include <umbel/umbel.h>
 
 #include <inttypes.h>

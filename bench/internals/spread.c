@@ -13,6 +13,8 @@
 #include "base/rng.h"
 #include "filter/handle.h"
 
+#include <umbel/build.h>
+#include <umbel/keys.h>
 #include <umbel/umbel.h>
 
 #include <stdio.h>

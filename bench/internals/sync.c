@@ -12,6 +12,7 @@
 #include "base/rng.h"
 
 #include <umbel/counting.h>
+#include <umbel/filter.h>
 #include <umbel/sync.h>
 
 #include <inttypes.h>

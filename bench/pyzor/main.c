@@ -11,6 +11,8 @@
  */
 #include "bench/pyzor/load.h"
 
+#include <umbel/base.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

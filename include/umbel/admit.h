@@ -52,17 +52,17 @@ typedef struct umbel_admission {
 
 /* Why a filter is refused. */
 typedef enum umbel_refusal {
-    UMBEL_REFUSED_ENCODING,   /* truncated, damaged, or not a filter */
-    UMBEL_REFUSED_BYTES,      /* too large */
-    UMBEL_REFUSED_KIND,       /* another kind */
-    UMBEL_REFUSED_ADDRESSING, /* another addressing */
-    UMBEL_REFUSED_HASH,       /* another hash */
-    UMBEL_REFUSED_SECRET,     /* another secret, or none */
-    UMBEL_REFUSED_TOO_FULL,   /* more cells set than these keys can set */
-    UMBEL_REFUSED_TOO_EMPTY,  /* fewer cells set than these keys set */
-    UMBEL_REFUSED_BLOCK,      /* a block is fuller than chance explains */
-    UMBEL_REFUSED_UNTOLD,     /* a demand that its cells cannot confirm */
-    UMBEL_REFUSED_ERROR       /* false positive rate above the limit */
+    UMBEL_REFUSED_ENCODING,    /* truncated, damaged, or not a filter */
+    UMBEL_REFUSED_BYTES,       /* too large */
+    UMBEL_REFUSED_KIND,        /* another kind */
+    UMBEL_REFUSED_ADDRESSING,  /* another addressing */
+    UMBEL_REFUSED_HASH,        /* another hash */
+    UMBEL_REFUSED_SECRET,      /* another secret, or none */
+    UMBEL_REFUSED_TOO_FULL,    /* more cells set than these keys can set */
+    UMBEL_REFUSED_TOO_EMPTY,   /* fewer cells set than these keys set */
+    UMBEL_REFUSED_BLOCK,       /* a block is fuller than chance explains */
+    UMBEL_REFUSED_UNCONFIRMED, /* a demand that its cells cannot confirm */
+    UMBEL_REFUSED_ERROR        /* false positive rate above the limit */
 } umbel_refusal;
 
 typedef struct umbel_reason {
@@ -78,14 +78,14 @@ typedef struct umbel_ruling {
     size_t n;
     umbel_reason reason[UMBEL_MAX_REASONS];
 
-    uint64_t bytes;   /* of the whole file; 0: unknown */
-    double fill;      /* share of cells that are set; NAN: unknown */
-    double error;     /* false positive rate; NAN: unknown */
-    double max_error; /* the limit that was applied */
-    uint64_t claimed; /* keys as demanded, else as in its head; 0: none */
-    bool held;        /* claimed was tested against the cells */
-    bool may_deny;    /* keys that were added may not match */
-    uint64_t denied;  /* recorded members that do not match (retouching) */
+    uint64_t bytes;     /* of the whole file; 0: unknown */
+    double fill;        /* share of cells that are set; NAN: unknown */
+    double error;       /* false positive rate; NAN: unknown */
+    double max_error;   /* the limit that was applied */
+    uint64_t claimed;   /* keys as demanded, else as in its head; 0: none */
+    bool claim_checked; /* claimed was tested against the cells */
+    bool has_false_negatives;       /* keys that were added may not match */
+    uint64_t known_false_negatives; /* recorded in the file (retouching) */
 } umbel_ruling;
 
 /*

@@ -3,7 +3,7 @@
  * "table".
  *
  * Settings of "counting": cell_bits (1 to 32, default 4) and update (0 plain, 1
- * refined). Of "tally": heavy (room for keys that come more than 15 times, per
+ * refined). Of "tally": heavy (space for keys that come more than 15 times, per
  * 100 lines of cells; default 100). Of "countmin": cell_bits (32 or 64). Of
  * "table": cell_bits (1 to 32, default 14: the least bits of a count). Other
  * kinds return E_UNSUPPORTED.
@@ -14,7 +14,7 @@
 #ifndef UMBEL_COUNTING_H
 #define UMBEL_COUNTING_H
 
-#include <umbel/filter.h>
+#include <umbel/umbel.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,21 +32,14 @@ UMBEL_API umbel_status umbel_add_amounts(umbel_filter *f,
                                          const umbel_slice *keys,
                                          const uint64_t *amounts, size_t n,
                                          bool *fresh, umbel_error *err);
-/* The same by digests (umbel_digest_many). */
+/* Adds amounts by digests (umbel_digest_many). */
 UMBEL_API umbel_status umbel_add_digest_amounts(umbel_filter *f,
                                                 const umbel_digest *digests,
                                                 const uint64_t *amounts,
                                                 size_t n, bool *fresh,
                                                 umbel_error *err);
 
-/*
- * Counts keys: counts[i] is the number of times keys[i] was added, or more. It
- * is never too low if only keys that were added have been removed. A count of
- * umbel_count_limit means "at least".
- */
-UMBEL_API umbel_status umbel_count_many(const umbel_filter *f,
-                                        const umbel_slice *keys, size_t n,
-                                        uint64_t *counts, umbel_error *err);
+/* Counts keys by their digests, as umbel_count_many does by keys. */
 UMBEL_API umbel_status umbel_count_digests(const umbel_filter *f,
                                            const umbel_digest *digests,
                                            size_t n, uint64_t *counts,
@@ -68,14 +61,14 @@ UMBEL_API umbel_status umbel_remove_many(umbel_filter *f,
                                          umbel_error *err);
 
 /*
- * Takes a difference (UMBEL_MINUS) as plain counts: it may be added to any, for
- * example to the sum of several servers, and then nothing detects that it is
- * added twice. No effect on other filters.
+ * Turns a difference (UMBEL_MINUS) into plain counts, which can be added to any
+ * filter of the same shape, for example to the sum of several servers. Adding
+ * them twice is no longer detected. No effect on other filters.
  */
-UMBEL_API void umbel_as_counts(umbel_filter *f);
+UMBEL_API void umbel_to_counting(umbel_filter *f);
 
 /*
- * Makes the Bloom filter of the same keys, bit for bit: the maintainer keeps
+ * Creates the Bloom filter of the same keys, bit for bit: the maintainer keeps
  * the counts, readers get the bits (Summary Cache). Release *out with
  * umbel_close.
  */

@@ -36,11 +36,11 @@ typedef struct umbel_diff_result {
 
 /* Returns the room that umbel_diff needs: slightly more than the file of
  * now. */
-UMBEL_API size_t umbel_diff_room(const umbel_filter *now);
+UMBEL_API size_t umbel_diff_bound(const umbel_filter *now);
 
 /*
  * Writes the difference from old to now to out, which has cap bytes, at least
- * umbel_diff_room; result->bytes is its length. E_MISMATCH when the two differ
+ * umbel_diff_bound; result->bytes is its length. E_MISMATCH when the two differ
  * in shape; the text names the field.
  */
 UMBEL_API umbel_status umbel_diff(const umbel_filter *old,

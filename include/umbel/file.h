@@ -1,49 +1,17 @@
 /*
- * file.h - filters as bytes: save, load, map, encode, decode, whole or in
- * parts.
+ * file.h - filters as bytes, beyond umbel_save and umbel_load: mapped files,
+ * streams, parts, the user's own data.
  *
  * Bytes may come from anyone: decoding returns a filter that is safe to use
- * with every call, or a status. No second validation is needed. To check that
- * such a filter is plausible as well, see admit.h. docs/FORMAT.md describes the
- * bytes.
+ * with every call, or a status. docs/FORMAT.md describes the bytes.
  */
 #ifndef UMBEL_FILE_H
 #define UMBEL_FILE_H
 
-#include <umbel/filter.h>
+#include <umbel/umbel.h>
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-/* How to read. Zero means the default; start with UMBEL_SOURCE_INIT. */
-typedef struct umbel_source {
-    size_t size; /* sizeof(umbel_source) */
-    /*
-     * Largest memory for the filter, checked before anything is allocated. 0
-     * means: at most the bytes given; for coded filters and for streams, 4 MiB
-     * and 1024 times the bytes, at most 256 MiB. While a coded file is read,
-     * its own bytes come on top, at most as many as the filter takes. The work
-     * of decoding, describing and admitting a filter is linear in its memory
-     * times the number of hash functions.
-     */
-    uint64_t memory_limit;
-    bool verify; /* check the payload's checksum; without it, a damaged filter
-                    is safe to use, but gives wrong answers */
-    const uint8_t *secret;    /* unlocks the filter at once; may be NULL */
-    const umbel_alloc *alloc; /* NULL means the C library's */
-} umbel_source;
-
-#ifdef __cplusplus
-#define UMBEL_SOURCE_INIT                                                      \
-    {                                                                          \
-        sizeof(umbel_source), 0, false, 0, 0                                   \
-    }
-#else
-#define UMBEL_SOURCE_INIT                                                      \
-    {                                                                          \
-        .size = sizeof(umbel_source)                                           \
-    }
 #endif
 
 /*
@@ -55,18 +23,9 @@ UMBEL_API void umbel_set_coded(umbel_filter *f, bool coded);
 /* Returns true if f is written coded. */
 UMBEL_API bool umbel_coded(const umbel_filter *f);
 
-/* Returns the bytes that umbel_encode writes; a coded filter is coded to find
- * out. */
-UMBEL_API size_t umbel_encoded_len(const umbel_filter *f);
-
-/* Writes the filter's bytes to out, which has cap bytes; *len is their
- * number. */
-UMBEL_API umbel_status umbel_encode(const umbel_filter *f, void *out,
-                                    size_t cap, size_t *len, umbel_error *err);
-
-/* Returns the bytes of f as a raw file: what umbel_encode writes, unless f is
+/* Returns the length of f as a raw file: that of umbel_encode, unless f is
  * written coded. */
-UMBEL_API uint64_t umbel_encoded_size(const umbel_filter *f);
+UMBEL_API uint64_t umbel_raw_len(const umbel_filter *f);
 
 /*
  * Writes len bytes of the raw file, from offset on, to out; no other copy of
@@ -74,23 +33,17 @@ UMBEL_API uint64_t umbel_encoded_size(const umbel_filter *f);
  * change between the calls: take them from a snapshot (umbel_snapshot) while
  * threads add keys. A part that begins in the head, its first 4096 bytes at
  * most, costs a pass over all cells for their checksum. E_RANGE when the part
- * does not end within umbel_encoded_size.
+ * does not end within umbel_raw_len.
  */
 UMBEL_API umbel_status umbel_encode_part(const umbel_filter *f, uint64_t offset,
                                          void *out, size_t len,
                                          umbel_error *err);
 
-/* Makes a filter from bytes of any origin, which it copies. source may be
- * NULL. */
-UMBEL_API umbel_status umbel_decode(const void *bytes, size_t len,
-                                    const umbel_source *source,
-                                    umbel_filter **out, umbel_error *err);
-
 /*
- * A decoder is fed the bytes of a file in pieces of any size, and makes the
- * filter that umbel_decode makes of the whole. It takes the memory of the
- * filter (of a coded one, also that of the coded bytes) and a few kilobytes. It
- * refuses as early as it can: a bad head, another length than total and too
+ * A decoder is fed the bytes of a file in pieces of any size, and creates the
+ * filter that umbel_decode would. It takes the memory of the filter (of a coded
+ * one, also that of the coded bytes) and a few kilobytes. It fails as early as
+ * it can: a bad head, another length than total and too
  * large a filter before it takes memory for them, a bad checksum or padding at
  * the end.
  */
@@ -107,19 +60,16 @@ typedef struct umbel_decoder umbel_decoder;
 UMBEL_API umbel_status umbel_decoder_open(const umbel_source *source,
                                           uint64_t total, umbel_decoder **out,
                                           umbel_error *err);
-/* Takes the next len bytes. After a refusal all calls return the same. */
+/* Consumes the next len bytes. After a failure all calls return the same. */
 UMBEL_API umbel_status umbel_decoder_feed(umbel_decoder *d, const void *bytes,
                                           size_t len, umbel_error *err);
-/* Gives the filter, once, when all bytes were fed. */
+/* Returns the filter in *out, once, when all bytes were fed. */
 UMBEL_API umbel_status umbel_decoder_finish(umbel_decoder *d,
                                             umbel_filter **out,
                                             umbel_error *err);
-/* Frees the decoder and what it has not given away. NULL is accepted. */
+/* Frees the decoder, and the filter unless it was returned. NULL is accepted.
+ */
 UMBEL_API void umbel_decoder_close(umbel_decoder *d);
-
-/* Opens a file and reads it into memory; path may name a pipe. */
-UMBEL_API umbel_status umbel_load(const char *path, const umbel_source *source,
-                                  umbel_filter **out, umbel_error *err);
 
 /*
  * Reads a filter from a descriptor, from its present position on. With len
@@ -140,16 +90,6 @@ UMBEL_API umbel_status umbel_read(int fd, uint64_t len,
  */
 UMBEL_API umbel_status umbel_map(const char *path, const umbel_source *source,
                                  umbel_filter **out, umbel_error *err);
-
-/*
- * Saves f so that path has the old bytes or the new ones at every moment:
- * unnamed temporary file, fsync, rename, fsync of the directory. A process that
- * is killed during the rename may leave .umbel-*.tmp, which the next save there
- * removes. The mode of an existing file is kept, and its owner if permitted.
- * Pipes and devices are written to directly.
- */
-UMBEL_API umbel_status umbel_save(const umbel_filter *f, const char *path,
-                                  umbel_error *err);
 
 /* Writes the filter's bytes to a descriptor, from its present position on. */
 UMBEL_API umbel_status umbel_write(const umbel_filter *f, int fd,

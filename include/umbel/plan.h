@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-typedef struct umbel_plan {
+typedef struct umbel_size_plan {
     uint64_t keys;   /* capacity */
     uint64_t cells;  /* bits, for bloom */
     uint32_t hashes; /* cells per key */
@@ -18,7 +18,7 @@ typedef struct umbel_plan {
     double bits_per_key;
     double error;        /* false positive rate with all keys in it */
     double digest_error; /* the part of it that comes from the digest */
-} umbel_plan;
+} umbel_size_plan;
 
 /*
  * Computes what params leave open: the size from capacity and fpr, the error
@@ -26,18 +26,18 @@ typedef struct umbel_plan {
  * they mean to umbel_create; bytes, when not 0, is the size of the whole file
  * instead of cells.
  */
-UMBEL_API umbel_status umbel_make_plan(const char *kind,
+UMBEL_API umbel_status umbel_plan_size(const char *kind,
                                        const umbel_params *params,
-                                       uint64_t bytes, umbel_plan *out,
+                                       uint64_t bytes, umbel_size_plan *out,
                                        umbel_error *err);
 
 /* A filter for few bytes on the wire: larger and sparser than usual, coded. */
 typedef struct umbel_wire_plan {
-    umbel_plan plan;     /* bytes is its raw file, about its memory */
-    uint64_t wire_bytes; /* of its coded file, almost surely at most */
-    double fill;         /* expected share of ones */
-    double raw_error;    /* of the best filter whose raw file has wire_bytes;
-                            NAN: none is that small */
+    umbel_size_plan plan; /* bytes is its raw file, about its memory */
+    uint64_t wire_bytes;  /* of its coded file, almost surely at most */
+    double fill;          /* expected share of ones */
+    double raw_error;     /* of the best filter whose raw file has wire_bytes;
+                             NAN: none is that small */
 } umbel_wire_plan;
 
 /*

@@ -6,6 +6,8 @@
 
 #include "papers/attacks/lab.h"
 
+#include <umbel/base.h>
+
 enum {
     QUERIES = 20000,
     TARGETS = BITS / 32,

@@ -10,6 +10,8 @@
 #include "kinds/cells.h"
 #include "kinds/ribbon/ribbon.h"
 
+#include <umbel/build.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,8 @@
 #include "filter/handle.h"
 #include "papers/frame/paper.h"
 
+#include <umbel/admit.h>
+
 #include <math.h>
 #include <stdio.h>
 

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "papers/frame/paper.h"
 
+#include <umbel/filter.h>
+
 #include <stdlib.h>
 
 umbel_status um_share_matching(const umbel_filter *f, const uint64_t *keys,

@@ -7,6 +7,8 @@
 #include "draw/text.h"
 #include "papers/frame/paper.h"
 
+#include <umbel/base.h>
+
 #include <stdio.h>
 
 /* Returns the interval of a check as people read it: "2.48 to 2.72", "at least

@@ -5,6 +5,11 @@
 
 #include "base/error.h"
 
+#include <umbel/experimental/retouch.h>
+#include <umbel/filter.h>
+#include <umbel/keys.h>
+#include <umbel/umbel.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,6 +10,9 @@
 
 #include "papers/frame/paper.h"
 
+#include <umbel/base.h>
+#include <umbel/experimental/retouch.h>
+
 enum {
     RBF_UNIVERSE = 2000000,
     RBF_MEMBERS = 10000,

@@ -6,6 +6,10 @@
 #include "base/error.h"
 #include "papers/frame/numbers.h"
 
+#include <umbel/counting.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

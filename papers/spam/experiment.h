@@ -11,6 +11,8 @@
 #include "base/rng.h"
 #include "papers/spam/filter.h"
 
+#include <umbel/base.h>
+
 enum {
     SPAM_PRIME = 2100000011, /* of the universal hash functions, section V */
     SPAM_KEYS = 10000,

@@ -8,6 +8,8 @@
 #include "papers/frame/paper.h"
 #include "papers/spam/experiment.h"
 
+#include <umbel/base.h>
+
 /* Numbers of a round at one shape. */
 enum {
     SPAM_PLAIN,

@@ -3,6 +3,9 @@
  */
 #include "papers/survey/filters.h"
 
+#include <umbel/base.h>
+#include <umbel/umbel.h>
+
 umbel_status um_survey_open(const char *kind, uint64_t cells, uint32_t hashes,
                             const umbel_setting *setting, uint64_t seed,
                             umbel_filter **out, umbel_error *err)

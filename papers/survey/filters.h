@@ -6,6 +6,9 @@
 
 #include "papers/frame/paper.h"
 
+#include <umbel/base.h>
+#include <umbel/umbel.h>
+
 #define SURVEY_SOURCE "Broder, Mitzenmacher 2004, "
 
 /* Creates a filter of that kind on addressing classic; cells and hashes, or

@@ -434,7 +434,7 @@ static umbel_status hold_claim(judging *j, const char *who, uint64_t claimed,
 {
     const um_shape *s = um_shape_of(j->f);
 
-    j->out->held = true;
+    j->out->claim_checked = true;
     if (!s->intersected &&
         j->used / s->hashes + (j->used % s->hashes > 0) > claimed) {
         refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
@@ -463,7 +463,7 @@ static void hold_entries(judging *j)
     const um_shape *s = um_shape_of(j->f);
     uint64_t claimed = j->wants->claimed;
 
-    j->out->held = true;
+    j->out->claim_checked = true;
     j->most = most_keys((double)j->used, j->out->error);
     if (claimed && (j->used > claimed || (double)claimed > j->most))
         refuse_entries(j, claimed, "claimed");
@@ -483,7 +483,7 @@ static umbel_status hold_claims(judging *j, umbel_error *err)
         return UMBEL_OK;
     }
     if (claimed && !j->bounded)
-        refuse(j->out, UMBEL_REFUSED_UNTOLD,
+        refuse(j->out, UMBEL_REFUSED_UNCONFIRMED,
                s->difference
                    ? "a difference of refined counts (kind %s) does not tell "
                      "its keys: their number cannot be held against it"
@@ -560,7 +560,7 @@ static umbel_status hold_error(judging *j, umbel_error *err)
     bool kept = true;
 
     if (isnan(j->out->error)) {
-        refuse(j->out, UMBEL_REFUSED_UNTOLD,
+        refuse(j->out, UMBEL_REFUSED_UNCONFIRMED,
                "cells of kind %s do not tell how often it errs: it cannot be "
                "held against the error allowed",
                j->f->kind->name);
@@ -587,8 +587,8 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
     umbel_ruling ruling = ruling_begin(wants);
     judging j = {.f = f, .wants = wants, .out = &ruling, .most = INFINITY};
 
-    ruling.may_deny = umbel_may_deny(f);
-    ruling.denied = f->denied;
+    ruling.has_false_negatives = umbel_has_false_negatives(f);
+    ruling.known_false_negatives = f->denied;
     hold_shape(&j);
     look_at_cells(&j);
     UM_TRY(hold_claims(&j, err));

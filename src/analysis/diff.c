@@ -186,7 +186,7 @@ static void write_section(um_writer *w, const pair *p)
     w->bad |= len != whole;
 }
 
-size_t umbel_diff_room(const umbel_filter *now)
+size_t umbel_diff_bound(const umbel_filter *now)
 {
     um_section section[UM_MAX_SECTIONS];
     size_t n = um_sections(um_shape_of(now), section);
@@ -206,10 +206,10 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
     um_writer w = {bytes, bytes + cap, false};
 
     UM_TRY(same_shape(old, now, err));
-    if (cap < umbel_diff_room(now))
+    if (cap < umbel_diff_bound(now))
         return um_fail(err, UMBEL_E_RANGE,
                        "a difference may take %zu bytes, there is room for %zu",
-                       umbel_diff_room(now), cap);
+                       umbel_diff_bound(now), cap);
     size_t n = pairs_of(old, um_shape_of(now), now->payload, pairs);
     write_start(&w, old, now);
     for (size_t i = 0; i < n; i++)

@@ -127,8 +127,9 @@ static umbel_status answer(const char *kind, const umbel_params *params,
     return complete(out, bytes, err);
 }
 
-umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
-                             uint64_t bytes, umbel_plan *out, umbel_error *err)
+umbel_status umbel_plan_size(const char *kind, const umbel_params *params,
+                             uint64_t bytes, umbel_size_plan *out,
+                             umbel_error *err)
 {
     um_shape s;
     size_t len;
@@ -145,7 +146,7 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
                        "%zu bytes are too few for %" PRIu64
                        " keys of kind %s: take more than a bit a key",
                        len, s.capacity, s.kind->name);
-    *out = (umbel_plan){
+    *out = (umbel_size_plan){
         .keys = s.capacity,
         .cells = s.cells,
         .hashes = hashes,
@@ -267,7 +268,7 @@ umbel_status umbel_create_unsized(const char *kind, const umbel_params *params,
 {
     static const umbel_params standard = UMBEL_PARAMS_INIT;
     umbel_params p = params ? *params : standard;
-    umbel_plan plan;
+    umbel_size_plan plan;
     um_shape s;
 
     if (p.exact_size)
@@ -284,7 +285,7 @@ umbel_status umbel_create_unsized(const char *kind, const umbel_params *params,
             "kind %s cannot be folded to size: say how many different "
             "keys there will be (capacity), or how many cells",
             s.kind->name);
-    UM_TRY(umbel_make_plan(kind, &p, bytes, &plan, err));
+    UM_TRY(umbel_plan_size(kind, &p, bytes, &plan, err));
     s.hashes = p.hashes = plan.hashes;
     p.cells = foldable_cells(&s, plan.cells);
     return umbel_create(kind, &p, out, err);
@@ -556,7 +557,7 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
     bounds b = {.wire = wire, .memory = memory ? memory : um_open_limit(wire)};
     double bytes = 0;
     umbel_params raw_params;
-    umbel_plan raw;
+    umbel_size_plan raw;
     um_shape s = {.capacity = 0};
 
     UM_TRY(um_params_consume(params, &raw_params, err));
@@ -570,12 +571,12 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
     UM_TRY(find_measured(&s, &b, &bytes, err));
     raw_params.cells = s.cells;
     raw_params.hashes = s.hashes;
-    UM_TRY(umbel_make_plan(kind, &raw_params, 0, &out->plan, err));
+    UM_TRY(umbel_plan_size(kind, &raw_params, 0, &out->plan, err));
     out->wire_bytes = (uint64_t)bytes;
     out->fill = fill_of(&s);
     raw_params.cells = raw_params.hashes = 0;
     out->raw_error =
-        umbel_make_plan(kind, &raw_params, wire, &raw, NULL) == UMBEL_OK
+        umbel_plan_size(kind, &raw_params, wire, &raw, NULL) == UMBEL_OK
             ? raw.error
             : NAN;
     return UMBEL_OK;
@@ -691,8 +692,8 @@ umbel_status umbel_bounds_of(const umbel_filter *f, umbel_bounds *out,
     return UMBEL_OK;
 }
 
-umbel_status umbel_start_from(umbel_filter *f, const void *bits, size_t len,
-                              umbel_error *err)
+umbel_status umbel_set_cells(umbel_filter *f, const void *bits, size_t len,
+                             umbel_error *err)
 {
     size_t want = (size_t)((f->layout.cells + 7) / 8);
 

@@ -13,6 +13,10 @@
 #include "negatives/choose/choose.h"
 #include "query/digest_set.h"
 
+#include <umbel/counting.h>
+#include <umbel/describe.h>
+#include <umbel/plan.h>
+
 #include <stdlib.h>
 
 static umbel_status refuse_empty(umbel_error *err)

@@ -53,7 +53,7 @@ umbel_status um_find_conflicts(const umbel_filter *f,
 {
     umbel_key_list set = um_key_list_view(never);
 
-    UM_TRY(umbel_in_both(f, members, &set, both, n, err));
+    UM_TRY(umbel_find_conflicts(f, members, &set, both, n, err));
     return retain_first(&set, both, n, err);
 }
 

@@ -17,6 +17,8 @@
 #include "filter/handle.h"
 #include "query/digest_set.h"
 
+#include <umbel/counting.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -13,6 +13,8 @@
 #include "negatives/exact/exact.h"
 #include "query/digest_set.h"
 
+#include <umbel/plan.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -482,14 +484,14 @@ static bool has_lists(const um_build_job *job)
 static umbel_status limit_bytes(um_static_build *x, umbel_error *err)
 {
     umbel_params p = x->params;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     if (!x->job->max_bytes || has_lists(x->job))
         return UMBEL_OK; /* lists have more in the head: negatives/exact/exact.c
                           */
     p.capacity = 1;
     p.fpr = 0;
-    UM_TRY(umbel_make_plan(x->job->kind, &p, x->job->max_bytes, &plan, err));
+    UM_TRY(umbel_plan_size(x->job->kind, &p, x->job->max_bytes, &plan, err));
     x->params.cells = plan.cells;
     return UMBEL_OK;
 }

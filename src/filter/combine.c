@@ -121,7 +121,7 @@ static umbel_status delta_apply(umbel_filter *into, const umbel_filter *from,
     return status;
 }
 
-void umbel_as_counts(umbel_filter *f)
+void umbel_to_counting(umbel_filter *f)
 {
     um_set_delta(f, (um_delta){0, 0});
 }

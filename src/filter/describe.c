@@ -44,12 +44,12 @@ const char *umbel_key_form_name(umbel_key_form form)
     return (unsigned)form < UM_COUNT(names) ? names[form] : NULL;
 }
 
-bool umbel_may_deny(const umbel_filter *f)
+bool umbel_has_false_negatives(const umbel_filter *f)
 {
     return f->denied || f->difference || f->kind->forgets;
 }
 
-uint64_t umbel_denied(const umbel_filter *f)
+uint64_t umbel_known_false_negatives(const umbel_filter *f)
 {
     return f->denied;
 }
@@ -152,8 +152,8 @@ static void add_keys(const umbel_filter *f, umbel_info *out)
 {
     um_info_count(out, "added", umbel_added(f));
     um_info_flag(out, "added_is_estimate", f->estimated);
-    um_info_flag(out, "may_deny", umbel_may_deny(f));
-    um_info_count(out, "denied_members", f->denied);
+    um_info_flag(out, "has_false_negatives", umbel_has_false_negatives(f));
+    um_info_count(out, "known_false_negatives", f->denied);
     if (!um_is_delta(um_delta_of(f)))
         return;
     um_info_hex(out, "difference_from", um_delta_of(f)->from);

@@ -347,7 +347,7 @@ size_t umbel_encoded_len(const umbel_filter *f)
     return head + stored;
 }
 
-uint64_t umbel_encoded_size(const umbel_filter *f)
+uint64_t umbel_raw_len(const umbel_filter *f)
 {
     return um_head_room(um_shape_of(f), NULL) + f->payload_len;
 }

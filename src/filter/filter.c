@@ -759,7 +759,7 @@ umbel_status umbel_add(umbel_filter *f, const void *key, size_t len,
     return f->one->add(f, key, len, fresh, err);
 }
 
-umbel_status umbel_turn(umbel_filter *f, umbel_error *err)
+umbel_status umbel_rotate(umbel_filter *f, umbel_error *err)
 {
     if (!f->kind->turn)
         return um_cannot(f, "take turns: it has no generations", err);

@@ -15,6 +15,7 @@
 #include "coding/entries.h"
 #include "filter/addressing/addressing.h"
 
+#include <umbel/describe.h>
 #include <umbel/experimental/generalized.h>
 #include <umbel/filter.h>
 
@@ -409,7 +410,7 @@ struct um_kind {
     double (*predict)(const void *self);
     /*
      * Bounds of the errors that hold whatever the bits are; NULL: none hold,
-     * and umbel_start_from refuses bits of strangers.
+     * and umbel_set_cells refuses bits of strangers.
      */
     void (*bounds)(const void *self, umbel_bounds *out);
     /* Appends fields of its own; NULL: none. */

@@ -14,6 +14,8 @@
 #include "keylist/sniff.h"
 #include "keylist/source.h"
 
+#include <umbel/counting.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

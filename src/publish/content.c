@@ -147,7 +147,7 @@ umbel_status um_content_diff(um_content *c, const umbel_filter *old,
                              const umbel_filter *now, umbel_diff_result *cost,
                              umbel_error *err)
 {
-    size_t room = umbel_diff_room(now);
+    size_t room = umbel_diff_bound(now);
 
     *c = (um_content){.bytes = malloc(room), .cap = room};
     if (!c->bytes)

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "filter/handle.h"
 
+#include <umbel/build.h>
+#include <umbel/counting.h>
 #include <umbel/experimental/unless.h>
 #include <umbel/umbel.h>
 
@@ -174,7 +176,7 @@ static umbel_status query_pair(const umbel_filter *f,
         hit[open.at[i]] = again[i] != filter_first;
     cost->keys += n;
     cost->asked_filter += filter_first ? n : open.n;
-    cost->asked_revoked += filter_first ? open.n : n;
+    cost->asked_exceptions += filter_first ? open.n : n;
     return UMBEL_OK;
 }
 
@@ -292,7 +294,7 @@ static umbel_status count_keys(const um_query *q, const umbel_slice *keys,
         hit[i] = counts[i] >= q->threshold && !(q->except && hit[i]);
     cost->keys += n;
     cost->asked_filter += n;
-    cost->asked_revoked += q->except ? n : 0;
+    cost->asked_exceptions += q->except ? n : 0;
     return UMBEL_OK;
 }
 
@@ -333,9 +335,10 @@ umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,
     return status;
 }
 
-bool um_allows_denied(const umbel_filter *f, uint64_t denied)
+bool um_allows_false_negatives(const umbel_filter *f, uint64_t denied)
 {
-    uint64_t recorded = umbel_denied(f);
+    uint64_t recorded = umbel_known_false_negatives(f);
 
-    return denied <= recorded || (recorded == 0 && umbel_may_deny(f));
+    return denied <= recorded ||
+           (recorded == 0 && umbel_has_false_negatives(f));
 }

@@ -48,7 +48,7 @@ umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,
 
 /* Returns true if this many false negatives are allowed: any number for kinds
  * that forget, otherwise at most the number recorded in the file. */
-bool um_allows_denied(const umbel_filter *f, uint64_t denied);
+bool um_allows_false_negatives(const umbel_filter *f, uint64_t denied);
 
 /*
  * Keys that are one edit away from a member.

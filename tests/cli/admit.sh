@@ -18,8 +18,8 @@ seq 2001 200000 > others
 umbel check f.umb -f others | head -n 20 > never
 umbel retouch f.umb --members keys --never never -q -o denies.umb
 try umbel admit denies.umb
-umbel admit denies.umb --json | field may_deny
-umbel admit denies.umb --json --claimed 9000 | field denied_members
+umbel admit denies.umb --json | field has_false_negatives
+umbel admit denies.umb --json --claimed 9000 | field known_false_negatives
 umbel build -q keys --kind aging -n 1000 -o aging.umb
 try umbel admit aging.umb
 

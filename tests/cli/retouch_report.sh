@@ -25,7 +25,7 @@ wc -l < lost
 umbel verify r.umb --members members --json | field false_negatives
 umbel check r.umb -f lost -c
 umbel check r.umb -f never -c
-umbel info r.umb --json | field denied_members
+umbel info r.umb --json | field known_false_negatives
 
 # For programs.
 bill --never never --all --dry-run --json

@@ -5,6 +5,8 @@
  */
 #include "support/contract.h"
 
+#include <umbel/file.h>
+
 static void filters_built_alike_have_the_same_shape(void **state)
 {
     umbel_filter *a = subject_open(*state), *b = subject_open(*state);

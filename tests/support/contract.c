@@ -5,6 +5,8 @@
 
 #include "filter/kind.h"
 
+#include <umbel/plan.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +83,7 @@ static bool create_subject(const test_combo *c, const umbel_setting *setting,
                            subject *out)
 {
     umbel_params p = test_combo_params(c);
-    umbel_plan plan = {0};
+    umbel_size_plan plan = {0};
 
     out->setting = *setting;
     p.settings = &out->setting;
@@ -93,7 +95,7 @@ static bool create_subject(const test_combo *c, const umbel_setting *setting,
     out->abilities = abilities_of(c);
     if (um_kind_find(c->kind)->built)
         return true; /* its size follows from the keys */
-    umbel_status status = umbel_make_plan(c->kind, &p, 0, &plan, &test_refusal);
+    umbel_status status = umbel_plan_size(c->kind, &p, 0, &plan, &test_refusal);
     if (status == UMBEL_E_UNSUPPORTED && setting->name)
         return false; /* no such setting on that addressing */
     if (status != UMBEL_OK)

@@ -11,6 +11,8 @@
 
 #include "support/test.h"
 
+#include <umbel/describe.h>
+
 enum { KEYS = 1000 }; /* that a subject has room for */
 
 /* What a promise is about, and so what a row must have for it. */

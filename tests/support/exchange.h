@@ -6,6 +6,8 @@
 
 #include "support/test.h"
 
+#include <umbel/exchange.h>
+
 enum { TEST_STORE_FILES = 160 };
 
 typedef struct test_file {

@@ -7,6 +7,8 @@
 #include "filter/envelope.h"
 #include "filter/sizing.h"
 
+#include <umbel/counting.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,6 +9,8 @@
 
 #include "filter/kind.h"
 
+#include <umbel/file.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -95,8 +95,8 @@ void test_check_bill(const test_scene *s, const umbel_retouch_result *b)
     assert_int_equal(b->removed + b->outside_removed, matched - left);
     assert_int_equal(b->removed + b->left, b->matched);
     assert_int_equal(b->bits_cleared, cleared(s));
-    assert_int_equal(umbel_denied(s->f), b->lost);
-    assert_int_equal(umbel_may_deny(s->f), b->lost > 0);
+    assert_int_equal(umbel_known_false_negatives(s->f), b->lost);
+    assert_int_equal(umbel_has_false_negatives(s->f), b->lost > 0);
     if (b->lost)
         assert_near(b->chi,
                     (double)(matched - left) / (double)matched /

@@ -6,6 +6,8 @@
 
 #include "support/test.h"
 
+#include <umbel/admit.h>
+
 enum { TEST_RULED_KEYS = 2000 };
 
 extern const umbel_admission test_no_demand;

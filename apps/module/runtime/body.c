@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "module/runtime/memory.h"
 
+#include <umbel/describe.h>
+
 #include <string.h>
 
 static _Atomic uint64_t bodies;

@@ -10,7 +10,7 @@
 
 bool um_pieces_write(const umbel_filter *f, um_piece_emit *emit, void *ctx)
 {
-    uint64_t total = umbel_encoded_size(f);
+    uint64_t total = umbel_raw_len(f);
     uint8_t *piece = um_api.TryAlloc(UM_PIECE);
     bool good = piece;
 

@@ -155,7 +155,7 @@ static size_t mem_usage(const void *value)
 static void digest(um_md *md, void *value)
 {
     const um_body *b = value;
-    uint64_t total = umbel_encoded_size(b->filter);
+    uint64_t total = umbel_raw_len(b->filter);
     char head[4096];
     size_t len = total < sizeof head ? (size_t)total : sizeof head;
 

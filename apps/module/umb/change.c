@@ -183,7 +183,7 @@ static umbel_status create_cleared(um_change *c, umbel_error *err)
 static umbel_status create_turned(um_change *c, umbel_error *err)
 {
     UM_TRY(umbel_copy(c->from[0]->filter, &c->made, err));
-    return umbel_turn(c->made, err);
+    return umbel_rotate(c->made, err);
 }
 
 static int change_one(um_ctx *ctx, um_str **argv, int argc, const char *event,

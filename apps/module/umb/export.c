@@ -168,7 +168,7 @@ static um_body *body_at(um_ctx *ctx, um_str *key, uint64_t offset)
     }
     if (at)
         close_export(at);
-    if (umbel_encoded_size(b->filter) > EXPORT_PIECE)
+    if (umbel_raw_len(b->filter) > EXPORT_PIECE)
         open_export(ctx, key, b);
     return b;
 }
@@ -186,7 +186,7 @@ int um_umb_export(um_ctx *ctx, um_str **argv, int argc)
     b = body_at(ctx, argv[1], offset);
     if (!b)
         return UM_DONE;
-    total = umbel_encoded_size(b->filter);
+    total = umbel_raw_len(b->filter);
     if (offset >= total)
         return um_reply_text(ctx,
                              "offset must be below %llu, the bytes of the "

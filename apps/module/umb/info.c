@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <umbel/describe.h>
 #include <umbel/estimate.h>
 
 typedef struct info_job {

@@ -16,6 +16,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <umbel/describe.h>
 #include <umbel/file.h>
 #include <umbel/plan.h>
 
@@ -304,7 +305,7 @@ static void retain_template(um_str **argv, int argc, const umbel_filter *f)
     umbel_close(template.empty);
     template.empty = NULL;
     template.len = 0;
-    if (umbel_encoded_size(f) <= TEMPLATE_BYTES &&
+    if (umbel_raw_len(f) <= TEMPLATE_BYTES &&
         umbel_copy(f, &template.empty, NULL) == UMBEL_OK)
         template.len = join_words(argv, argc, template.words);
 }
@@ -399,7 +400,7 @@ static void choose_kind(reserve_job *r)
 int um_umb_reserve(um_ctx *ctx, um_str **argv, int argc)
 {
     reserve_job *r;
-    umbel_plan plan = {0};
+    umbel_size_plan plan = {0};
     umbel_error err;
 
     if (argc < 3)
@@ -416,7 +417,7 @@ int um_umb_reserve(um_ctx *ctx, um_str **argv, int argc)
     choose_kind(r);
     r->copied = is_template(argv, argc); /* it is small: not in a thread */
     if (!r->copied &&
-        umbel_make_plan(r->kind, &r->params, 0, &plan, NULL) == UMBEL_OK &&
+        umbel_plan_size(r->kind, &r->params, 0, &plan, NULL) == UMBEL_OK &&
         um_memory_check(ctx, plan.bytes, &err) != UMBEL_OK)
         return free_job(&r->job), um_reply_error(ctx, &err);
     return um_job_run(&r->job, ctx, argv, argc, plan.bytes);

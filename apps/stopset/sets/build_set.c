@@ -8,6 +8,7 @@
 #include "base/error.h"
 
 #include <umbel/experimental.h>
+#include <umbel/file.h>
 
 #include <math.h>
 #include <stdlib.h>

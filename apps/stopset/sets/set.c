@@ -8,6 +8,8 @@
 #include "base/lines.h"
 #include "stopset/formats/input.h"
 
+#include <umbel/file.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

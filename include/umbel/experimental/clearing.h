@@ -29,7 +29,7 @@ typedef struct umbel_clearing {
 
 /*
  * Predicts the cost for a filter that kind, params and bytes describe as they
- * do to umbel_make_plan. bits is the number of bits to clear; with bits 0,
+ * do to umbel_plan_size. bits is the number of bits to clear; with bits 0,
  * share is the share of the false positives to remove, 0 to 1.
  */
 UMBEL_API umbel_status umbel_plan_clearing(const char *kind,

@@ -104,8 +104,8 @@ UMBEL_API umbel_status umbel_bounds_of(const umbel_filter *f, umbel_bounds *out,
  * i % 8 of bits[i / 8]. len is (umbel_cells + 7) / 8; bits past the last cell
  * are ignored.
  */
-UMBEL_API umbel_status umbel_start_from(umbel_filter *f, const void *bits,
-                                        size_t len, umbel_error *err);
+UMBEL_API umbel_status umbel_set_cells(umbel_filter *f, const void *bits,
+                                       size_t len, umbel_error *err);
 
 /* --- packets -------------------------------------------------------------- */
 
@@ -116,7 +116,7 @@ UMBEL_API umbel_status umbel_start_from(umbel_filter *f, const void *bits,
  */
 typedef struct umbel_packet umbel_packet;
 
-enum { UMBEL_PACKET_LEAST = 64, UMBEL_PACKET_MOST = 304 }; /* bits */
+enum { UMBEL_PACKET_MIN = 64, UMBEL_PACKET_MAX = 304 }; /* bits */
 
 typedef struct umbel_packet_params {
     size_t size; /* sizeof(umbel_packet_params): lets it grow */

@@ -7,7 +7,7 @@
  * are cleared until the negatives no longer match (Donnet, Baynat, Friedman
  * 2006). Size, format and query stay the same. The price is false negatives:
  * some members no longer match. The result says how many, and the file records
- * the number (umbel_denied).
+ * the number (umbel_known_false_negatives).
  *
  * Works on kinds whose cells are single bits (bloom), on any addressing.
  */
@@ -83,9 +83,10 @@ typedef struct umbel_retouch_result {
     uint64_t outside;         /* matched, but were left out by beta */
     uint64_t outside_removed; /* of these no longer match either */
     uint64_t members;         /* different members given that matched */
-    uint64_t denied_before;   /* different members given that did not match */
-    uint64_t lost;            /* members that matched and no longer do */
-    double lost_share;        /* lost / members; 0 without members */
+    uint64_t
+        false_negatives_before; /* different members given that did not match */
+    uint64_t lost;              /* members that matched and no longer do */
+    double lost_share;          /* lost / members; 0 without members */
     double matched_weight, left_weight;
     double members_weight, lost_weight;
     uint64_t bits_cleared;
@@ -120,10 +121,11 @@ UMBEL_API umbel_status umbel_retouch(umbel_filter *f,
  * Finds negatives that are members: both[i] is set to true if never->digests[i]
  * is one, and *n is their number. f provides the memory.
  */
-UMBEL_API umbel_status umbel_in_both(const umbel_filter *f,
-                                     const umbel_key_list *members,
-                                     const umbel_key_list *never, bool *both,
-                                     size_t *n, umbel_error *err);
+UMBEL_API umbel_status umbel_find_conflicts(const umbel_filter *f,
+                                            const umbel_key_list *members,
+                                            const umbel_key_list *never,
+                                            bool *both, size_t *n,
+                                            umbel_error *err);
 
 /* Gives method i; false when i is past the end. summary may be NULL. */
 UMBEL_API bool umbel_retouch_method_at(size_t i, const char **name,

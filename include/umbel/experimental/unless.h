@@ -19,13 +19,13 @@ extern "C" {
 
 /* Which filter is queried first; the other only where that is not enough. */
 typedef enum umbel_unless_order {
-    UMBEL_FILTER_FIRST, /* best when few keys match */
-    UMBEL_REVOKED_FIRST /* best when most keys match, or many are revoked */
+    UMBEL_FILTER_FIRST,    /* best when few keys match */
+    UMBEL_EXCEPTIONS_FIRST /* best when most keys match, or many are revoked */
 } umbel_unless_order;
 
 /* Lookups so far; start with zeros. */
 typedef struct umbel_unless_cost {
-    uint64_t keys, asked_filter, asked_revoked;
+    uint64_t keys, asked_filter, asked_exceptions;
 } umbel_unless_cost;
 
 /*

@@ -8,6 +8,8 @@
 #include "papers/frame/paper.h"
 #include "papers/gbf/model/simulate.h"
 
+#include <umbel/base.h>
+
 enum {
     GBF_MAX_CURVES = 8,
     GBF_MAX_PANELS = 2,

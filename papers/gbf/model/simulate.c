@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
+#include <umbel/filter.h>
 #include <umbel/umbel.h>
 
 #include <math.h>

@@ -8,6 +8,8 @@
 #include "papers/frame/paper.h"
 #include "papers/gbf/model/simulate.h"
 
+#include <umbel/base.h>
+
 enum {
     GBF_CASES = 5,
     GBF_QUERIES = 10000,

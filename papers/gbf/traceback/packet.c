@@ -3,6 +3,9 @@
  */
 #include "papers/gbf/traceback/packet.h"
 
+#include <umbel/base.h>
+#include <umbel/experimental/generalized.h>
+
 #include <math.h>
 #include <string.h>
 

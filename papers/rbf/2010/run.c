@@ -3,6 +3,8 @@
  */
 #include "papers/rbf/experiment.h"
 
+#include <umbel/base.h>
+
 #include <math.h>
 #include <stdio.h>
 

@@ -8,6 +8,12 @@
 
 #include "base/error.h"
 
+#include <umbel/experimental/choose.h>
+#include <umbel/experimental/retouch.h>
+#include <umbel/filter.h>
+#include <umbel/keys.h>
+#include <umbel/umbel.h>
+
 #include <stdlib.h>
 
 static umbel_status open_filter(const notebook *n, const way *how,

@@ -7,6 +7,9 @@
 #include "base/error.h"
 #include "papers/frame/paper.h"
 
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -3,6 +3,8 @@
  */
 #include "papers/rbf/experiment.h"
 
+#include <umbel/base.h>
+
 #include <math.h>
 
 /* Max FP and Ratio count false positives: of B, or all of them. */

@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 
+#include <umbel/experimental/retouch.h>
+
 #include <math.h>
 #include <stdio.h>
 

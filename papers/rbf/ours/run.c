@@ -9,6 +9,11 @@
 #include "papers/rbf/experiment.h"
 #include "papers/rbf/ours/trade.h"
 
+#include <umbel/experimental/retouch.h>
+#include <umbel/filter.h>
+#include <umbel/keys.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,13 @@
 
 #include "base/error.h"
 
+#include <umbel/describe.h>
+#include <umbel/experimental/choose.h>
+#include <umbel/experimental/retouch.h>
+#include <umbel/filter.h>
+#include <umbel/keys.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdlib.h>
 

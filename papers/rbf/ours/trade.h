@@ -6,6 +6,8 @@
 
 #include "papers/frame/paper.h"
 
+#include <umbel/base.h>
+
 enum { TRADE_MEMBERS = 10000, TRADE_NEVER = 20000, TRADE_ASKED = 200000 };
 
 typedef struct trade_way {

@@ -6,6 +6,11 @@
  */
 #include "papers/spam/table.h"
 
+#include <umbel/base.h>
+#include <umbel/describe.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

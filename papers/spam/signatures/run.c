@@ -10,6 +10,9 @@
 #include "papers/spam/signatures/signature.h"
 #include "papers/spam/table.h"
 
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,6 +12,9 @@
 #include "papers/spam/split/store.h"
 #include "papers/spam/table.h"
 
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

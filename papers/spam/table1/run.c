@@ -8,6 +8,9 @@
 #include "papers/frame/paper.h"
 #include "papers/spam/table.h"
 
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,11 @@
  */
 #include "papers/spam/table.h"
 
+#include <umbel/base.h>
+#include <umbel/counting.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "papers/survey/filters.h"
 
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,10 @@
 #include "papers/frame/paper.h"
 #include "papers/spam/filter.h"
 
+#include <umbel/counting.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,10 @@
  */
 #include "papers/survey/filters.h"
 
+#include <umbel/base.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 
 enum {

@@ -4,6 +4,11 @@
  */
 #include "papers/survey/filters.h"
 
+#include <umbel/base.h>
+#include <umbel/counting.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 
 enum {

@@ -6,6 +6,10 @@
 #include "papers/survey/filters.h"
 #include "papers/survey/reconcile/tree.h"
 
+#include <umbel/base.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <string.h>
 

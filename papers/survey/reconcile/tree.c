@@ -3,6 +3,9 @@
  */
 #include "papers/survey/reconcile/tree.h"
 
+#include <umbel/base.h>
+#include <umbel/filter.h>
+
 #include <stdlib.h>
 
 static uint64_t mixed(uint64_t x, uint64_t salt)

@@ -13,6 +13,8 @@
 
 #include "papers/frame/paper.h"
 
+#include <umbel/base.h>
+
 enum { TREE_CORRECTION = 1 };
 
 typedef struct um_item {

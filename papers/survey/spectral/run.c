@@ -4,6 +4,10 @@
  */
 #include "papers/survey/filters.h"
 
+#include <umbel/base.h>
+#include <umbel/counting.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -8,6 +8,11 @@
 #include "base/error.h"
 #include "papers/frame/paper.h"
 
+#include <umbel/describe.h>
+#include <umbel/file.h>
+#include <umbel/filter.h>
+#include <umbel/umbel.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

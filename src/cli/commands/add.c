@@ -65,7 +65,7 @@ static umbel_status change_filter(const um_args *args, um_key_source *source,
     if (status)
         goto done;
     if (a->turn)
-        status = umbel_turn(f, err);
+        status = umbel_rotate(f, err);
     if (status)
         goto done;
     before = umbel_added(f);

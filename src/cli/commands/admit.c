@@ -9,6 +9,8 @@
 #include "cli/framework/report.h"
 #include "keylist/sniff.h"
 
+#include <umbel/admit.h>
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,14 +116,14 @@ static umbel_status judge(const admit_args *a, umbel_ruling *out,
     return status;
 }
 
-static void note_denied(um_report *r, const umbel_ruling *ruling)
+static void note_false_negatives(um_report *r, const umbel_ruling *ruling)
 {
-    if (ruling->denied)
+    if (ruling->known_false_negatives)
         um_report_note(r,
                        "This filter is retouched: it says that up to %s of its "
                        "members do not match.",
-                       um_grouped(ruling->denied).text);
-    else if (ruling->may_deny)
+                       um_grouped(ruling->known_false_negatives).text);
+    else if (ruling->has_false_negatives)
         um_report_note(r, "This filter says that it may miss keys that were "
                           "added.");
 }
@@ -138,18 +140,20 @@ static void create_report(const admit_args *a, const umbel_ruling *u,
     um_report_rate(r, "error", NULL, u->error);
     um_report_rate(r, "max_error", "largest error", u->max_error);
     um_report_count(r, "claimed", "keys claimed", NULL, u->claimed);
-    um_report_flag(r, "claim_held", "claim checked", u->held);
-    um_report_flag(r, "may_deny", "may miss members", u->may_deny);
-    um_report_count(r, "denied_members", "recorded missing", NULL, u->denied);
+    um_report_flag(r, "claim_held", "claim checked", u->claim_checked);
+    um_report_flag(r, "has_false_negatives", "has false negatives",
+                   u->has_false_negatives);
+    um_report_count(r, "known_false_negatives", "known false negatives", NULL,
+                    u->known_false_negatives);
     um_report_texts(r, "reasons", "refused", texts, u->n);
     if (!u->admitted && !a->max_bytes.given && !a->memory.max_memory.given &&
         u->reason[0].code == UMBEL_REFUSED_BYTES)
         um_report_note(r, "Allow more memory with --max-memory, if you trust "
                           "the file.");
-    if (u->admitted && !u->held)
+    if (u->admitted && !u->claim_checked)
         um_report_note(r, "Its cells do not show how many keys it has.");
     if (u->admitted)
-        note_denied(r, u);
+        note_false_negatives(r, u);
 }
 
 static int run(const um_args *args)

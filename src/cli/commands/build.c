@@ -9,6 +9,8 @@
 #include "filter/kind.h"
 #include "filter/sizing.h"
 
+#include <umbel/counting.h>
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -314,7 +316,7 @@ static void report_cost(um_report *r, const build_args *a,
     double size = umbel_coded(f) ? 8 * (double)umbel_encoded_len(f)
                                  : (double)umbel_cells(f);
 
-    if (umbel_added(f) && !umbel_may_deny(f))
+    if (umbel_added(f) && !umbel_has_false_negatives(f))
         um_report_real(r, in_cells ? "cells_per_key" : "bits_per_key", NULL,
                        NULL, size / (double)umbel_added(f));
     if (!umbel_value_bits(f))

@@ -11,6 +11,8 @@
 #include "query/query.h"
 #include "sync/directory.h"
 
+#include <umbel/counting.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -357,28 +359,28 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
     if (filters->norigins && filters->unless)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "--unless takes one filter, not a directory");
-    *c = (um_check_ctx){.query = {.filter = filters->filter[0],
-                                  .more = filters->origin,
-                                  .nmore = filters->norigins,
-                                  .except = filters->unless,
-                                  .order = a->unless_first ? UMBEL_REVOKED_FIRST
-                                                           : UMBEL_FILTER_FIRST,
-                                  .values = a->values,
-                                  .threshold = a->top.given && !a->threshold.n
-                                                   ? 1
-                                                   : a->threshold.n},
-                        .filters = filters->filter,
-                        .names = filters->name,
-                        .nfilters = 1 + a->also.n,
-                        .top = top,
-                        .out = stdout,
-                        .json = args->common.json,
-                        .count = a->count,
-                        .invert = a->invert,
-                        .quiet = args->common.quiet,
-                        .on_terminal = um_progress_shares_stdout(),
-                        .log_keys = a->keys.field.given,
-                        .end = a->keys.null ? '\0' : '\n'};
+    *c = (um_check_ctx){
+        .query = {.filter = filters->filter[0],
+                  .more = filters->origin,
+                  .nmore = filters->norigins,
+                  .except = filters->unless,
+                  .order = a->unless_first ? UMBEL_EXCEPTIONS_FIRST
+                                           : UMBEL_FILTER_FIRST,
+                  .values = a->values,
+                  .threshold =
+                      a->top.given && !a->threshold.n ? 1 : a->threshold.n},
+        .filters = filters->filter,
+        .names = filters->name,
+        .nfilters = 1 + a->also.n,
+        .top = top,
+        .out = stdout,
+        .json = args->common.json,
+        .count = a->count,
+        .invert = a->invert,
+        .quiet = args->common.quiet,
+        .on_terminal = um_progress_shares_stdout(),
+        .log_keys = a->keys.field.given,
+        .end = a->keys.null ? '\0' : '\n'};
     if (a->edits.given)
         UM_TRY(prepare_edits(args, filters, err));
     c->query.edits = a->edits.given;
@@ -407,7 +409,7 @@ static void print_count(const um_args *args, const um_check_ctx *c)
         um_report_count(&report, "asked_file", NULL, NULL,
                         c->cost.asked_filter);
         um_report_count(&report, "asked_unless", NULL, NULL,
-                        c->cost.asked_revoked);
+                        c->cost.asked_exceptions);
     }
     um_report_print(args, &report);
     um_report_fini(&report);

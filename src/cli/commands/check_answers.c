@@ -380,7 +380,7 @@ static umbel_status print_answers(void *ctx, const um_key_batch *b,
     c->selected += a->selected;
     c->cost.keys += a->result.cost.keys;
     c->cost.asked_filter += a->result.cost.asked_filter;
-    c->cost.asked_revoked += a->result.cost.asked_revoked;
+    c->cost.asked_exceptions += a->result.cost.asked_exceptions;
     c->decided = c->quiet && c->selected && !c->log.path;
     UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->keys : b->lines,
                              a->result.hit, a->n, err));

@@ -10,6 +10,8 @@
 #include "filter/handle.h"
 #include "publish/content.h"
 
+#include <umbel/counting.h>
+
 #include <string.h>
 #include <unistd.h>
 

@@ -7,6 +7,8 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
 
+#include <umbel/counting.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -54,8 +56,8 @@ static umbel_status merge_one(const merge_args *a, umbel_filter *into,
 
     UM_TRY(um_open_filter(&a->open, path, &f, err));
     if (a->as_counts) {
-        umbel_as_counts(into);
-        umbel_as_counts(f);
+        umbel_to_counting(into);
+        umbel_to_counting(f);
     }
     bool alike = umbel_key_form_of(into) == umbel_key_form_of(f);
     umbel_status status = umbel_merge(into, f, ops[a->op.index], &inner);
@@ -93,7 +95,7 @@ static umbel_status merge_all(const merge_args *a, umbel_filter *f,
         UM_TRY(merge_one(a, f, a->filters.item[i], r, err));
     UM_TRY(check_op(a, f, err));
     if (a->as_counts)
-        umbel_as_counts(f);
+        umbel_to_counting(f);
     return um_save_filter(f, a->output, err);
 }
 

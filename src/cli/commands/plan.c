@@ -8,6 +8,7 @@
 #include "filter/sizing.h"
 #include "keylist/list.h"
 
+#include <umbel/counting.h>
 #include <umbel/plan.h>
 
 #include <inttypes.h>
@@ -33,12 +34,12 @@ static void consider(smallest *best, const char *kind, const char *addressing,
                      uint64_t keys, double fpr)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     p.addressing = addressing;
     p.capacity = keys;
     p.fpr = fpr;
-    if (umbel_make_plan(kind, &p, 0, &plan, NULL) || plan.bytes >= best->bytes)
+    if (umbel_plan_size(kind, &p, 0, &plan, NULL) || plan.bytes >= best->bytes)
         return;
     *best = (smallest){kind ? kind : addressing, plan.bytes};
 }
@@ -89,7 +90,7 @@ typedef struct size_plan {
     const plan_args *a;
     um_filter_params asked;
     um_key_list counts; /* of --counts */
-    umbel_plan plan;
+    umbel_size_plan plan;
     umbel_clearing clearing;
     umbel_count_plan counting;
     char others[MAX_OTHERS][OTHER_LEN]; /* the same for other addressings */
@@ -188,7 +189,7 @@ static umbel_status create_plans(size_plan *p, umbel_error *err)
     const umbel_params *asked = &p->asked.params;
     const plan_args *a = p->a;
 
-    UM_TRY(umbel_make_plan(kind, asked, a->bytes.n, &p->plan, err));
+    UM_TRY(umbel_plan_size(kind, asked, a->bytes.n, &p->plan, err));
     if (asks_clearing(a))
         UM_TRY(umbel_plan_clearing(kind, asked, a->bytes.n, a->clear.n,
                                    a->retouch.x, &p->clearing, err));
@@ -199,8 +200,8 @@ static umbel_status create_plans(size_plan *p, umbel_error *err)
 }
 
 /* Says what differs: the size, and what follows from two of the three. */
-static void add_other(size_plan *p, const char *name, const umbel_plan *plan,
-                      const char *but)
+static void add_other(size_plan *p, const char *name,
+                      const umbel_size_plan *plan, const char *but)
 {
     bool keys = p->a->capacity.given;
     bool size = has_size(p->a);
@@ -225,12 +226,12 @@ static void plan_others(size_plan *p)
 {
     const char *name, *chosen = p->asked.params.addressing;
     umbel_params params = p->asked.params;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     for (size_t i = 0; umbel_addressing_at(i, &name, NULL); i++) {
         params.addressing = name;
         if (strcmp(name, chosen) != 0 &&
-            umbel_make_plan(p->asked.kind, &params, p->a->bytes.n, &plan,
+            umbel_plan_size(p->asked.kind, &params, p->a->bytes.n, &plan,
                             NULL) == UMBEL_OK)
             add_other(p, name, &plan, "");
     }
@@ -240,14 +241,14 @@ static void plan_others(size_plan *p)
 static void plan_static(size_plan *p)
 {
     umbel_params params = UMBEL_PARAMS_INIT;
-    umbel_plan plan;
+    umbel_size_plan plan;
     const char *name;
 
     params.capacity = p->asked.params.capacity;
     params.fpr = p->asked.params.fpr;
     for (size_t i = 0; umbel_kind_at(i, &name, NULL); i++)
         if (umbel_is_static(name) &&
-            umbel_make_plan(name, &params, has_size(p->a) ? p->plan.bytes : 0,
+            umbel_plan_size(name, &params, has_size(p->a) ? p->plan.bytes : 0,
                             &plan, NULL) == UMBEL_OK)
             add_other(p, name, &plan, ", static");
 }
@@ -302,7 +303,7 @@ static umbel_status answer(size_plan *p, um_report *r, umbel_error *err)
  */
 
 static void report_plan(um_report *r, const um_filter_params *asked,
-                        const umbel_plan *plan)
+                        const umbel_size_plan *plan)
 {
     const char *addressing = asked->params.addressing;
     bool is_bits =
@@ -360,10 +361,11 @@ static void report_counts(um_report *r, const size_plan *p)
  */
 
 /* Writes the arguments of umbel build that follow from a plan. */
-typedef void print_size(FILE *out, const plan_args *a, const umbel_plan *plan);
+typedef void print_size(FILE *out, const plan_args *a,
+                        const umbel_size_plan *plan);
 
 static void print_planned_size(FILE *out, const plan_args *a,
-                               const umbel_plan *plan)
+                               const umbel_size_plan *plan)
 {
     bool sized = has_size(a);
 
@@ -382,7 +384,7 @@ static void print_planned_size(FILE *out, const plan_args *a,
 }
 
 static void print_wire_size(FILE *out, const plan_args *a,
-                            const umbel_plan *plan)
+                            const umbel_size_plan *plan)
 {
     fprintf(out, " --bits %" PRIu64, plan->cells);
     if (!a->shape.hashes.given)
@@ -390,8 +392,9 @@ static void print_wire_size(FILE *out, const plan_args *a,
 }
 
 static umbel_status report_command(um_report *r, const um_args *args,
-                                   const umbel_plan *plan, print_size *size,
-                                   const char *end, umbel_error *err)
+                                   const umbel_size_plan *plan,
+                                   print_size *size, const char *end,
+                                   umbel_error *err)
 {
     const plan_args *a = args->values;
     char *text = NULL;

@@ -415,8 +415,8 @@ static void report_keys(um_report *r, const umbel_retouch_result *b)
     um_report_real(r, "chi", NULL, NULL, b->chi);
     um_report_real(r, "seconds", NULL, NULL, b->seconds);
     um_report_count(r, "outside", "others", NULL, b->outside);
-    um_report_count(r, "denied_before", "missing before", NULL,
-                    b->denied_before);
+    um_report_count(r, "false_negatives_before", "missing before", NULL,
+                    b->false_negatives_before);
 }
 
 static void create_report(const retouch_args *a, const umbel_filter *f,
@@ -431,8 +431,8 @@ static void create_report(const retouch_args *a, const umbel_filter *f,
     um_report_real(r, "members_weight", "weight of members", NULL,
                    b->members_weight);
     um_report_real(r, "lost_weight", "weight lost", NULL, b->lost_weight);
-    um_report_count(r, "denied_members", "recorded missing", NULL,
-                    umbel_denied(f));
+    um_report_count(r, "known_false_negatives", "known false negatives", NULL,
+                    umbel_known_false_negatives(f));
     um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
     um_report_flag(r, "stopped", "interrupted", b->stopped);

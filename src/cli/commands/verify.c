@@ -9,6 +9,8 @@
 #include "cli/framework/report.h"
 #include "query/query.h"
 
+#include <umbel/verify.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -141,11 +143,12 @@ done:
 }
 
 /* Explains false negatives, if there are any. */
-static void note_denied(um_report *r, const umbel_filter *f, uint64_t denied)
+static void note_false_negatives(um_report *r, const umbel_filter *f,
+                                 uint64_t denied)
 {
-    uint64_t recorded = umbel_denied(f);
+    uint64_t recorded = umbel_known_false_negatives(f);
 
-    if (denied && um_allows_denied(f, denied))
+    if (denied && um_allows_false_negatives(f, denied))
         um_report_note(r, "This filter says that it may miss members.");
     else if (denied)
         um_report_note(
@@ -163,10 +166,11 @@ static void report_members(const umbel_filter *f, const umbel_verdict *v,
 {
     um_report_count(r, "members", NULL, NULL, v->members);
     um_report_count(r, "false_negatives", NULL, NULL, v->false_negatives);
-    um_report_flag(r, "may_deny", "may miss members", umbel_may_deny(f));
-    um_report_count(r, "denied_members", "recorded missing", NULL,
-                    umbel_denied(f));
-    note_denied(r, f, v->false_negatives);
+    um_report_flag(r, "has_false_negatives", "has false negatives",
+                   umbel_has_false_negatives(f));
+    um_report_count(r, "known_false_negatives", "known false negatives", NULL,
+                    umbel_known_false_negatives(f));
+    note_false_negatives(r, f, v->false_negatives);
 }
 
 static void report_outside(const umbel_verdict *v, um_report *r)
@@ -208,7 +212,7 @@ static int run(const um_args *args)
     status = verify(args, f, &verdict, &err);
     if (status)
         goto done;
-    fine = um_allows_denied(f, verdict.false_negatives);
+    fine = um_allows_false_negatives(f, verdict.false_negatives);
     if (a->members.n)
         report_members(f, &verdict, &report);
     if (a->outside.n)

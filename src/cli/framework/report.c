@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <umbel/counting.h>
 
 /* --- making -----------------------------------------------------------------
  */
@@ -153,8 +154,8 @@ static bool is_rate(const char *name)
 static const char *label_of(const umbel_info *info, const char *name)
 {
     static const char *const labels[][2] = {
-        {"may_deny", "may miss members"},
-        {"denied_members", "recorded missing"}};
+        {"has_false_negatives", "has false negatives"},
+        {"known_false_negatives", "known false negatives"}};
 
     for (size_t i = 0; i < UM_COUNT(labels); i++)
         if (strcmp(name, labels[i][0]) == 0)
@@ -670,7 +671,7 @@ void um_note_counts(um_report *r, const umbel_filter *f)
 
 void um_note_retouched(um_report *r, const umbel_filter *f, const char *what)
 {
-    uint64_t denied = umbel_denied(f);
+    uint64_t denied = umbel_known_false_negatives(f);
 
     if (denied)
         um_report_note(r,

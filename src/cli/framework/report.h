@@ -11,6 +11,9 @@
 #include "cli/framework/command.h"
 #include "cli/framework/numbers.h"
 
+#include <umbel/describe.h>
+#include <umbel/estimate.h>
+
 enum { UM_MAX_REPORT = 64, UM_MAX_NOTES = 12, UM_REPORT_NOTE_LEN = 1024 };
 
 typedef enum um_value_type {

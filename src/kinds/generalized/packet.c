@@ -33,11 +33,11 @@ static umbel_status check(const umbel_packet_params *p, umbel_error *err)
     if (!p || p->size != sizeof *p)
         return um_fail(err, UMBEL_E_RANGE,
                        "params.size is not sizeof(umbel_packet_params)");
-    if (p->bits < UMBEL_PACKET_LEAST || p->bits > UMBEL_PACKET_MOST)
+    if (p->bits < UMBEL_PACKET_MIN || p->bits > UMBEL_PACKET_MAX)
         return um_fail(err, UMBEL_E_RANGE,
                        "a packet's filter has %d to %d bits, got %" PRIu32
                        ": what is larger wants kind generalized",
-                       UMBEL_PACKET_LEAST, UMBEL_PACKET_MOST, p->bits);
+                       UMBEL_PACKET_MIN, UMBEL_PACKET_MAX, p->bits);
     if (p->reset > MAX_FUNCTIONS || p->set < 1 || p->set > MAX_FUNCTIONS)
         return um_fail(err, UMBEL_E_RANGE,
                        "reset must be 0..%d and set 1..%d, got %" PRIu32

@@ -123,7 +123,7 @@ static umbel_status add_moved(const um_strategy_input *s,
                               uint64_t *sum, umbel_error *err)
 {
     uint64_t least = umbel_encoded_len(now);
-    size_t room = umbel_diff_room(now);
+    size_t room = umbel_diff_bound(now);
     umbel_diff_result step;
     void *bytes = um_get(&s->alloc, room);
 
@@ -278,7 +278,7 @@ static umbel_status sample_index(sample *x, umbel_error *err)
 }
 
 static umbel_status plan_whole(const um_strategy_input *s,
-                               const um_strategy *row, umbel_plan *out,
+                               const um_strategy *row, umbel_size_plan *out,
                                umbel_error *err)
 {
     umbel_setting groups = {"groups", row->groups};
@@ -290,12 +290,12 @@ static umbel_status plan_whole(const um_strategy_input *s,
     p.capacity = s->capacity;
     p.settings = &groups;
     p.nsettings = 1;
-    return umbel_make_plan("bloom", &p, s->bytes, out, err);
+    return umbel_plan_size("bloom", &p, s->bytes, out, err);
 }
 
 /* Replaces shape and size by those of the whole filter and scales the weight.
  * Groups lose no member. */
-static void scale_up(const um_strategy *row, const umbel_plan *whole,
+static void scale_up(const um_strategy *row, const umbel_size_plan *whole,
                      double every, umbel_strategy *w)
 {
     w->bytes = whole->bytes;
@@ -313,7 +313,7 @@ static umbel_status estimate_strategy(const um_strategy_input *s,
                                       umbel_strategy *out, umbel_error *err)
 {
     sample x = {.input = *s};
-    umbel_plan whole;
+    umbel_size_plan whole;
     umbel_status status;
 
     if (plan_whole(s, row, &whole, NULL) != UMBEL_OK || whole.bytes > s->bytes)
@@ -456,12 +456,12 @@ static umbel_status check_params(const umbel_params *p, uint64_t bytes,
 static umbel_status default_bytes(um_strategy_input *s, umbel_error *err)
 {
     umbel_params p = s->params;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     if (s->bytes)
         return UMBEL_OK;
     p.capacity = s->members->n;
-    UM_TRY(umbel_make_plan("bloom", &p, 0, &plan, err));
+    UM_TRY(umbel_plan_size("bloom", &p, 0, &plan, err));
     s->bytes = plan.bytes;
     return UMBEL_OK;
 }

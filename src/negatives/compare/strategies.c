@@ -24,13 +24,13 @@ static umbel_status create_bloom(const um_strategy_input *s, uint64_t bytes,
 {
     umbel_setting setting = {"groups", groups};
     umbel_params p = s->params;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     p.fpr = 0;
     p.capacity = keys ? keys : 1;
     p.settings = &setting;
     p.nsettings = groups > 1;
-    UM_TRY(umbel_make_plan("bloom", &p, bytes, &plan, err));
+    UM_TRY(umbel_plan_size("bloom", &p, bytes, &plan, err));
     if (plan.bytes > bytes)
         return um_fail(err, UMBEL_E_RANGE,
                        "%" PRIu64 " bytes are too few: the smallest file takes "
@@ -103,13 +103,13 @@ static double error_within(const um_strategy_input *s, uint64_t bytes,
                            double keys)
 {
     umbel_params p = s->params;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     if (isnan(keys))
         return NAN;
     p.fpr = 0;
     p.capacity = keys < 1 ? 1 : (uint64_t)ceil(keys);
-    umbel_status status = umbel_make_plan("bloom", &p, bytes, &plan, NULL);
+    umbel_status status = umbel_plan_size("bloom", &p, bytes, &plan, NULL);
     return status == UMBEL_OK && plan.bytes <= bytes ? plan.error : NAN;
 }
 
@@ -290,11 +290,11 @@ static umbel_status build_plain_ribbon(const um_strategy_input *s,
 {
     umbel_key_list members = UMBEL_KEY_LIST(s->members->digests, s->members->n);
     umbel_params p;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     UM_TRY(ribbon_params(s, &p, err));
     p.capacity = 1;
-    UM_TRY(umbel_make_plan("ribbon", &p, s->bytes, &plan, err));
+    UM_TRY(umbel_plan_size("ribbon", &p, s->bytes, &plan, err));
     p.capacity = 0;
     p.cells = plan.cells;
     return umbel_build("ribbon", &p, &members, NULL, &out->filter, err);

@@ -303,9 +303,10 @@ static size_t count_both(const um_digest_set *members,
     return n;
 }
 
-umbel_status umbel_in_both(const umbel_filter *f, const umbel_key_list *members,
-                           const umbel_key_list *never, bool *both, size_t *n,
-                           umbel_error *err)
+umbel_status umbel_find_conflicts(const umbel_filter *f,
+                                  const umbel_key_list *members,
+                                  const umbel_key_list *never, bool *both,
+                                  size_t *n, umbel_error *err)
 {
     um_digest_set index = {0};
 
@@ -433,7 +434,7 @@ static void bill_members(const job *j, umbel_retouch_result *b)
 
     b->members = p->members.n + j->others.n;
     b->members_weight = (double)j->others.n;
-    b->denied_before = j->members.different - b->members;
+    b->false_negatives_before = j->members.different - b->members;
     for (size_t i = 0; i < p->members.n; i++) {
         b->lost += j->outcome.lost[i];
         b->members_weight += weight_of(&p->members, i);

@@ -149,7 +149,7 @@ static void more_cells_than_its_keys_use_are_refused(void **state)
         umbel_ruling r = test_ruled(f, &w);
         bool told = f->kind->bits || f->kind->entries;
         assert_true(test_refused_for(&r, told ? UMBEL_REFUSED_TOO_FULL
-                                              : UMBEL_REFUSED_UNTOLD));
+                                              : UMBEL_REFUSED_UNCONFIRMED));
         umbel_close(f);
     }
 }
@@ -255,9 +255,9 @@ static void cells_that_do_not_tell_are_no_proof(void **state)
     umbel_filter *f = test_made("aging", &p, TEST_RULED_KEYS, TEST_RULED_KEYS);
 
     (void)state;
-    assert_false(test_ruled(f, &test_no_demand).held);
+    assert_false(test_ruled(f, &test_no_demand).claim_checked);
     w.claimed = TEST_RULED_KEYS;
-    test_expect_refused(f, &w, UMBEL_REFUSED_UNTOLD, "aging");
+    test_expect_refused(f, &w, UMBEL_REFUSED_UNCONFIRMED, "aging");
     umbel_close(f);
 }
 
@@ -272,7 +272,7 @@ static void unions_and_intersections_are_held_by_what_they_tell(void **state)
     test_add(b, TEST_RULED_KEYS / 2, TEST_RULED_KEYS);
     assert_ok(umbel_merge(a, b, UMBEL_OR, &test_refusal));
     test_expect_admitted(a, &test_no_demand);
-    assert_false(test_ruled(a, &test_no_demand).held);
+    assert_false(test_ruled(a, &test_no_demand).claim_checked);
     w.claimed = TEST_RULED_KEYS * 3 / 2;
     test_expect_admitted(a, &w);
     w.claimed = TEST_RULED_KEYS;
@@ -297,11 +297,12 @@ static void retouched_filters_may_be_too_empty(void **state)
     (void)state;
     memset(f->payload, 0, f->payload_len / 2);
     test_expect_refused(f, &test_no_demand, UMBEL_REFUSED_TOO_EMPTY, "too few");
-    assert_false(test_ruled(f, &test_no_demand).may_deny);
+    assert_false(test_ruled(f, &test_no_demand).has_false_negatives);
     f->denied = TEST_RULED_KEYS;
     test_expect_admitted(f, &test_no_demand);
-    assert_true(test_ruled(f, &test_no_demand).may_deny);
-    assert_int_equal(test_ruled(f, &test_no_demand).denied, TEST_RULED_KEYS);
+    assert_true(test_ruled(f, &test_no_demand).has_false_negatives);
+    assert_int_equal(test_ruled(f, &test_no_demand).known_false_negatives,
+                     TEST_RULED_KEYS);
     umbel_close(f);
 }
 

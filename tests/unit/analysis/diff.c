@@ -6,6 +6,9 @@
 #include "base/hash.h"
 #include "filter/head.h"
 
+#include <umbel/diff.h>
+#include <umbel/file.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +31,7 @@ static umbel_filter *create(const char *kind, uint64_t cells, uint64_t from,
 static uint8_t *diff(const umbel_filter *old, const umbel_filter *now,
                      umbel_diff_result *bill)
 {
-    size_t room = umbel_diff_room(now);
+    size_t room = umbel_diff_bound(now);
     uint8_t *bytes = malloc(room);
 
     assert_non_null(bytes);
@@ -159,7 +162,7 @@ static void filters_of_different_shape_are_refused(void **state)
     uint8_t out[1 << 15];
 
     (void)state;
-    assert_true(umbel_diff_room(a) <= sizeof out);
+    assert_true(umbel_diff_bound(a) <= sizeof out);
     assert_refused(umbel_diff(a, b, out, sizeof out, &bill, &test_refusal),
                    UMBEL_E_MISMATCH, "cells");
     assert_refused(umbel_diff(a, a, out, 10, &bill, &test_refusal),
@@ -402,7 +405,7 @@ static void static_filters_of_other_keys_have_no_difference(void **state)
     uint8_t out[1 << 15];
 
     (void)state;
-    assert_true(umbel_diff_room(b) <= sizeof out);
+    assert_true(umbel_diff_bound(b) <= sizeof out);
     assert_refused(umbel_diff(a, b, out, sizeof out, &bill, &test_refusal),
                    UMBEL_E_MISMATCH, "hand out the new one whole");
     umbel_close(b);

@@ -8,6 +8,8 @@
 #include "base/rng.h"
 #include "filter/handle.h"
 
+#include <umbel/estimate.h>
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -6,14 +6,16 @@
 #include "filter/addressing/addressing.h"
 #include "filter/kind.h"
 
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <string.h>
 
-static umbel_plan plan(const umbel_params *p, uint64_t bytes)
+static umbel_size_plan plan(const umbel_params *p, uint64_t bytes)
 {
-    umbel_plan out = {0};
+    umbel_size_plan out = {0};
 
-    assert_ok(umbel_make_plan(NULL, p, bytes, &out, &test_refusal));
+    assert_ok(umbel_plan_size(NULL, p, bytes, &out, &test_refusal));
     return out;
 }
 
@@ -45,18 +47,18 @@ static void check_circle(const char *addressing, uint64_t keys, double fpr)
     p.addressing = addressing;
     p.capacity = keys;
     p.fpr = fpr;
-    umbel_plan size = plan(&p, 0);
+    umbel_size_plan size = plan(&p, 0);
     assert_int_equal(size.keys, keys);
     assert_true(size.error <= fpr);
 
     p.capacity = 0;
     p.cells = size.cells;
-    umbel_plan most = plan(&p, 0);
+    umbel_size_plan most = plan(&p, 0);
     assert_true(most.keys >= keys);
     assert_true(most.error <= fpr);
 
     p.capacity = keys;
-    umbel_plan error = plan(&p, 0);
+    umbel_size_plan error = plan(&p, 0);
     assert_true(error.error <= size.error * (1 + 1e-9));
     assert_int_equal(error.keys, keys);
 }
@@ -83,7 +85,7 @@ static void check_bytes(const char *addressing, uint64_t bytes, uint64_t keys)
     p.addressing = addressing;
     p.capacity = keys;
     p.fpr = keys ? 0 : 0.01;
-    umbel_plan out = plan(&p, bytes);
+    umbel_size_plan out = plan(&p, bytes);
     assert_true(out.bytes <= bytes);
     assert_true(out.bytes > bytes - bytes / 16 - 64);
     assert_true(out.error < (keys ? 0.5 : 0.01 * (1 + 1e-9)));
@@ -116,7 +118,7 @@ static void keys_that_lengthen_the_head_are_within_the_bytes(void **state)
     p.addressing = "classic";
     p.seed = 1 << 20;
     p.fpr = 0.0100000000001;
-    umbel_plan out = plan(&p, bytes);
+    umbel_size_plan out = plan(&p, bytes);
     assert_true(out.bytes <= bytes && out.bytes > bytes - 192);
 }
 
@@ -129,7 +131,7 @@ static void given_hashes_are_kept(void **state)
     p.fpr = 0.01;
     for (p.hashes = 3; p.hashes <= 12; p.hashes++)
         for (uint64_t bytes = 0; bytes <= 4096; bytes += 4096) {
-            umbel_plan out = plan(&p, bytes);
+            umbel_size_plan out = plan(&p, bytes);
             assert_int_equal(out.hashes, p.hashes);
         }
 }
@@ -144,7 +146,7 @@ static void opening_gives_what_was_planned(void **state)
         umbel_params p = test_combo_params(&c);
         p.capacity = 100;
         p.fpr = 0.02;
-        umbel_plan want = plan(&p, 0);
+        umbel_size_plan want = plan(&p, 0);
         umbel_filter *f = test_open(&p);
         assert_int_equal(umbel_cells(f), want.cells);
         assert_int_equal(umbel_hashes(f), want.hashes);
@@ -169,19 +171,19 @@ static void the_digests_part_of_the_error_is_stated(void **state)
 static void plans_that_cannot_be_say_why(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_plan out = {.keys = 42};
+    umbel_size_plan out = {.keys = 42};
 
     (void)state;
-    assert_refused(umbel_make_plan(NULL, &p, 0, &out, &test_refusal),
+    assert_refused(umbel_plan_size(NULL, &p, 0, &out, &test_refusal),
                    UMBEL_E_RANGE, "capacity");
-    assert_refused(umbel_make_plan(NULL, &p, 100, &out, &test_refusal),
+    assert_refused(umbel_plan_size(NULL, &p, 100, &out, &test_refusal),
                    UMBEL_E_RANGE, "100 bytes");
-    assert_refused(umbel_make_plan(NULL, NULL, 0, &out, &test_refusal),
+    assert_refused(umbel_plan_size(NULL, NULL, 0, &out, &test_refusal),
                    UMBEL_E_RANGE, "capacity");
     p.cells = 1000;
-    assert_refused(umbel_make_plan(NULL, &p, 1000, &out, &test_refusal),
+    assert_refused(umbel_plan_size(NULL, &p, 1000, &out, &test_refusal),
                    UMBEL_E_RANGE, "give the size once");
-    assert_refused(umbel_make_plan("bloo", &p, 0, &out, &test_refusal),
+    assert_refused(umbel_plan_size("bloo", &p, 0, &out, &test_refusal),
                    UMBEL_E_UNKNOWN, "bloo");
     assert_int_equal(out.keys, 42);
 }

@@ -5,6 +5,9 @@
 
 #include "base/rng.h"
 
+#include <umbel/counting.h>
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -134,14 +137,14 @@ static void at_threshold_one_it_is_the_error_of_a_set(void **state)
     for (size_t i = 0; i < TEST_COUNT(rows) * TEST_COUNT(hashes); i++) {
         umbel_params p = UMBEL_PARAMS_INIT;
         umbel_count_plan plan;
-        umbel_plan set;
+        umbel_size_plan set;
         p.addressing = rows[i % TEST_COUNT(rows)];
         p.hashes = hashes[i / TEST_COUNT(rows)];
         p.cells = 512 * 200;
         p.capacity = KEYS;
         assert_ok(umbel_plan_counts("counting", &p, 1, counts, KEYS, &plan,
                                     &test_refusal));
-        assert_ok(umbel_make_plan("counting", &p, 0, &set, &test_refusal));
+        assert_ok(umbel_plan_size("counting", &p, 0, &set, &test_refusal));
         assert_near(plan.f_compound, set.error,
                     (p.hashes > 8 ? 0.04 : 0.004) * set.error);
     }

@@ -5,6 +5,8 @@
 
 #include "filter/handle.h"
 
+#include <umbel/plan.h>
+
 #include <string.h>
 
 enum { ROOM = 64 << 10 };
@@ -68,11 +70,11 @@ static void fitting_wastes_little(void **state)
         for (size_t keys = 500; keys < 25000; keys += 2 * keys / 3) {
             umbel_params p = params_of(test_own_addressing(i));
             umbel_filter *f = open_unsized(&p, ROOM), *fit = NULL;
-            umbel_plan least;
+            umbel_size_plan least;
             test_add(f, 0, keys);
             assert_ok(umbel_fit(f, &fit, &test_refusal));
             p.capacity = keys;
-            assert_ok(umbel_make_plan(NULL, &p, 0, &least, &test_refusal));
+            assert_ok(umbel_plan_size(NULL, &p, 0, &least, &test_refusal));
             assert_true(umbel_cells(fit) < 2 * least.cells + 512);
             umbel_close(f);
             umbel_close(fit);

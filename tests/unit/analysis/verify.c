@@ -3,6 +3,9 @@
  */
 #include "support/test.h"
 
+#include <umbel/estimate.h>
+#include <umbel/verify.h>
+
 #include <math.h>
 #include <stdlib.h>
 

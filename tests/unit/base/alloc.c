@@ -9,6 +9,10 @@
 #include "base/alloc.h"
 #include "filter/handle.h"
 
+#include <umbel/file.h>
+#include <umbel/plan.h>
+#include <umbel/verify.h>
+
 #include <stdlib.h>
 #include <string.h>
 

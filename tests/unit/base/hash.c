@@ -5,6 +5,8 @@
 
 #include "base/hash.h"
 
+#include <umbel/file.h>
+
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>

@@ -5,6 +5,8 @@
 
 #include "base/stats.h"
 
+#include <umbel/estimate.h>
+
 #include <math.h>
 
 /* P(X >= k), X ~ Binomial(n, p), summed term by term. */

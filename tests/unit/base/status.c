@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+#include <umbel/file.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

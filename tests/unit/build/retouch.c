@@ -7,6 +7,8 @@
 #include "build/negatives.h"
 #include "negatives/retouch/retouch.h"
 
+#include <umbel/file.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,8 @@
 #include "base/spill.h"
 #include "filter/handle.h"
 
+#include <umbel/counting.h>
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

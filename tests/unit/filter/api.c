@@ -4,6 +4,11 @@
  */
 #include "support/test.h"
 
+#include <umbel/admit.h>
+#include <umbel/describe.h>
+#include <umbel/exchange.h>
+#include <umbel/file.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,8 +244,9 @@ static void a_list_that_was_not_initialized_is_refused(void **state)
         UMBEL_E_RANGE, "UMBEL_KEY_LIST");
     assert_refused(umbel_choose(f, &none, &unset, NULL, &chosen, &test_refusal),
                    UMBEL_E_RANGE, "UMBEL_KEY_LIST");
-    assert_refused(umbel_in_both(f, &none, &unset, NULL, &n, &test_refusal),
-                   UMBEL_E_RANGE, "UMBEL_KEY_LIST");
+    assert_refused(
+        umbel_find_conflicts(f, &none, &unset, NULL, &n, &test_refusal),
+        UMBEL_E_RANGE, "UMBEL_KEY_LIST");
     assert_refused(
         umbel_take_back(f, &unset, &none, NULL, &taken, &test_refusal),
         UMBEL_E_RANGE, "UMBEL_KEY_LIST");

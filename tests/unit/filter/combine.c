@@ -5,6 +5,9 @@
 
 #include "filter/handle.h"
 
+#include <umbel/estimate.h>
+#include <umbel/file.h>
+
 #include <stdio.h>
 #include <string.h>
 

@@ -5,6 +5,9 @@
 
 #include "filter/handle.h"
 
+#include <umbel/counting.h>
+#include <umbel/file.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +131,7 @@ static void as_plain_counts_it_goes_anywhere(void **state)
 {
     fixture *x = *state;
 
-    umbel_as_counts(x->delta[0]);
+    umbel_to_counting(x->delta[0]);
     assert_ok(add(x->state[1], x->delta[0]));
     assert_ok(add(x->state[1], x->delta[0]));
     assert_unfit(x->delta[0], x->delta[1], "is to be added to cells");

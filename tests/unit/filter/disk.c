@@ -6,6 +6,8 @@
 #include "base/bits.h"
 #include "filter/handle.h"
 
+#include <umbel/file.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

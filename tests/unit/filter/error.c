@@ -10,6 +10,8 @@
  */
 #include "support/test.h"
 
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -77,12 +79,12 @@ static void check_error(const char *addressing, size_t n, double fpr,
                         uint64_t instances)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     p.addressing = addressing;
     p.capacity = n;
     p.fpr = fpr;
-    assert_ok(umbel_make_plan(NULL, &p, 0, &plan, &test_refusal));
+    assert_ok(umbel_plan_size(NULL, &p, 0, &plan, &test_refusal));
     p.cells = plan.cells; /* saves planning once per instance */
     p.hashes = plan.hashes;
     umbel_filter *f = test_open(&p);

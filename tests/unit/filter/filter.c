@@ -8,6 +8,8 @@
 #include "base/batch.h"
 #include "filter/handle.h"
 
+#include <umbel/file.h>
+
 #include <stdlib.h>
 #include <string.h>
 

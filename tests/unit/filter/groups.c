@@ -7,6 +7,10 @@
 #include "filter/handle.h"
 #include "kinds/bloom/bloom.h"
 
+#include <umbel/estimate.h>
+#include <umbel/file.h>
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,15 +175,15 @@ static void a_choice_does_not_cost_size(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_setting setting = {"groups", 2};
-    umbel_plan one, two;
+    umbel_size_plan one, two;
 
     (void)state;
     p.addressing = "classic";
     p.capacity = 100000;
-    assert_ok(umbel_make_plan(NULL, &p, 0, &one, &test_refusal));
+    assert_ok(umbel_plan_size(NULL, &p, 0, &one, &test_refusal));
     p.settings = &setting;
     p.nsettings = 1;
-    assert_ok(umbel_make_plan(NULL, &p, 0, &two, &test_refusal));
+    assert_ok(umbel_plan_size(NULL, &p, 0, &two, &test_refusal));
     assert_true(two.bits_per_key < one.bits_per_key);
     assert_true(two.bits_per_key > 0.95 * one.bits_per_key);
     assert_true(two.error <= 0.001);

@@ -5,6 +5,8 @@
 
 #include "filter/handle.h"
 
+#include <umbel/file.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,8 @@
 
 #include "filter/sizing.h"
 
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -428,17 +430,17 @@ static void a_size_that_errs_always_can_be_saved(void **state)
 static void a_filter_may_have_room_for_no_key_at_all(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     (void)state;
     p.addressing = "classic";
     p.cells = 64;
     p.hashes = 1;
     p.fpr = 0.01;
-    assert_ok(umbel_make_plan("bloom", &p, 0, &plan, &test_refusal));
+    assert_ok(umbel_plan_size("bloom", &p, 0, &plan, &test_refusal));
     assert_int_equal(plan.keys, 0);
     p.fpr = 0.02;
-    assert_ok(umbel_make_plan("bloom", &p, 0, &plan, &test_refusal));
+    assert_ok(umbel_plan_size("bloom", &p, 0, &plan, &test_refusal));
     assert_int_equal(plan.keys, 1);
 }
 

@@ -7,6 +7,8 @@
 
 #include "filter/handle.h"
 
+#include <umbel/file.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -121,7 +123,7 @@ static void check_snapshot(const adder *a, const uint64_t *before,
 /* The filter that its parts make. */
 static umbel_filter *sent_in_parts(const umbel_filter *f)
 {
-    uint64_t len = umbel_encoded_size(f);
+    uint64_t len = umbel_raw_len(f);
     umbel_decoder *d = NULL;
     umbel_filter *out = NULL;
     uint8_t piece[5000];

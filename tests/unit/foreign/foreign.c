@@ -4,6 +4,10 @@
  */
 #include "support/test.h"
 
+#include <umbel/describe.h>
+#include <umbel/file.h>
+#include <umbel/foreign.h>
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

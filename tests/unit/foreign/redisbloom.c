@@ -7,6 +7,9 @@
 #include "base/murmur.h"
 #include "foreign/redisbloom.h"
 
+#include <umbel/file.h>
+#include <umbel/foreign.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

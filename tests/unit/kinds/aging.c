@@ -108,17 +108,17 @@ static void generations_turn_when_told(void **state)
     p.capacity = 1000;
     assert_ok(umbel_create("aging", &p, &f, &test_refusal));
     test_add(f, 0, 100);
-    assert_ok(umbel_turn(f, &test_refusal));
+    assert_ok(umbel_rotate(f, &test_refusal));
     assert_int_equal(test_hits(f, 0, 100), 100);
     test_add(f, 100, 100);
-    assert_ok(umbel_turn(f, &test_refusal));
+    assert_ok(umbel_rotate(f, &test_refusal));
     assert_true(test_hits(f, 0, 100) <= 1);
     assert_int_equal(test_hits(f, 100, 100), 100);
-    assert_ok(umbel_turn(f, &test_refusal));
+    assert_ok(umbel_rotate(f, &test_refusal));
     assert_int_equal(test_hits(f, 0, 200), 0);
     umbel_close(f);
     f = test_open(&p);
-    assert_refused(umbel_turn(f, &test_refusal), UMBEL_E_UNSUPPORTED,
+    assert_refused(umbel_rotate(f, &test_refusal), UMBEL_E_UNSUPPORTED,
                    "no generations");
     umbel_close(f);
 }
@@ -135,7 +135,7 @@ static void what_it_cannot_do_is_refused(void **state)
     p.cells = 4096;
     assert_refused(umbel_create("aging", &p, &none, &test_refusal),
                    UMBEL_E_RANGE, "capacity");
-    assert_true(umbel_may_deny(f));
+    assert_true(umbel_has_false_negatives(f));
     umbel_close(f);
     umbel_close(g);
 }

@@ -9,6 +9,8 @@
 #include "filter/handle.h"
 #include "kinds/cells.h"
 
+#include <umbel/counting.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,7 +344,7 @@ static void a_whole_minus_a_part_is_the_other_part(void **state)
     test_assert_same_payload(a, only_a);
     assert_int_equal(a->estimated, true); /* the mark of a merge */
     assert_near((double)umbel_added(a), 200, 15);
-    assert_false(umbel_may_deny(a));
+    assert_false(umbel_has_false_negatives(a));
     umbel_close(a);
     umbel_close(b);
     umbel_close(only_a);
@@ -378,14 +380,14 @@ static void own_refined_differences_add_up(void **state)
     test_add(late, 100, 200);
     assert_ok(umbel_copy(late, &diff, &test_refusal));
     assert_ok(umbel_merge(diff, early, UMBEL_MINUS, &test_refusal));
-    assert_true(umbel_may_deny(diff));
+    assert_true(umbel_has_false_negatives(diff));
     assert_refused(umbel_to_bloom(diff, &none, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "difference");
     assert_refused(umbel_merge(early, diff, UMBEL_MAX, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "only be added");
     assert_ok(umbel_merge(early, diff, UMBEL_ADD, &test_refusal));
     test_assert_same_payload(early, late);
-    assert_false(umbel_may_deny(early));
+    assert_false(umbel_has_false_negatives(early));
     umbel_close(early);
     umbel_close(late);
     umbel_close(diff);

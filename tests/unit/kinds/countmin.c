@@ -7,6 +7,8 @@
 #include "filter/handle.h"
 #include "kinds/cells.h"
 
+#include <umbel/counting.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

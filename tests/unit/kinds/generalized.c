@@ -9,6 +9,9 @@
 #include "filter/handle.h"
 #include "kinds/generalized/generalized.h"
 
+#include <umbel/file.h>
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,19 +378,19 @@ static void it_starts_from_given_bits(void **state)
     memset(bits, 0xFF, sizeof bits);
     bits[3] = 0x5A;
     test_add(f, 0, 10);
-    assert_ok(umbel_start_from(f, bits, sizeof bits, &test_refusal));
+    assert_ok(umbel_set_cells(f, bits, sizeof bits, &test_refusal));
     assert_int_equal(umbel_added(f), 0);
     assert_int_equal(ones(f), 1001 - 4);
     assert_memory_equal(f->payload, bits, 125);
     assert_int_equal(f->payload[125], 1); /* the rest is no cell */
-    assert_refused(umbel_start_from(f, bits, 125, &test_refusal), UMBEL_E_RANGE,
+    assert_refused(umbel_set_cells(f, bits, 125, &test_refusal), UMBEL_E_RANGE,
                    "126 bytes");
     assert_int_equal(ones(f), 1001 - 4);
     assert_ok(umbel_clear(f, &test_refusal));
     assert_int_equal(ones(f), 0);
     p.cells = 1001;
     bloom = test_open(&p);
-    assert_refused(umbel_start_from(bloom, bits, 126, &test_refusal),
+    assert_refused(umbel_set_cells(bloom, bits, 126, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "bloom");
     umbel_close(bloom);
     umbel_close(f);
@@ -447,7 +450,7 @@ static void check_content(umbel_filter *f, content *of, uint64_t which,
     for (uint64_t i = 0; i < CELLS; i++)
         if (of(i, which, &rng))
             um_set_bit(bits, i);
-    assert_ok(umbel_start_from(f, bits, sizeof bits, &test_refusal));
+    assert_ok(umbel_set_cells(f, bits, sizeof bits, &test_refusal));
     double rate = (double)hits(f, keys, n) / (double)n;
     assert_true(rate <= bound + 5 * sqrt(bound * (1 - bound) / (double)n));
     assert_true(umbel_predict(f) <= bound * (1 + 1e-12));

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BYTES = (UMBEL_PACKET_MOST + 7) / 8 };
+enum { MAX_BYTES = (UMBEL_PACKET_MAX + 7) / 8 };
 
 static umbel_packet *open_packet(uint32_t bits, uint32_t reset, uint32_t set,
                                  const uint8_t *secret)
@@ -38,7 +38,7 @@ static void the_last_key_is_known(void **state)
     uint8_t bits[MAX_BYTES];
 
     (void)state;
-    for (uint32_t n = UMBEL_PACKET_LEAST; n <= UMBEL_PACKET_MOST; n += 8)
+    for (uint32_t n = UMBEL_PACKET_MIN; n <= UMBEL_PACKET_MAX; n += 8)
         for (uint32_t k = 1; k <= 32; k = k * 2 + 1) {
             umbel_packet *p = open_packet(n, k, k + (k < 32), NULL);
             for (int i = 0; i < 50; i++) {

@@ -11,6 +11,8 @@
 #include "filter/sizing.h"
 #include "kinds/ribbon/ribbon.h"
 
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,11 +349,11 @@ static void a_guess_is_near_the_size(void **state)
 static void a_plan_tells_what_it_will_take(void **state)
 {
     umbel_params p = at_error(0.001);
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     (void)state;
     p.capacity = MILLION / 5;
-    assert_ok(umbel_make_plan("ribbon", &p, 0, &plan, &test_refusal));
+    assert_ok(umbel_plan_size("ribbon", &p, 0, &plan, &test_refusal));
     p.capacity = 0;
     umbel_filter *f = build_numbers(&p, 0, MILLION / 5);
     assert_near((double)umbel_encoded_len(f) / (double)plan.bytes, 1, 0.005);
@@ -366,9 +368,9 @@ static void a_plan_at_a_power_of_two_takes_no_column_more(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(keys); i++) {
         umbel_params p = at_error(0.25);
-        umbel_plan plan;
+        umbel_size_plan plan;
         p.capacity = keys[i];
-        assert_ok(umbel_make_plan("ribbon", &p, 0, &plan, &test_refusal));
+        assert_ok(umbel_plan_size("ribbon", &p, 0, &plan, &test_refusal));
         p.capacity = 0;
         umbel_filter *f = build_numbers(&p, 0, keys[i]);
         assert_near((double)plan.bytes, (double)umbel_encoded_len(f), 64);

@@ -7,6 +7,8 @@
 #include "filter/handle.h"
 #include "filter/head.h"
 
+#include <umbel/file.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

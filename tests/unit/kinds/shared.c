@@ -8,6 +8,8 @@
 #include "base/rng.h"
 #include "filter/handle.h"
 
+#include <umbel/file.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

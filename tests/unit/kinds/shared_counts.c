@@ -10,6 +10,8 @@
 #include "filter/handle.h"
 #include "kinds/cells.h"
 
+#include <umbel/counting.h>
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

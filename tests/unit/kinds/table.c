@@ -6,6 +6,9 @@
 
 #include "filter/handle.h"
 
+#include <umbel/counting.h>
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

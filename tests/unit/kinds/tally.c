@@ -9,6 +9,9 @@
 #include "kinds/cells.h"
 #include "kinds/heavy.h"
 
+#include <umbel/counting.h>
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
  */
 #include "support/test.h"
 
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +106,7 @@ static void the_table_names_the_ways_in_their_order(void **state)
 
 static void without_bytes_a_plain_filter_sets_the_size(void **state)
 {
-    umbel_plan plan;
+    umbel_size_plan plan;
     scene s;
 
     (void)state;
@@ -113,7 +115,7 @@ static void without_bytes_a_plain_filter_sets_the_size(void **state)
     umbel_comparison c = compared(&s, 0);
     umbel_params p = s.params;
     p.capacity = MEMBERS;
-    assert_ok(umbel_make_plan("bloom", &p, 0, &plan, &test_refusal));
+    assert_ok(umbel_plan_size("bloom", &p, 0, &plan, &test_refusal));
     assert_int_equal(c.bytes, plan.bytes);
     assert_int_equal(way_of(&c, "retouch")->bytes, plan.bytes);
     assert_near(c.plain_unseen, 0.02, 0.002);

@@ -285,10 +285,10 @@ static double plain_error(const scene *s, uint64_t bytes)
     umbel_key_list m = UMBEL_KEY_LIST(s->universe, s->n);
     umbel_params p = s->params;
     umbel_filter *f = NULL;
-    umbel_plan plan;
+    umbel_size_plan plan;
 
     p.capacity = 1;
-    assert_ok(umbel_make_plan("ribbon", &p, bytes, &plan, &test_refusal));
+    assert_ok(umbel_plan_size("ribbon", &p, bytes, &plan, &test_refusal));
     p.capacity = 0;
     p.cells = plan.cells;
     assert_ok(umbel_build("ribbon", &p, &m, NULL, &f, &test_refusal));

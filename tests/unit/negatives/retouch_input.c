@@ -4,6 +4,10 @@
  */
 #include "support/retouching.h"
 
+#include <umbel/describe.h>
+#include <umbel/estimate.h>
+#include <umbel/file.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +88,8 @@ static void members_that_must_not_match_are_refused_or_lost(void **state)
         umbel_retouch(s.f, &s.members, &s.never, &p, &b, NULL, &test_refusal),
         UMBEL_E_KEY, "10 of the keys");
     test_assert_same_file(s.before, s.f);
-    assert_ok(
-        umbel_in_both(s.f, &s.members, &s.never, both, &n, &test_refusal));
+    assert_ok(umbel_find_conflicts(s.f, &s.members, &s.never, both, &n,
+                                   &test_refusal));
     assert_int_equal(n, 10);
     for (size_t i = 0; i < 20; i++)
         assert_int_equal(both[i], i < 10);
@@ -122,8 +126,9 @@ static void other_members_are_noticed(void **state)
     p.max_fn = 1;
     assert_ok(umbel_retouch(s.f, &some, &s.never, &p, &b, NULL, &test_refusal));
     assert_int_equal(b.left, 0);
-    assert_true(umbel_may_deny(s.f));
-    assert_int_equal(umbel_denied(s.f), b.lost + umbel_added(s.f) - 200);
+    assert_true(umbel_has_false_negatives(s.f));
+    assert_int_equal(umbel_known_false_negatives(s.f),
+                     b.lost + umbel_added(s.f) - 200);
     test_scene_free(&s);
 }
 
@@ -203,11 +208,11 @@ static void retouched_filters_can_be_retouched(void **state)
     assert_int_equal(first.lost, 8);
     p.max_fn = 1;
     umbel_retouch_result second = test_retouch(&s, &p);
-    assert_int_equal(second.denied_before, 8);
+    assert_int_equal(second.false_negatives_before, 8);
     assert_int_equal(second.left, 0);
     assert_int_equal(second.never, first.never);
     assert_int_equal(second.matched, first.left);
-    assert_int_equal(umbel_denied(s.f), 8 + second.lost);
+    assert_int_equal(umbel_known_false_negatives(s.f), 8 + second.lost);
     assert_refused(
         umbel_estimate_keys(s.f, &(umbel_interval){0}, &test_refusal),
         UMBEL_E_UNSUPPORTED, "retouched");

@@ -9,6 +9,8 @@
 #include "papers/spam/split/store.h"
 #include "papers/spam/table.h"
 
+#include <umbel/counting.h>
+
 #include <math.h>
 #include <string.h>
 

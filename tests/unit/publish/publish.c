@@ -506,7 +506,7 @@ static void bystanders_keep_their_cells(void **state)
     assert_int_equal(t.left, all.left);
     assert_int_equal(t.matched, all.matched);
     assert_near((double)t.lost, (double)all.lost, 2); /* ties */
-    assert_int_equal(umbel_denied(s.f), t.lost);
+    assert_int_equal(umbel_known_false_negatives(s.f), t.lost);
     free(hit);
     test_scene_free(&s);
 }

@@ -5,6 +5,8 @@
 
 #include "publish/manifest.h"
 
+#include <umbel/describe.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

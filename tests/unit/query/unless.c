@@ -50,11 +50,11 @@ static void the_order_changes_the_cost_only(void **state)
         umbel_filter *r = holding("classic", hashes[i], 1000, 500);
         umbel_unless_cost a = {0}, b = {0};
         check(f, r, UMBEL_FILTER_FIRST, &a);
-        check(f, r, UMBEL_REVOKED_FIRST, &b);
+        check(f, r, UMBEL_EXCEPTIONS_FIRST, &b);
         assert_int_equal(a.keys, KEYS);
         assert_int_equal(a.asked_filter, KEYS);
-        assert_int_equal(a.asked_revoked, test_hits(f, 0, KEYS));
-        assert_int_equal(b.asked_revoked, KEYS);
+        assert_int_equal(a.asked_exceptions, test_hits(f, 0, KEYS));
+        assert_int_equal(b.asked_exceptions, KEYS);
         assert_int_equal(b.asked_filter, KEYS - test_hits(r, 0, KEYS));
         umbel_close(r);
     }
@@ -74,7 +74,8 @@ static void keys_that_one_refuses_are_refused(void **state)
 
     (void)state;
     slices[N - 1] = (umbel_slice){"word", 4};
-    for (int order = UMBEL_FILTER_FIRST; order <= UMBEL_REVOKED_FIRST; order++)
+    for (int order = UMBEL_FILTER_FIRST; order <= UMBEL_EXCEPTIONS_FIRST;
+         order++)
         assert_refused(umbel_query_unless(f, r, (umbel_unless_order)order,
                                           slices, N, hit, &cost, &test_refusal),
                        UMBEL_E_KEY, "decimal");
@@ -105,8 +106,8 @@ static void both_want_their_secret(void **state)
     assert_refused(umbel_query_unless(f, locked, UMBEL_FILTER_FIRST, &key, 1,
                                       &hit, NULL, &test_refusal),
                    UMBEL_E_SECRET, "secret");
-    assert_refused(umbel_query_unless(locked, f, UMBEL_REVOKED_FIRST, &key, 1,
-                                      &hit, NULL, &test_refusal),
+    assert_refused(umbel_query_unless(locked, f, UMBEL_EXCEPTIONS_FIRST, &key,
+                                      1, &hit, NULL, &test_refusal),
                    UMBEL_E_SECRET, "secret");
     assert_ok(umbel_query_unless(f, keyed, UMBEL_FILTER_FIRST, &key, 1, &hit,
                                  NULL, &test_refusal));

@@ -3,6 +3,9 @@
  */
 #include "support/epochs.h"
 
+#include <umbel/counting.h>
+#include <umbel/describe.h>
+
 #include <math.h>
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "store/internal.h"
 
+#include <umbel/file.h>
 #include <umbel/plan.h>
 
 #include <stdlib.h>

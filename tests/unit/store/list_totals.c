@@ -7,6 +7,7 @@
 #include "store/list.h"
 
 #include <umbel/counting.h>
+#include <umbel/describe.h>
 
 enum { DAY = 86400, T0 = 12 * DAY, KEYS = 400, FAR = 1 << 30, STEP = 700 };
 

@@ -10,6 +10,8 @@
 #include "filter/envelope.h"
 #include "store/internal.h"
 
+#include <umbel/counting.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
