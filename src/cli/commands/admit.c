@@ -141,9 +141,9 @@ static void create_report(const admit_args *a, const umbel_ruling *u,
     um_report_rate(r, "max_error", "largest error", u->max_error);
     um_report_count(r, "claimed", "keys claimed", NULL, u->claimed);
     um_report_flag(r, "claim_held", "claim checked", u->claim_checked);
-    um_report_flag(r, "has_false_negatives", "has false negatives",
+    um_report_flag(r, "has_false_negatives", "may miss members",
                    u->has_false_negatives);
-    um_report_count(r, "known_false_negatives", "known false negatives", NULL,
+    um_report_count(r, "known_false_negatives", "recorded missing", NULL,
                     u->known_false_negatives);
     um_report_texts(r, "reasons", "refused", texts, u->n);
     if (!u->admitted && !a->max_bytes.given && !a->memory.max_memory.given &&

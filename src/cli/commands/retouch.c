@@ -431,7 +431,7 @@ static void create_report(const retouch_args *a, const umbel_filter *f,
     um_report_real(r, "members_weight", "weight of members", NULL,
                    b->members_weight);
     um_report_real(r, "lost_weight", "weight lost", NULL, b->lost_weight);
-    um_report_count(r, "known_false_negatives", "known false negatives", NULL,
+    um_report_count(r, "known_false_negatives", "recorded missing", NULL,
                     umbel_known_false_negatives(f));
     um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));

@@ -166,9 +166,9 @@ static void report_members(const umbel_filter *f, const umbel_verdict *v,
 {
     um_report_count(r, "members", NULL, NULL, v->members);
     um_report_count(r, "false_negatives", NULL, NULL, v->false_negatives);
-    um_report_flag(r, "has_false_negatives", "has false negatives",
+    um_report_flag(r, "has_false_negatives", "may miss members",
                    umbel_has_false_negatives(f));
-    um_report_count(r, "known_false_negatives", "known false negatives", NULL,
+    um_report_count(r, "known_false_negatives", "recorded missing", NULL,
                     umbel_known_false_negatives(f));
     note_false_negatives(r, f, v->false_negatives);
 }

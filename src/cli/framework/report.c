@@ -154,8 +154,8 @@ static bool is_rate(const char *name)
 static const char *label_of(const umbel_info *info, const char *name)
 {
     static const char *const labels[][2] = {
-        {"has_false_negatives", "has false negatives"},
-        {"known_false_negatives", "known false negatives"}};
+        {"has_false_negatives", "may miss members"},
+        {"known_false_negatives", "recorded missing"}};
 
     for (size_t i = 0; i < UM_COUNT(labels); i++)
         if (strcmp(name, labels[i][0]) == 0)
