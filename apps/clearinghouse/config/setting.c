@@ -10,6 +10,7 @@
 
 #include <umbel/counting.h>
 #include <umbel/filter.h>
+#include <umbel/describe.h>
 
 #include <math.h>
 #include <stdio.h>
