@@ -8,7 +8,7 @@
  */
 #include "fuzz.h"
 
-#include "net/server/control.h"
+#include "net/server/control_socket.h"
 #include "net/server/socket.h"
 
 #include <errno.h>

@@ -108,8 +108,7 @@ struct um_charsets {
     uint16_t *table[UM_COUNT(rows)]; /* 256 codes; NULL: of several bytes */
 };
 
-/* --- open and close
- * -------------------------------------------------------------- */
+/* --- open and close ------------------------------------------------------- */
 
 /* Returns the code of one byte; all single-byte charsets fit into 16 bits. */
 static uint16_t code_of(iconv_t cd, unsigned byte)

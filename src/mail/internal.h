@@ -150,7 +150,7 @@ void um_list_id(umbel_slice value, char *out, size_t cap);
 /* Copies the client address in brackets of a Received line, the same way. */
 void um_received_client(umbel_slice value, char *out, size_t cap);
 
-/* --- HTML (html.c) -------------------------------------------------------- */
+/* --- HTML (html_text.c) --------------------------------------------------- */
 
 /*
  * Appends the text of a UTF-8 page as the Pyzor client does: the pieces between
@@ -185,8 +185,7 @@ size_t um_pyzor_digest(const umbel_slice *parts, size_t n,
 size_t um_shingle(const umbel_slice *parts, size_t n,
                   uint64_t out[UM_SHINGLES]);
 
-/* --- requests and answers of workers (wire.c) ------------------------------
- */
+/* --- requests and answers of workers (worker_messages.c) ------------------ */
 
 /*
  * Over a stream socket. A request is a head and the mail; an answer has a fixed
@@ -229,8 +228,7 @@ void um_mail_answer_encode(const um_mail_answer *a,
 /* Returns false for bytes that an honest worker would not send. */
 bool um_mail_answer_decode(const uint8_t in[UM_MAIL_ANSWER], um_mail_answer *a);
 
-/* --- the sandbox (worker.c) ------------------------------------------------
- */
+/* --- the sandbox (worker_process.c) --------------------------------------- */
 
 /*
  * Confines the process irrevocably: it can read and write descriptor fd,

@@ -76,7 +76,7 @@ typedef struct um_mail_pool_stats {
 
 void um_mail_pool_stats_get(const um_mail_pool *p, um_mail_pool_stats *out);
 
-/* --- the worker process (worker.c) ---------------------------------------- */
+/* --- the worker process (worker_process.c) -------------------------------- */
 
 /* A program with this first argument must call um_mail_worker_main. */
 #define UM_MAIL_WORKER_ARGUMENT "--mail-worker"

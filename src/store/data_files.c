@@ -13,6 +13,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "store/internal.h"
+#include "store/journal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +23,7 @@
 
 enum { CHUNK = 1 << 16, REMOVE_AT_ONCE = 64 };
 
-/* --- names --------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------- */
 
 bool um_data_file_parse(const char *name, const char *kind, uint64_t *number,
                         bool *unfinished)
@@ -39,7 +40,7 @@ bool um_data_file_parse(const char *name, const char *kind, uint64_t *number,
            um_decimal_read(name, len, UINT64_MAX, number);
 }
 
-/* --- the files that a start needs ---------------------------------------- */
+/* --- the files that a start needs ----------------------------------------- */
 
 static void add_journal(um_data_files *f, uint64_t number)
 {
@@ -108,7 +109,7 @@ void um_data_files_fini(um_data_files *f)
     f->journal = NULL;
 }
 
-/* --- create and remove --------------------------------------------------- */
+/* --- create and remove ---------------------------------------------------- */
 
 int um_journal_create(um_disk *disk, const um_journal_head *head, int *file)
 {
@@ -170,7 +171,7 @@ int um_data_files_remove(um_disk *disk, uint64_t below, bool unfinished)
     return 0;
 }
 
-/* --- make journals durable ----------------------------------------------- */
+/* --- make journals durable ------------------------------------------------ */
 
 static int copy_bytes(um_disk *disk, int from, int to, uint64_t size)
 {

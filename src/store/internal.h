@@ -13,7 +13,7 @@
 #include "store/journal.h"
 #include "store/store.h"
 
-/* --- streams (snapshot.c) ------------------------------------------------ */
+/* --- streams (snapshot.c) ------------------------------------------------- */
 
 /*
  * The state can be larger than a buffer for all of it should be. The parts of
@@ -40,7 +40,7 @@ umbel_status um_sink_write(const um_sink *to, const void *bytes, size_t len,
 umbel_status um_feed_get(um_feed *from, void *out, size_t len,
                          umbel_error *err);
 
-/* --- lists (list.c) ------------------------------------------------------ */
+/* --- lists (list.c) ------------------------------------------------------- */
 
 /*
  * Writes the list's epochs. Memory is not copied: a forked child may write
@@ -58,7 +58,7 @@ umbel_status um_list_encode(const um_list *l, const um_sink *to,
 umbel_status um_list_decode(const um_list_config *c, const uint8_t *secret,
                             um_feed *from, um_list **out, umbel_error *err);
 
-/* --- the replay guard (replay_guard.c) ----------------------------------- */
+/* --- the replay guard (replay_guard.c) ------------------------------------ */
 
 /* Zeroed, it is empty. */
 typedef struct um_replay_guard {
@@ -87,7 +87,7 @@ umbel_status um_replay_guard_encode(const um_replay_guard *g, uint64_t now,
 umbel_status um_replay_guard_decode(um_replay_guard *g, um_feed *from,
                                     umbel_error *err);
 
-/* --- the key-value table (key_value.c) ----------------------------------- */
+/* --- the key-value table (key_value.c) ------------------------------------ */
 
 typedef struct um_kv_pair um_kv_pair;
 
@@ -120,7 +120,7 @@ umbel_status um_kv_encode(const um_kv_table *t, const um_sink *to,
 /* t is empty. */
 umbel_status um_kv_decode(um_kv_table *t, um_feed *from, umbel_error *err);
 
-/* --- times of recent digests (recent_times.c) ---------------------------- */
+/* --- times of recent digests (recent_times.c) ----------------------------- */
 
 enum {
     UM_RECENT_TICK = 10,   /* seconds */
@@ -172,7 +172,7 @@ umbel_status um_recent_times_encode(const um_recent_times *r, const um_sink *to,
 umbel_status um_recent_times_decode(um_recent_times *r, um_feed *from,
                                     umbel_error *err);
 
-/* --- snapshots (snapshot.c) ---------------------------------------------- */
+/* --- snapshots (snapshot.c) ----------------------------------------------- */
 
 enum {
     UM_SNAPSHOT_VERSION = 1,
@@ -230,7 +230,7 @@ umbel_status um_snapshot_open(um_snapshot_reader *r, um_disk *disk,
 umbel_status um_snapshot_check_end(um_snapshot_reader *r, umbel_error *err);
 void um_snapshot_reader_fini(um_snapshot_reader *r);
 
-/* --- the state (state.c) ------------------------------------------------- */
+/* --- the state (store_state.c) -------------------------------------------- */
 
 /*
  * The state changes only by records, and the effect of a record depends only on
@@ -283,7 +283,7 @@ umbel_status um_state_decode(um_state *st, const um_store_config *c,
                              uint8_t order[UM_STORE_MAX_LISTS],
                              umbel_error *err);
 
-/* --- the files of the directory (data_files.c) --------------------------- */
+/* --- the files of the directory (data_files.c) ---------------------------- */
 
 /* The files that a start needs. */
 typedef struct um_data_files {
@@ -313,7 +313,7 @@ int um_data_files_remove(um_disk *disk, uint64_t below, bool unfinished);
  * files. */
 int um_journals_make_durable(um_disk *disk, uint64_t from);
 
-/* --- the worker (worker.c) ----------------------------------------------- */
+/* --- the worker (worker.c) ------------------------------------------------ */
 
 /*
  * A thread that waits for the disk in the store's place: it syncs the journal,
@@ -374,7 +374,7 @@ uint64_t um_worker_durable(const um_worker *w);
  */
 void um_worker_set_durable(um_worker *w, uint64_t seq);
 
-/* --- recovery (recovery.c) ----------------------------------------------- */
+/* --- recovery (recovery.c) ------------------------------------------------ */
 
 /* Returns true if the key begins with the observer's prefix. */
 bool um_observer_has_prefix(const um_store_observer *o, umbel_slice key);
@@ -426,7 +426,7 @@ umbel_status um_recover(const um_data_files *f, const um_store_config *c,
                         const uint8_t *secret, um_state *st, um_recovered *out,
                         umbel_error *err);
 
-/* --- the secret (secret.c) ----------------------------------------------- */
+/* --- the secret (secret.c) ------------------------------------------------ */
 
 /*
  * Reads the secret of a data directory, from path or (NULL) DIR/secret. If the
@@ -436,7 +436,7 @@ umbel_status um_recover(const um_data_files *f, const um_store_config *c,
 umbel_status um_secret_find(const char *dir, const char *path, bool has_data,
                             uint8_t out[UMBEL_SECRET_LEN], umbel_error *err);
 
-/* --- the store (store.c; tests look into it, too) ------------------------ */
+/* --- the store (store.c; tests look into it, too) ------------------------- */
 
 /*
  * The step of a snapshot: the worker prepares a journal, then a child writes.

@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- records ------------------------------------------------------------- */
+/* --- records -------------------------------------------------------------- */
 
 static void write_first(um_writer *w, const um_record *r, unsigned low,
                         uint32_t high)
@@ -198,7 +198,7 @@ bool um_record_decode(um_reader *from, um_record *out)
     }
 }
 
-/* --- heads and blocks ---------------------------------------------------- */
+/* --- heads and blocks ----------------------------------------------------- */
 
 #define BLOCK_MAGIC UINT32_C(0x6b636c62) /* "blck" */
 

@@ -18,7 +18,7 @@
 
 #include <umbel/base.h>
 
-/* --- records ------------------------------------------------------------- */
+/* --- records -------------------------------------------------------------- */
 
 typedef enum um_record_type {
     UM_RECORD_COUNT = 1,   /* a digest was reported */
@@ -63,7 +63,7 @@ bool um_record_decode(um_reader *from, um_record *out);
 /* Returns the mail of a decoded record of type MAIL. */
 void um_record_mail(const um_record *r, um_near_write *out);
 
-/* --- files --------------------------------------------------------------- */
+/* --- files ---------------------------------------------------------------- */
 
 enum {
     UM_JOURNAL_VERSION = 1,

@@ -83,7 +83,7 @@ struct um_list {
     totals totals;
 };
 
-/* --- filters ------------------------------------------------------------- */
+/* --- filters -------------------------------------------------------------- */
 
 /* Reports what is wrong with a configuration. */
 static umbel_status check_config(const um_list_config *c, umbel_error *err)
@@ -175,7 +175,7 @@ const umbel_filter *um_list_filter(const um_list *l, unsigned i)
     return l->epoch[i].filter;
 }
 
-/* --- totals -------------------------------------------------------------- */
+/* --- totals --------------------------------------------------------------- */
 
 static const um_row_totals *row_of(const um_list *l)
 {
@@ -303,7 +303,7 @@ bool um_list_upper_bound(const um_list *l, const umbel_digest *d, size_t n,
     return false;
 }
 
-/* --- epochs -------------------------------------------------------------- */
+/* --- epochs --------------------------------------------------------------- */
 
 /* Closes all epochs from number `from` on. */
 static void drop_epochs(um_list *l, unsigned from)
@@ -410,7 +410,7 @@ void um_list_reset(um_list *l, umbel_filter *fresh, uint64_t now)
     begin_epoch(l, fresh, now);
 }
 
-/* --- open and close ------------------------------------------------------ */
+/* --- open and close ------------------------------------------------------- */
 
 /* Creates a list without epochs. */
 static umbel_status create_list(const um_list_config *c, const uint8_t *secret,
@@ -458,7 +458,7 @@ void um_list_close(um_list *l)
     um_put(&alloc, l, sizeof *l);
 }
 
-/* --- digests ------------------------------------------------------------- */
+/* --- digests -------------------------------------------------------------- */
 
 void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
                     umbel_digest *out)
@@ -511,7 +511,7 @@ umbel_status um_list_add(um_list *l, const umbel_digest *d,
     return umbel_add_digest_amounts(newest->filter, d, wide, n, NULL, err);
 }
 
-/* --- mails --------------------------------------------------------------- */
+/* --- mails ---------------------------------------------------------------- */
 
 umbel_status um_list_write_mail(um_list *l, const um_near_write *w,
                                 umbel_error *err)
@@ -531,7 +531,7 @@ bool um_list_has_space(const um_list *l, const um_near_write *w)
                                   !um_near_needs_room(newest, w));
 }
 
-/* --- counts -------------------------------------------------------------- */
+/* --- counts --------------------------------------------------------------- */
 
 uint64_t um_list_changes(const um_list *l)
 {
@@ -599,7 +599,7 @@ bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
     return found;
 }
 
-/* --- statistics ---------------------------------------------------------- */
+/* --- statistics ----------------------------------------------------------- */
 
 static void epoch_stats(const epoch *e, um_epoch_stats *out)
 {
@@ -645,7 +645,7 @@ void um_list_stats_get(const um_list *l, um_list_stats *out)
     out->fill = (double)out->epoch[0].digests / (double)out->epoch[0].capacity;
 }
 
-/* --- bytes --------------------------------------------------------------- */
+/* --- bytes ---------------------------------------------------------------- */
 
 static umbel_status write_epoch(const epoch *e, const um_sink *to,
                                 umbel_error *err)

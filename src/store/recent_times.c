@@ -108,7 +108,7 @@ void um_recent_times_close(um_recent_times *r)
     um_put(&a, r, sizeof *r);
 }
 
-/* --- words --------------------------------------------------------------- */
+/* --- words ---------------------------------------------------------------- */
 
 static uint64_t stamp_of(uint64_t tick)
 {
@@ -169,7 +169,7 @@ static uint64_t age_of_word(uint64_t word, uint64_t tick)
     return oldest;
 }
 
-/* --- time ---------------------------------------------------------------- */
+/* --- time ----------------------------------------------------------------- */
 
 static void sweep_to(um_recent_times *r, uint64_t line)
 {
@@ -205,7 +205,7 @@ static void advance(um_recent_times *r, uint64_t now)
     }
 }
 
-/* --- digests ------------------------------------------------------------- */
+/* --- digests -------------------------------------------------------------- */
 
 /* The lines of a digest; two of them may be the same. */
 typedef struct place {

@@ -22,6 +22,8 @@
  */
 #include "base/error.h"
 #include "store/internal.h"
+#include "store/journal.h"
+#include "store/list.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -29,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the observer -------------------------------------------------------- */
+/* --- the observer --------------------------------------------------------- */
 
 static bool is_reset_key(const um_store_observer *o, umbel_slice key)
 {
@@ -81,7 +83,7 @@ static umbel_status report_all(const um_store_observer *o, const um_state *st,
     return UMBEL_OK;
 }
 
-/* --- replay -------------------------------------------------------------- */
+/* --- replay --------------------------------------------------------------- */
 
 umbel_status um_replay_init(um_replay *p, um_state *st, const uint8_t *order,
                             uint32_t nlists, umbel_error *err)
@@ -251,7 +253,7 @@ umbel_status um_replay_block(um_replay *p, const uint8_t *records, size_t len,
     return UMBEL_OK;
 }
 
-/* --- the snapshot -------------------------------------------------------- */
+/* --- the snapshot --------------------------------------------------------- */
 
 /* Appends to the message what to do about a damaged file. */
 static umbel_status advise(umbel_status status, umbel_error *err)
@@ -336,7 +338,7 @@ static umbel_status read_snapshot(const um_data_files *f,
     return close_snapshot(f, &r, status, err);
 }
 
-/* --- the journals -------------------------------------------------------- */
+/* --- the journals --------------------------------------------------------- */
 
 typedef struct journal_file {
     um_disk *disk;

@@ -33,7 +33,7 @@ enum {
 
 static const char magic[8] = "umbelsnp";
 
-/* --- streams ------------------------------------------------------------- */
+/* --- streams -------------------------------------------------------------- */
 
 umbel_status um_sink_write(const um_sink *to, const void *bytes, size_t len,
                            umbel_error *err)
@@ -53,7 +53,7 @@ umbel_status um_feed_get(um_feed *from, void *out, size_t len, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- the head ------------------------------------------------------------ */
+/* --- the head ------------------------------------------------------------- */
 
 static void encode_head(const um_snapshot_head *h,
                         uint8_t out[UM_SNAPSHOT_HEAD])
@@ -103,7 +103,7 @@ static umbel_status decode_head(const uint8_t *bytes, size_t len,
     return UMBEL_OK;
 }
 
-/* --- writing ------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------- */
 
 static void write_bytes(um_snapshot_writer *w, const void *bytes, size_t len)
 {
@@ -197,7 +197,7 @@ void um_snapshot_writer_fini(um_snapshot_writer *w)
     *w = (um_snapshot_writer){.file = -1};
 }
 
-/* --- reading ------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 static umbel_status read_bytes(um_snapshot_reader *r, void *out, size_t len,
                                size_t *got, umbel_error *err)

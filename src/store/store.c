@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "store/internal.h"
+#include "store/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +60,7 @@ const char *um_durability_name(um_durability d)
     return durabilities[d];
 }
 
-/* --- failure ------------------------------------------------------------- */
+/* --- failure -------------------------------------------------------------- */
 
 /* Waits before the next attempt to write a snapshot, each time longer. */
 static void postpone_retry(um_store *s)
@@ -107,7 +108,7 @@ static umbel_status check_accepting(const um_store *s, umbel_error *err)
     return um_fail(err, UMBEL_E_IO, "changes are refused: %s", s->reason);
 }
 
-/* --- blocks -------------------------------------------------------------- */
+/* --- blocks --------------------------------------------------------------- */
 
 static void seal(um_store *s)
 {
@@ -187,7 +188,7 @@ static void add_record(um_store *s, const um_record *r)
     s->used = (size_t)(w.at - s->buffer);
 }
 
-/* --- changes ------------------------------------------------------------- */
+/* --- changes -------------------------------------------------------------- */
 
 /* Begins a new epoch of a list; space for the record was reserved. */
 static umbel_status advance_list(um_store *s, unsigned list, umbel_error *err)
@@ -423,7 +424,7 @@ umbel_status um_store_reset(um_store *s, umbel_slice value, uint64_t now,
     return UMBEL_OK;
 }
 
-/* --- queries ------------------------------------------------------------- */
+/* --- queries -------------------------------------------------------------- */
 
 const uint8_t *um_store_secret(const um_store *s)
 {
@@ -516,7 +517,7 @@ bool um_store_next(const um_store *s, size_t *at, umbel_slice *key,
     return um_kv_next(&s->state.kv, at, key, value);
 }
 
-/* --- compaction ---------------------------------------------------------- */
+/* --- compaction ----------------------------------------------------------- */
 
 /* Lets the observer set its keys in the state that a snapshot captures. */
 static void call_before_snapshot(um_store *s)
@@ -691,7 +692,7 @@ void um_store_stats_get(const um_store *s, um_store_stats *out)
     }
 }
 
-/* --- the tick ------------------------------------------------------------ */
+/* --- the tick ------------------------------------------------------------- */
 
 /* Begins the first journal; all that the start has read is durable. */
 static void start_journal(um_store *s, int file, int number)
@@ -795,7 +796,7 @@ void um_store_tick(um_store *s, uint64_t now)
         begin_snapshot(s);
 }
 
-/* --- open and close ------------------------------------------------------ */
+/* --- open and close ------------------------------------------------------- */
 
 static umbel_status check_config(const um_store_config *c, umbel_error *err)
 {
@@ -997,7 +998,7 @@ void um_store_close(um_store *s)
     free(s);
 }
 
-/* --- check --------------------------------------------------------------- */
+/* --- check ---------------------------------------------------------------- */
 
 static umbel_status check_existing(const um_store_config *c, um_disk *disk,
                                    umbel_error *err)

@@ -6,6 +6,7 @@
  */
 #include "base/error.h"
 #include "store/internal.h"
+#include "store/journal.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -39,7 +40,7 @@ struct um_worker {
     bool stop;
 };
 
-/* --- the work ------------------------------------------------------------ */
+/* --- the work ------------------------------------------------------------- */
 
 static int prepare(um_worker *w, const work *todo, int *file)
 {
@@ -166,7 +167,7 @@ void um_worker_run(um_worker *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* --- requests ------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------- */
 
 umbel_status um_worker_open(um_disk *disk, int event, um_worker **out,
                             umbel_error *err)

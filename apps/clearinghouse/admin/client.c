@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "clearinghouse/admin/requests.h"
-#include "net/server/control.h"
+#include "net/server/control_socket.h"
 
 #include <limits.h>
 #include <stdlib.h>

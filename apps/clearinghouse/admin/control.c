@@ -9,7 +9,7 @@
 #include "clearinghouse/admin/requests.h"
 #include "clearinghouse/peering/origins.h"
 #include "clearinghouse/status/status.h"
-#include "net/server/control.h"
+#include "net/server/control_socket.h"
 
 #include <limits.h>
 #include <stdlib.h>

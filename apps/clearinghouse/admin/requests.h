@@ -6,7 +6,7 @@
 #define UM_CLEARINGHOUSE_HOUSE_REQUESTS_H
 
 #include "clearinghouse/protocols/protocol.h"
-#include "net/server/control.h"
+#include "net/server/control_socket.h"
 
 enum {
     UM_REQUEST_MAIL = 8 << 20,    /* bytes of a mail: more than workers read */

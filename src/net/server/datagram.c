@@ -100,8 +100,7 @@ static bool batch_init(batch *b, size_t len)
     return true;
 }
 
-/* --- lanes ------------------------------------------------------------------
- */
+/* --- lanes --------------------------------------------------------------- */
 
 enum {
     LANE_BITS = 4,
@@ -182,8 +181,7 @@ size_t um_lanes_open(int fd[UM_LANES])
     return 1;
 }
 
-/* --- sending ---------------------------------------------------------------
- */
+/* --- sending ------------------------------------------------------------- */
 
 void um_datagrams_flush(um_datagrams *s)
 {
@@ -214,8 +212,7 @@ void um_datagrams_reply(um_datagrams *s, const um_address *to,
     um_datagrams_append(s, to, len);
 }
 
-/* --- receiving -------------------------------------------------------------
- */
+/* --- receiving ----------------------------------------------------------- */
 
 /* Fills the list of received datagrams, and resets the headers. */
 static void list_received(um_datagrams *s, size_t n)
@@ -305,8 +302,7 @@ static void on_readable(void *ctx, unsigned events)
         um_datagrams_close(s);
 }
 
-/* --- open and close
- * ------------------------------------------------------------------ */
+/* --- open and close ------------------------------------------------------- */
 
 static void release(um_datagrams *s)
 {

@@ -202,7 +202,7 @@ umbel_status um_socket_address(int fd, char path[UM_ADDRESS_TEXT],
     return UMBEL_OK;
 }
 
-/* --- clients ------------------------------------------------------------- */
+/* --- clients -------------------------------------------------------------- */
 
 /* Sets timeouts, which apply to connect as well. */
 static void set_timeouts(int fd, uint64_t ms)

@@ -112,7 +112,7 @@ bool um_end_is_refusal(um_end why)
            why != UM_END_SHUTDOWN;
 }
 
-/* --- the end of a connection --------------------------------------------- */
+/* --- the end of a connection ---------------------------------------------- */
 
 /* Frees a listener when its owner, its handle and its connections are gone. */
 static void release_listener(um_listener *l)
@@ -194,8 +194,7 @@ void um_stream_end(um_stream *s, um_end why)
     }
 }
 
-/* --- writing ---------------------------------------------------------------
- */
+/* --- writing ------------------------------------------------------------- */
 
 static void resume(um_stream *s);
 
@@ -281,8 +280,7 @@ void um_stream_write(um_stream *s, umbel_slice bytes)
         write_later(s, p, left);
 }
 
-/* --- reading ---------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------- */
 
 /* Returns true if the protocol can consume more: the connection is not ending,
  * and the client has read its replies. */
@@ -455,7 +453,7 @@ size_t um_stream_unread(const um_stream *s)
     return s->unread;
 }
 
-/* --- for protocols -------------------------------------------------- */
+/* --- for protocols -------------------------------------------------------- */
 
 const char *um_stream_why(const um_stream *s)
 {
@@ -483,8 +481,7 @@ void um_stream_set_data(um_stream *s, void *data)
     s->data = data;
 }
 
-/* --- accepting -------------------------------------------------------------
- */
+/* --- accepting ----------------------------------------------------------- */
 
 static int init_handle(um_listener *l, bool unix_socket, any_stream *uv)
 {
@@ -558,8 +555,7 @@ static void on_connection(uv_stream_t *server, int status)
         admit(s);
 }
 
-/* --- connecting
- * --------------------------------------------------------------- */
+/* --- connecting ----------------------------------------------------------- */
 
 static void on_connected(uv_connect_t *request, int status)
 {
@@ -615,8 +611,7 @@ umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
     return UMBEL_OK;
 }
 
-/* --- time ------------------------------------------------------------------
- */
+/* --- time ---------------------------------------------------------------- */
 
 static void check_time(um_stream *s, uint64_t now)
 {
@@ -651,8 +646,7 @@ static uint64_t sweep_period(const um_stream_limits *limits)
     return ms < SWEEP_MAX_MS ? ms : SWEEP_MAX_MS;
 }
 
-/* --- the listener ----------------------------------------------------------
- */
+/* --- the listener -------------------------------------------------------- */
 
 static void set_limits(um_stream_limits *l)
 {

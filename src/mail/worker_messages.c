@@ -1,5 +1,5 @@
 /*
- * wire.c - requests to workers and their answers, as bytes.
+ * worker_messages.c - requests to workers and their answers, as bytes.
  */
 #include "base/bytes.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /*
- * worker.c - the process that reads mails, and its sandbox.
+ * worker_process.c - the process that reads mails, and its sandbox.
  *
  * Everything that needs files happens first: charsets are opened and a mail
  * with all encodings is read, so that libraries load what they need. Then the
@@ -41,8 +41,7 @@ typedef struct worker {
     uint64_t memory;
 } worker;
 
-/* --- the sandbox ------------------------------------------------------------
- */
+/* --- the sandbox --------------------------------------------------------- */
 
 static umbel_status limit(int what, rlim_t max, umbel_error *err)
 {

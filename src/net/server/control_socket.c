@@ -1,8 +1,8 @@
 /*
- * control.c - the control socket: a server on stream.h, and its client, which
- * blocks for a limited time.
+ * control_socket.c - the control socket: a server on stream.h, and its client,
+ * which blocks for a limited time.
  */
-#include "net/server/control.h"
+#include "net/server/control_socket.h"
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -32,8 +32,7 @@ struct um_control_request {
     char line[UM_CONTROL_LINE];
 };
 
-/* --- one request -----------------------------------------------------------
- */
+/* --- one request --------------------------------------------------------- */
 
 static void answer_line(um_stream *s, const char *line)
 {
@@ -53,8 +52,7 @@ static void answer_line(um_stream *s, const char *line)
     um_stream_end(s, UM_END_DONE);
 }
 
-/* --- bytes behind a line ---------------------------------------------------
- */
+/* --- bytes behind a line ------------------------------------------------- */
 
 static void free_request(um_control_request *r)
 {
@@ -140,8 +138,7 @@ static void connection_closed(um_stream *s)
     free_request(r);
 }
 
-/* --- connections -----------------------------------------------------------
- */
+/* --- connections --------------------------------------------------------- */
 
 static void parse_line(um_stream *s, const char *line, const uint8_t *more,
                        size_t len)
@@ -205,8 +202,7 @@ static void report_end(void *ctx, const um_address *client, um_end why)
         c->config.ended(c->config.ctx, client, why);
 }
 
-/* --- open and close
- * ------------------------------------------------------------------ */
+/* --- open and close ------------------------------------------------------- */
 
 static void free_control(void *ctx)
 {
@@ -285,7 +281,7 @@ void um_control_close(um_control *c)
     um_listener_close(c->listener);
 }
 
-/* --- the client ---------------------------------------------------------- */
+/* --- the client ----------------------------------------------------------- */
 
 static umbel_status connect_to(const char *path, uint64_t timeout_ms, int *fd,
                                umbel_error *err)

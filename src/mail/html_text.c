@@ -1,5 +1,5 @@
 /*
- * html.c - HTML to text, as the Pyzor client does it.
+ * html_text.c - HTML to text, as the Pyzor client does it.
  *
  * The client uses Python's html.parser (3.11) and does not tell it where the
  * page ends: anything that might continue, such as a tag without '>', stops the
@@ -26,8 +26,7 @@ enum {
     TAIL = 34 /* characters in which the last reference may be cut */
 };
 
-/* --- character references ---------------------------------------------------
- */
+/* --- character references ------------------------------------------------ */
 
 typedef struct entity {
     char name[NAME];
@@ -163,8 +162,7 @@ static void decode_references(um_buffer *out, const uint8_t *text, size_t len)
     }
 }
 
-/* --- the parser -------------------------------------------------------------
- */
+/* --- the parser ---------------------------------------------------------- */
 
 typedef struct html {
     um_buffer *out;

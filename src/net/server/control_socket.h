@@ -1,12 +1,12 @@
 /*
- * control.h - a unix socket of mode 0600: one line in, one document out.
+ * control_socket.h - a unix socket of mode 0600: one line in, one document out.
  *
  * The file's mode lets only the server's user and root use it. Some lines are
  * followed by bytes, up to the client's end of sending; their replies may be
  * sent later.
  */
-#ifndef UM_NET_CONTROL_H
-#define UM_NET_CONTROL_H
+#ifndef UM_NET_CONTROL_SOCKET_H
+#define UM_NET_CONTROL_SOCKET_H
 
 #include "net/server/loop.h"
 #include "net/server/stream.h"

@@ -1,10 +1,11 @@
 /*
- * state.c - all that the store holds, how it changes, and its bytes in a
+ * store_state.c - all that the store holds, how it changes, and its bytes in a
  * snapshot.
  */
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/internal.h"
+#include "store/list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +108,7 @@ umbel_status um_state_reset(um_state *st, umbel_slice key, umbel_slice value,
     return status;
 }
 
-/* --- bytes --------------------------------------------------------------- */
+/* --- bytes ---------------------------------------------------------------- */
 
 static umbel_status write_name(const um_sink *to, const char *name,
                                umbel_error *err)

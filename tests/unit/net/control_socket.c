@@ -1,9 +1,9 @@
 /*
- * control.c - the control socket, asked by its client and by others.
+ * control_socket.c - the control socket, asked by its client and by others.
  */
 #include "support/test.h"
 
-#include "net/server/control.h"
+#include "net/server/control_socket.h"
 #include "net/server/socket.h"
 
 #include <pthread.h>
@@ -323,7 +323,7 @@ static void two_servers_do_not_share_a_path(void **state)
     assert_null(other);
 }
 
-TEST_GROUP(control)
+TEST_GROUP(control_socket)
 {
 #define ROW(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
