@@ -2,7 +2,7 @@
  * control.c - the control socket, and connections in general.
  *
  * The input is what a client sends, in pieces whose length is its first byte.
- * However it is cut, the server hears one line or none, with the bytes that
+ * However it is cut, the server gets one line or none, with the bytes that
  * follow it if it begins with +, answers it whole, and ends the connection
  * once, for the reason that the bytes give.
  */
@@ -18,7 +18,7 @@
 
 enum { MAX_INPUT = 8192, FOLLOW = 4000 };
 
-typedef struct scene {
+typedef struct fixture {
     um_loop *loop;
     um_control *control;
     um_hook *hook;
@@ -33,9 +33,9 @@ typedef struct scene {
     char line[UM_CONTROL_LINE];
     char reply[2 * UM_CONTROL_LINE];
     size_t nreply;
-} scene;
+} fixture;
 
-static scene s;
+static fixture s;
 
 /* --- the server's side ------------------------------------------------------
  */
@@ -46,7 +46,7 @@ static void answer(void *ctx, const char *line, FILE *out)
     UM_WANT(strlen(line) < sizeof s.line);
     memcpy(s.line, line, strlen(line) + 1);
     s.asked++;
-    fprintf(out, "heard: %s\n", line);
+    fprintf(out, "got: %s\n", line);
 }
 
 static size_t follow(void *ctx, const char *line)
@@ -67,7 +67,7 @@ static void consume(void *ctx, um_control_request *r, const char *line,
     free(bytes);
     memcpy(s.line, line, n);
     s.asked++;
-    int text = snprintf(reply, sizeof reply, "heard: %s\n", line);
+    int text = snprintf(reply, sizeof reply, "got: %s\n", line);
     um_control_reply(r, (umbel_slice){reply, (size_t)text});
 }
 
@@ -141,7 +141,7 @@ static void judge(void)
     } else {
         expect(UM_END_DONE, 1);
         UM_WANT(strlen(s.line) == n && memcmp(s.line, s.bytes, n) == 0);
-        int len = snprintf(want, sizeof want, "heard: %s\n", s.line);
+        int len = snprintf(want, sizeof want, "got: %s\n", s.line);
         UM_WANT(s.nreply == (size_t)len &&
                 memcmp(s.reply, want, s.nreply) == 0);
     }
@@ -150,14 +150,14 @@ static void judge(void)
 /* --- life -------------------------------------------------------------------
  */
 
-static void close_scene(void)
+static void close_fixture(void)
 {
     um_control_close(s.control);
     um_loop_close(s.loop);
     rmdir(s.dir);
 }
 
-static void open_scene(void)
+static void open_fixture(void)
 {
     const char *tmp = getenv("TMPDIR");
 
@@ -176,7 +176,7 @@ static void open_scene(void)
                             &s.control, NULL) == UMBEL_OK);
     UM_WANT(um_hook_open(s.loop, act_as_client, NULL, &s.hook, NULL) ==
             UMBEL_OK);
-    atexit(close_scene);
+    atexit(close_fixture);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -184,7 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (len == 0 || len > MAX_INPUT)
         return 0;
     if (!s.loop)
-        open_scene();
+        open_fixture();
     s.bytes = bytes + 1;
     s.len = len - 1;
     s.piece = bytes[0] ? bytes[0] : MAX_INPUT;

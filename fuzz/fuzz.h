@@ -33,14 +33,15 @@ void um_fuzz_check_error(umbel_status status, const umbel_error *err);
 
 /* The length that a head claims for itself; 0 when it cannot be. */
 size_t um_fuzz_head_len(const uint8_t *bytes, size_t len);
-/* Whether a (decodable) head is of a version that is no longer written. */
+/* Returns true if a (decodable) head has a version that is no longer written.
+ */
 bool um_fuzz_is_old(const uint8_t *bytes);
 /*
  * Write the right checksums into a file's bytes where it has a head: that of
  * the payload when asked, that of the head always.
  */
 void um_fuzz_repair(uint8_t *bytes, size_t len, bool payload);
-/* Whether the payload is the one that the (decodable) head was written for. */
+/* Returns true if the (decodable) head was written for this payload. */
 bool um_fuzz_payload_is_right(const umbel_filter *f, const uint8_t *bytes);
 
 /*

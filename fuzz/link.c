@@ -3,8 +3,8 @@
  * repeat, leave out and invent bytes.
  *
  * The input is a program of steps of two bytes. Whatever it does, each side
- * hears what the other said, in order and from the first, or nothing; without
- * interference nothing fails.
+ * receives what the other sent, in order and from the first, or nothing;
+ * without interference nothing fails.
  */
 #include "fuzz.h"
 
@@ -21,7 +21,7 @@ typedef struct side {
     struct side *other;
     um_link *link;
     uint16_t said[MAX_SAID]; /* the lengths of its messages */
-    size_t nsaid, nheard;
+    size_t nsaid, nreceived;
     bool failed;
 } side;
 
@@ -74,11 +74,11 @@ static umbel_status consume(void *ctx, umbel_slice message, umbel_error *err)
     const uint8_t *at = message.data;
 
     (void)err;
-    UM_WANT(s->nheard < s->other->nsaid);
-    UM_WANT(message.len == s->other->said[s->nheard]);
+    UM_WANT(s->nreceived < s->other->nsaid);
+    UM_WANT(message.len == s->other->said[s->nreceived]);
     for (size_t i = 0; i < message.len; i++)
-        UM_WANT(at[i] == (uint8_t)s->nheard);
-    s->nheard++;
+        UM_WANT(at[i] == (uint8_t)s->nreceived);
+    s->nreceived++;
     return UMBEL_OK;
 }
 
@@ -92,7 +92,7 @@ static void open_side(side *s, side *other, bool caller)
                         .message_max = MAX_MESSAGE};
 
     s->other = other;
-    s->nsaid = s->nheard = 0;
+    s->nsaid = s->nreceived = 0;
     s->failed = false;
     UM_WANT(um_link_open(&c, &s->link, NULL) == UMBEL_OK);
 }
@@ -109,7 +109,7 @@ static void say(side *s, size_t len)
     UM_WANT(um_link_send(s->link, (umbel_slice){text, len}, NULL) == UMBEL_OK);
 }
 
-static void hear(side *s, const uint8_t *bytes, size_t len)
+static void receive(side *s, const uint8_t *bytes, size_t len)
 {
     umbel_error err;
     umbel_status status =
@@ -138,9 +138,9 @@ static void carry(side *s, size_t n, unsigned how)
     if (how == 1)
         bytes[n / 2] ^= 1;
     if (how != 2)
-        hear(s->other, bytes, n);
+        receive(s->other, bytes, n);
     if (how == 3)
-        hear(s->other, bytes, n);
+        receive(s->other, bytes, n);
 }
 
 static void carry_all(side *s)
@@ -151,7 +151,7 @@ static void carry_all(side *s)
         UM_WANT(copy);
         memcpy(copy, out.data, out.len);
         um_link_sent(s->link, out.len);
-        hear(s->other, copy, out.len);
+        receive(s->other, copy, out.len);
         free(copy);
     }
 }
@@ -169,7 +169,7 @@ static void step(uint8_t what, uint8_t n)
         break;
     case 2:
         tampered = true;
-        hear(s, &n, 1);
+        receive(s, &n, 1);
         break;
     default:
         carry(s, n, what >> 1 & 3);
@@ -195,7 +195,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         carry_all(&a);
         carry_all(&b);
     }
-    UM_WANT(tampered || (a.nheard == b.nsaid && b.nheard == a.nsaid));
+    UM_WANT(tampered || (a.nreceived == b.nsaid && b.nreceived == a.nsaid));
     um_link_close(a.link);
     um_link_close(b.link);
     return 0;

@@ -163,7 +163,7 @@ static size_t change_shape(uint8_t *data, size_t len, size_t cap, um_rng *rng)
     default:
         change_size(&s, cap - head.len, rng);
     }
-    /* What is out of range has no sections: the head alone says so. */
+    /* What is out of range has no sections: only the head shows it. */
     bool sound = um_check_shape(&s, NULL) == UMBEL_OK;
     size_t n = um_head_append(&s, head.payload_checksum,
                               s.coded && sound ? head.stored : NULL, bytes);

@@ -181,7 +181,7 @@ static void op_query(machine *m, const step *s)
     check_counts(m, s->a);
 }
 
-/* Whether a OP b could be; only sizes may keep filters of one program apart. */
+/* Returns true if a OP b works; filters of one program differ only in size. */
 static bool merged(const step *s, umbel_merge_op op)
 {
     umbel_error err = {0};

@@ -2,8 +2,8 @@
  * params.c - any parameters: a filter or plan that keeps its word, or a status.
  *
  * The input fills an umbel_params field by field (layout below), with names
- * from the tables, or of nobody. Memory is refused above a limit, so huge sizes
- * end in E_NOMEM; time is watched by libFuzzer's -timeout: a plan takes
+ * from the tables, or unknown ones. Memory is refused above a limit, so huge
+ * sizes end in E_NOMEM; time is watched by libFuzzer's -timeout: a plan takes
  * milliseconds, whatever is asked.
  *
  *     verb kind addressing hash flags settings       a byte each

@@ -3,8 +3,8 @@
  *
  *     replay_NAME FILE|DIRECTORY...
  *
- * So that ctest repeats every finding under every compiler. Each path is told
- * before it runs: the last one told is the one that crashed.
+ * ctest repeats every finding with it, under every compiler. Each path is
+ * printed before it runs: the last one printed is the one that crashed.
  */
 #include "fuzz.h"
 
@@ -52,7 +52,7 @@ static int run_file(const char *path)
     return run_bytes(bytes, len);
 }
 
-/* Tells how many ran, -1 when something could not be read. */
+/* Returns how many ran, -1 if something could not be read. */
 static int run_directory(const char *path, struct dirent **entry, int n)
 {
     int ran = 0;

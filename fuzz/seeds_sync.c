@@ -105,7 +105,7 @@ typedef enum seed { VERSION, GROWTH, LOG, DROP, BACK, CONTRADICTION } seed;
 /* A second machine of the same key said something else of version 1. */
 static void contradict(umbel_sync *peer)
 {
-    umbel_sync *twin = open_machine(2, 8), *heard = open_machine(2, 9);
+    umbel_sync *twin = open_machine(2, 8), *third = open_machine(2, 9);
     umbel_filter *one, *other;
     um_buffer out = {.len = 0};
 
@@ -113,14 +113,14 @@ static void contradict(umbel_sync *peer)
         umbel_copy(one, &other, NULL))
         exit(EXIT_FAILURE);
     report(one, twin, 1);
-    report(other, heard, 2);
+    report(other, third, 2);
     join(peer, twin, &out);
-    join(peer, heard, &out);
+    join(peer, third, &out);
     um_buffer_fini(&out);
     umbel_close(one);
     umbel_close(other);
     umbel_sync_close(twin);
-    umbel_sync_close(heard);
+    umbel_sync_close(third);
 }
 
 static void write_seed(const char *name, seed which)

@@ -208,7 +208,7 @@ static void expect_not_ahead(const end *origin, const end *other)
     }
 }
 
-/* Whether the sums of all copies answer, or each copy is asked. */
+/* Checks that the totals answer as each replica does. */
 static void expect_same_verdicts(const end *e)
 {
     umbel_digest d[32];

@@ -354,7 +354,7 @@ static void print_race(const race *r)
 
 static bool open_race(race *r)
 {
-    um_rng rng = {~(uint64_t)1}; /* as things.c: seed 1 */
+    um_rng rng = {~(uint64_t)1}; /* as subjects.c: seed 1 */
 
     r->limit = INFINITY;
     for (size_t i = 0; i < BOTH; i++)

@@ -20,7 +20,7 @@
 #define UDP_SEGMENT 103
 #endif
 
-enum { BATCH = 64, REQUEST = 332, REPLY = 96, WITH_TAG = 12, MOMENT = 50000 };
+enum { BATCH = 64, REQUEST = 332, REPLY = 96, WITH_TAG = 12, PAUSE_NS = 50000 };
 
 /* A batch of one client, as bench_fuzzy is. */
 static void answer_batch(int fd)
@@ -63,7 +63,7 @@ int um_echo(void)
     printf("%u\n", ntohs(at.sin_port));
     fflush(stdout);
     while (poll(p, 2, -1) >= 0 && !p[1].revents) {
-        nanosleep(&(struct timespec){.tv_nsec = MOMENT}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
         answer_batch(fd);
     }
     close(fd);

@@ -134,9 +134,9 @@ static void add_report(network *n, int origin, int epoch, umbel_digest d)
 }
 
 /* Keys of the fullest filter. */
-typedef struct most_keys {
+typedef struct max_keys {
     uint64_t five, one;
-} most_keys;
+} max_keys;
 
 /* Returns origin * EPOCHS + epoch. */
 static int draw_place(um_rng *rng)
@@ -145,11 +145,11 @@ static int draw_place(um_rng *rng)
 }
 
 /* Draws the reports, the same ones each time. */
-static most_keys create_reports(reports *r, bool add)
+static max_keys create_reports(reports *r, bool add)
 {
     um_rng rng = {SEED};
     uint64_t five[ORIGINS * EPOCHS] = {0}, one[EPOCHS] = {0};
-    most_keys most = {0, 0};
+    max_keys most = {0, 0};
 
     for (uint64_t i = 0; i < r->keys; i++) {
         umbel_digest d = digest_of(i);
@@ -233,7 +233,7 @@ static void open_reports(reports *r, const char *kind, double fpr,
 {
     r->keys = keys;
     r->times = need(malloc(keys * sizeof *r->times));
-    most_keys most = create_reports(r, false);
+    max_keys most = create_reports(r, false);
     open_network(&r->five, ORIGINS, most.five * 100 / percent + 1, kind, fpr);
     open_network(&r->one, 1, most.one * 100 / percent + 1, kind, fpr);
     create_reports(r, true);

@@ -136,7 +136,8 @@ typedef struct result {
     double chi, lost, cleared, left_weight, left, seconds;
 } result;
 
-static result judge(const um_retouch_problem *p, const um_outcome *o, double seconds)
+static result judge(const um_retouch_problem *p, const um_outcome *o,
+                    double seconds)
 {
     result r = {.cleared = (double)o->cleared, .seconds = seconds};
     double gone = 0, weight = 0;

@@ -68,7 +68,7 @@ static unsigned new_thread(run *r, unsigned i)
 static size_t fill_request(run *r, char *out)
 {
     const um_load *l = r->load;
-    uint64_t digest[UM_LOAD_MANY];
+    uint64_t digest[UM_LOAD_MAX_DIGESTS];
     unsigned i = r->free[--r->nfree];
 
     for (unsigned d = 0; d < l->many; d++)

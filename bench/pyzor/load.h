@@ -13,7 +13,7 @@
 enum {
     UM_LOAD_OUTSTANDING = 8192,
     UM_LOAD_REQUEST = 8192,
-    UM_LOAD_MANY = 100 /* digests of a request, at most */
+    UM_LOAD_MAX_DIGESTS = 100 /* digests of a request, at most */
 };
 
 typedef struct um_load {

@@ -5,7 +5,7 @@
  *   bench_pyzor echo ADDRESS
  *   bench_pyzor load ADDRESS NAME=VALUE...
  *
- * Loads are told by op, count, seconds, rate, outstanding, many, first, range,
+ * A load is set by op, count, seconds, rate, outstanding, many, first, range,
  * order=1, flood=1, seed, and pid: the server's, for its CPU seconds. One line
  * of JSON comes out.
  */
@@ -55,7 +55,7 @@ static const char *check_load(const um_load *l)
 {
     if (l->outstanding < 1 || l->outstanding > UM_LOAD_OUTSTANDING)
         return "outstanding must be 1 to 8192";
-    if (l->many < 1 || l->many > UM_LOAD_MANY)
+    if (l->many < 1 || l->many > UM_LOAD_MAX_DIGESTS)
         return "many must be 1 to 100";
     if (l->range < 1)
         return "range must be at least 1";

@@ -1,5 +1,5 @@
 /*
- * things.c - what cases are timed on: filters that are full, and keys
+ * subjects.c - what cases are timed on: filters that are full, and keys
  * that are not in them.
  */
 #include "base/alloc.h"
