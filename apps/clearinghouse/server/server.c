@@ -73,10 +73,10 @@ static void note_failure(um_server *h)
 
     if (failure && !h->failure)
         um_log_event(&h->log,
-                     "store: %s; reports are refused until it can be written",
+                     "store: %s; refusing reports until it is writable again",
                      failure);
     if (!failure && h->failure)
-        um_log_event(&h->log, "store: written again, reports are accepted");
+        um_log_event(&h->log, "store: writable again, accepting reports");
     h->failure = failure;
 }
 
@@ -140,14 +140,20 @@ static void tick(void *ctx)
 
 /* --- reload --------------------------------------------------------------- */
 
+/* Applies the configuration of now to all parts. The welcome rules come last:
+ * they cannot fail once they are read. */
 static umbel_status reload_parts(um_server *h, umbel_error *err)
 {
     um_welcome *fresh;
 
     UM_TRY(um_running_reload(h->running, err));
     UM_TRY(um_lists_read_welcome(h->env.lists, &fresh, err));
-    um_lists_set_welcome(h->env.lists, fresh);
-    return um_peers_reload(h->env.peers, err);
+    umbel_status status = um_peers_reload(h->env.peers, err);
+    if (status == UMBEL_OK)
+        um_lists_set_welcome(h->env.lists, fresh);
+    else
+        um_welcome_close(fresh);
+    return status;
 }
 
 static void note_refused_reload(um_server *h, const umbel_error *why)
@@ -213,21 +219,27 @@ static void abandon(void *ctx)
 {
     um_server *h = ctx;
 
-    um_log_event(&h->log, "stopped; some reports could not be answered");
+    um_log_event(&h->log, "shutdown timeout: some reports not acknowledged");
     um_loop_stop(h->env.loop);
 }
 
 static void begin_stop(um_server *h, int number)
 {
-    if (h->stopping) /* a second signal does not wait */
-        abandon(h);
+    const char *why = number == SIGINT ? "interrupted" : "terminated";
+
+    if (h->stopping) {
+        um_log_event(&h->log,
+                     "stopping at once: %s again, some reports may not be "
+                     "acknowledged",
+                     why);
+        um_loop_stop(h->env.loop);
+        return;
+    }
     h->stopping = true;
-    um_log_event(&h->log, "stopping: %s",
-                 number == SIGINT ? "interrupted" : "terminated");
+    um_log_event(&h->log, "stopping: %s", why);
     um_notify("STOPPING=1", NULL);
     um_running_stop(h->running);
-    if (!h->drain)
-        um_timer_open(h->env.loop, DRAIN_MS, 0, abandon, h, &h->drain, NULL);
+    um_timer_open(h->env.loop, DRAIN_MS, 0, abandon, h, &h->drain, NULL);
 }
 
 static void on_signal(void *ctx, int number)
