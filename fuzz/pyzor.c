@@ -65,7 +65,7 @@ static void sign_and_judge(umbel_slice text)
     char bytes[2 * UM_PYZOR_MAX], sig[UM_SHA1_HEX + 1];
     um_pyzor_accounts a;
     um_pyzor_request r;
-    um_pyzor_judged judged;
+    um_pyzor_decision judged;
     static const char head[] = "User: u\nTime: 1794768499\nSig: ";
     static const char tail[] = "\nX: so that the text continues no signature\n";
 
@@ -83,7 +83,7 @@ static void sign_and_judge(umbel_slice text)
                   sig);
     memcpy(bytes + at, sig, UM_SHA1_HEX);
     um_pyzor_parse(whole.data, whole.len, &r);
-    um_pyzor_outcome outcome = um_pyzor_judge(&r, &a, NOW, &judged);
+    um_pyzor_outcome outcome = um_pyzor_decide(&r, &a, NOW, &judged);
     UM_WANT(outcome != UM_PYZOR_BAD_SIGNATURE);
     UM_WANT(outcome == UM_PYZOR_ANSWER || (judged.is_signed && judged.account));
     um_pyzor_accounts_fini(&a);
@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     umbel_slice text = cut(&rest), passwd = {0}, access = {0};
     um_pyzor_accounts accounts;
     um_pyzor_request r;
-    um_pyzor_judged judged;
+    um_pyzor_decision judged;
 
     if (len == 0 || text.len > UM_PYZOR_MAX - 200)
         return 0;
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
             UMBEL_OK);
     um_pyzor_parse(text.data, text.len, &r);
     check_fields(&r);
-    um_pyzor_outcome outcome = um_pyzor_judge(&r, &accounts, NOW, &judged);
+    um_pyzor_outcome outcome = um_pyzor_decide(&r, &accounts, NOW, &judged);
     UM_WANT(outcome != UM_PYZOR_OK || (judged.account && judged.op < 6));
     answer(&r, outcome);
     sign_and_judge(text);

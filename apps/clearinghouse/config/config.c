@@ -123,7 +123,7 @@ static const um_setting peers_settings[] = {
     {"origin_cap", &um_type_count, offsetof(um_peers_settings, origin_cap), "0",
      .help = "the most that one origin adds to a count; 0: any", .live = true},
     {"interval", &um_type_duration, offsetof(um_peers_settings, interval), "5s",
-     .help = "how often peers are told what is new", .low = 50, .high = 36e5,
+     .help = "how often new reports are sent to peers", .low = 50, .high = 36e5,
      .live = true},
     {"bandwidth", &um_type_size, offsetof(um_peers_settings, bandwidth), "0",
      .help = "bytes that a peer is sent in a second; 0: any", .live = true},

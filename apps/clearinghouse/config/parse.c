@@ -134,7 +134,7 @@ static void parse_word(scanner *s)
     parse_token(s, token);
 }
 
-/* The last word is a name: refuses one that stands there already. */
+/* The last word is a name: refuses one that was given before. */
 static umbel_status parse_name(scanner *s, umbel_error *err)
 {
     char what[NAME_SHOWN + 64];
@@ -373,7 +373,8 @@ static int check_title(cfg_t *cfg, cfg_opt_t *opt)
 
 static cfg_opt_t value_opt(const um_setting *s)
 {
-    char *initial; /* libconfuse does not change it, but its type says so */
+    char
+        *initial; /* libconfuse does not change it, but its type is not const */
     memcpy(&initial, &s->initial, sizeof initial);
     cfg_opt_t one = CFG_STR(s->name, NULL, CFGF_NODEFAULT);
     cfg_opt_t many = CFG_STR_LIST(s->name, initial, CFGF_NONE);

@@ -538,8 +538,8 @@ static void allow_seed(const um_setting *s, char out[UM_ALLOWED_LEN])
     snprintf(out, UM_ALLOWED_LEN, "two numbers such as 7542-10");
 }
 
-const um_setting_type um_type_places = {"names",      true,        parse_places,
-                                        allow_places, equal_texts, fini_texts};
+const um_setting_type um_type_host_ports = {
+    "names", true, parse_places, allow_places, equal_texts, fini_texts};
 
 const um_setting_type um_type_seed = {"text",     false,      parse_seed,
                                       allow_seed, equal_text, fini_text};

@@ -32,22 +32,22 @@ typedef struct um_setting_type {
 } um_setting_type;
 
 /* Targets: */
-extern const um_setting_type um_type_text;      /* char *, NULL: none */
-extern const um_setting_type um_type_kind;      /* the same, that counts */
-extern const um_setting_type um_type_size;      /* uint64_t, bytes */
-extern const um_setting_type um_type_duration;  /* uint64_t, milliseconds */
-extern const um_setting_type um_type_count;     /* uint64_t */
-extern const um_setting_type um_type_share;     /* double, 0 to 1 exclusive */
-extern const um_setting_type um_type_choice;    /* unsigned, an index */
-extern const um_setting_type um_type_flag;      /* bool */
-extern const um_setting_type um_type_address;   /* char *, NULL: none */
-extern const um_setting_type um_type_addresses; /* um_texts */
-extern const um_setting_type um_type_ports;     /* the same, without paths */
-extern const um_setting_type um_type_hosts;     /* um_texts, names of hosts */
-extern const um_setting_type um_type_places;    /* the same, with a port */
-extern const um_setting_type um_type_seed;      /* char *, two numbers */
-extern const um_setting_type um_type_weight;    /* uint64_t, hundredths */
-extern const um_setting_type um_type_networks;  /* um_texts */
+extern const um_setting_type um_type_text;       /* char *, NULL: none */
+extern const um_setting_type um_type_kind;       /* the same, that counts */
+extern const um_setting_type um_type_size;       /* uint64_t, bytes */
+extern const um_setting_type um_type_duration;   /* uint64_t, milliseconds */
+extern const um_setting_type um_type_count;      /* uint64_t */
+extern const um_setting_type um_type_share;      /* double, 0 to 1 exclusive */
+extern const um_setting_type um_type_choice;     /* unsigned, an index */
+extern const um_setting_type um_type_flag;       /* bool */
+extern const um_setting_type um_type_address;    /* char *, NULL: none */
+extern const um_setting_type um_type_addresses;  /* um_texts */
+extern const um_setting_type um_type_ports;      /* the same, without paths */
+extern const um_setting_type um_type_hosts;      /* um_texts, names of hosts */
+extern const um_setting_type um_type_host_ports; /* the same, with a port */
+extern const um_setting_type um_type_seed;       /* char *, two numbers */
+extern const um_setting_type um_type_weight;     /* uint64_t, hundredths */
+extern const um_setting_type um_type_networks;   /* um_texts */
 
 /* A row. Tables end with a NULL name. */
 struct um_setting {

@@ -443,7 +443,7 @@ static bool newest_count(const um_lists *l, unsigned list,
     return *begin;
 }
 
-/* Returns true if our log says so already. */
+/* Returns true if our log has it already. */
 static bool is_logged(const um_lists *l, const um_exception *e)
 {
     um_exception old;
@@ -543,7 +543,7 @@ umbel_status um_forget_undo(um_lists *l, const char *text, size_t *lists,
                    text);
 }
 
-/* --- upkeep --------------------------------------------------------------- */
+/* --- expiry --------------------------------------------------------------- */
 
 void um_forget_open(um_lists *l)
 {

@@ -20,7 +20,7 @@
 enum { UM_LOG_FORGET = UMBEL_SYNC_LOG_FIRST }; /* type of an entry */
 enum { UM_FORGET_MAX = 50000 }; /* exceptions, one for each digest and list */
 
-/* Returns true if clients are told 0 for a digest of a list, and it is not
+/* Returns true if clients get 0 for a digest of a list, and it is not
  * counted. */
 bool um_forgotten(const um_lists *l, unsigned list, const umbel_digest *d);
 /* Returns the number of exceptions in the store. */

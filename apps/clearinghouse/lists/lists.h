@@ -53,7 +53,7 @@ void um_lists_set_store(um_lists *l, um_store *store);
 typedef umbel_status um_lists_append(void *ctx, uint8_t type, umbel_slice body,
                                      uint64_t *ticket, umbel_error *err);
 /* With peers: where entries are appended, and the machine that counts what
- * other servers report; NULL while there is none. */
+ * other servers report; NULL before it is open. */
 void um_lists_set_peers(um_lists *l, um_lists_append *append, void *ctx);
 void um_lists_set_machine(um_lists *l, umbel_sync *machine);
 /* The log was read: exceptions that it lacks are appended from now on. */

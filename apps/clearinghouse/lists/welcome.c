@@ -280,7 +280,7 @@ struct um_welcome {
     char *arena; /* values with their NUL; a network stands before its text */
     size_t used, cap;
     entry *entry;
-    size_t n, room;
+    size_t n, entry_cap;
     uint32_t *slot; /* number of an entry, from 1 on; 0: free */
     size_t nslots;  /* a power of two */
     size_t ntype[UM_WELCOME_TYPES];
@@ -365,7 +365,8 @@ static umbel_status grow_slots(um_welcome *w, umbel_error *err)
 
 static umbel_status grow_entries(um_welcome *w, umbel_error *err)
 {
-    return um_array_reserve(&w->entry, &w->room, w->n + 1, sizeof *w->entry)
+    return um_array_reserve(&w->entry, &w->entry_cap, w->n + 1,
+                            sizeof *w->entry)
                ? UMBEL_OK
                : um_no_memory(err, (w->n + 1) * sizeof *w->entry);
 }
@@ -385,7 +386,7 @@ static void write_network(char *out, um_network n)
     memcpy(out + sizeof n.hi, &n.lo, sizeof n.lo);
 }
 
-/* Copies a rule behind the last one; there is room. */
+/* Copies a rule behind the last one; there is space. */
 static entry create_entry(um_welcome *w, const um_welcome_rule *r)
 {
     size_t len = strlen(r->value);
@@ -550,7 +551,7 @@ bool um_welcome_has(const um_welcome *w, um_welcome_type type)
 
 uint64_t um_welcome_bytes(const um_welcome *w)
 {
-    return sizeof *w + w->cap + w->room * sizeof *w->entry +
+    return sizeof *w + w->cap + w->entry_cap * sizeof *w->entry +
            w->nslots * sizeof *w->slot;
 }
 
@@ -726,7 +727,7 @@ static umbel_status hold_file(const char *path, held_file *out,
     return status;
 }
 
-/* Finds the line of a rule, from number on; false: there is none. */
+/* Finds the line of a rule, from number on; false: no line has it. */
 static bool find_rule(umbel_slice *text, const um_welcome_rule *r,
                       umbel_slice *line, size_t *number)
 {
@@ -757,15 +758,15 @@ static umbel_status add_to(const held_file *f, const char *path,
                            const um_welcome_rule *r, umbel_error *err)
 {
     umbel_slice text = {f->text.data, f->text.len}, line;
-    size_t number = 0, room = f->text.len + UM_WELCOME_LINE;
+    size_t number = 0, cap = f->text.len + UM_WELCOME_LINE;
     bool open_line = f->text.len && f->text.data[f->text.len - 1] != '\n';
 
     if (find_rule(&text, r, &line, &number))
         return um_fail(err, UMBEL_E_REFUSED, "%s:%zu has this rule already",
                        path, number);
-    char *fresh = malloc(room);
+    char *fresh = malloc(cap);
     if (!fresh)
-        return um_no_memory(err, room);
+        return um_no_memory(err, cap);
     memcpy(fresh, f->text.data, f->text.len);
     int len = snprintf(fresh + f->text.len, UM_WELCOME_LINE, "%s%s %s\n",
                        open_line ? "\n" : "", um_welcome_type_name(r->type),

@@ -64,7 +64,7 @@ typedef struct um_welcome um_welcome;
 
 /*
  * Makes rules of a text; path is for messages. A refusal has file and line.
- * warn (or NULL) is called for rules that are too wide or stand there twice.
+ * warn (or NULL) is called for rules that are too wide or occur twice.
  */
 umbel_status um_welcome_parse(umbel_slice text, const char *path,
                               um_warn_line *warn, void *ctx, um_welcome **out,

@@ -1,5 +1,5 @@
 /*
- * front_datagram.c - the sockets of a front, and answers that wait.
+ * datagram.c - the sockets of a protocol, and answers that wait.
  */
 #include "clearinghouse/protocols/datagram.h"
 

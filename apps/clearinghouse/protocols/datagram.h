@@ -1,8 +1,8 @@
 /*
- * front_datagram.h - the sockets of a front that speaks in datagrams, and the
+ * datagram.h - the sockets of a protocol that uses datagrams, and the
  * answers that wait for the store.
  *
- * It is the first thing in the state of such a front, so that the front's row
+ * It is the first thing in the state of such a protocol, so that its row
  * has the functions below that take a state.
  */
 #ifndef UM_CLEARINGHOUSE_FRONT_DATAGRAM_H
@@ -72,7 +72,7 @@ umbel_status um_protocol_datagram_open(um_protocol_datagram *d,
                                        umbel_error *err);
 
 /* Returns the oldest answer that the store has committed, or cannot any more;
- * NULL: it waits, or there is none. Drop it when it was sent. */
+ * NULL: it waits, or no answer is pending. Drop it when it was sent. */
 const um_answer *um_protocol_datagram_ready(const um_protocol_datagram *d,
                                             bool *stored);
 

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 16384 };
+enum { FIRST_CAP = 16384 };
 
-uint8_t *um_mail_in_pass(um_mail_in *m, size_t *len)
+uint8_t *um_mail_in_release(um_mail_in *m, size_t *len)
 {
     uint8_t *bytes = m->bytes;
 
     *len = m->len;
-    m->room->used -= m->cap;
+    m->budget->used -= m->cap;
     m->bytes = NULL;
     m->len = m->cap = 0;
     return bytes;
@@ -25,30 +25,30 @@ void um_mail_in_drop(um_mail_in *m)
 {
     size_t len;
 
-    free(um_mail_in_pass(m, &len));
+    free(um_mail_in_release(m, &len));
 }
 
-/* Makes room for len more bytes of a mail of which keep bytes are kept. */
+/* Reserves space for len more bytes of a mail of which keep bytes are kept. */
 static um_mail_in_state reserve(um_mail_in *m, size_t len, size_t keep)
 {
-    size_t cap = m->cap ? m->cap : FIRST_ROOM;
+    size_t cap = m->cap ? m->cap : FIRST_CAP;
 
     while (cap < m->len + len)
         cap *= 2;
     cap = cap < keep ? cap : keep;
     if (cap == m->cap)
         return UM_MAIL_IN_FINE;
-    if (m->room->used + (cap - m->cap) > m->room->most)
+    if (m->budget->used + (cap - m->cap) > m->budget->max)
         return UM_MAIL_IN_BUSY;
     if (!um_array_resize(&m->bytes, cap, 1))
         return UM_MAIL_IN_BUSY;
-    m->room->used += cap - m->cap;
+    m->budget->used += cap - m->cap;
     m->cap = cap;
     return UM_MAIL_IN_FINE;
 }
 
-um_mail_in_state um_mail_in_parse(um_mail_in *m, const uint8_t *bytes,
-                                  size_t len, size_t keep, uint64_t largest)
+um_mail_in_state um_mail_in_append(um_mail_in *m, const uint8_t *bytes,
+                                   size_t len, size_t keep, uint64_t largest)
 {
     size_t left = keep > m->len ? keep - m->len : 0;
 

@@ -1,5 +1,5 @@
 /*
- * front_scan.c - rspamd's scanners pyzor and razor, without their daemons.
+ * scan.c - rspamd's scanners pyzor and razor, without their daemons.
  *
  * rspamd sends a whole mail over TCP and ends its side. The scanner pyzor wants
  * the line of a Pyzor client, razor the word spam or ham. A worker reads the
@@ -62,19 +62,19 @@ static const um_verdict verdicts[] = {
     [BUSY] = {503, "too many mails at the same time", "busy"},
     [EMPTY] = {400, "no mail was sent", "empty"},
     UM_END_VERDICTS(ENDS)};
-_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
+_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "space for verdicts");
 
 typedef struct scan_protocol {
     const um_environment *env;
     um_service_stats *stats;
     um_protocol_stream streams;
-    um_mail_room room;
+    um_mail_budget budget;
     size_t reading; /* jobs */
 } scan_protocol;
 
 /* A connection. It outlives its stream while a worker reads the mail. */
 typedef struct scan_job {
-    scan_protocol *front;
+    scan_protocol *service;
     um_stream *stream; /* NULL: the client is gone */
     um_address client;
     scan_op op;
@@ -100,7 +100,7 @@ static void free_job(scan_job *job)
 /* Answers if there is a text, and ends the connection. */
 static void finish(scan_job *job, unsigned verdict, const char *text)
 {
-    scan_protocol *f = job->front;
+    scan_protocol *f = job->service;
 
     um_service_count(f->stats, job->op, verdict);
     if (verdict != SERVED)
@@ -131,7 +131,7 @@ static void ask_pyzor(const um_environment *env, const um_mail_counts *c,
 
 static void answer_pyzor(scan_job *job, const um_mail_counts *c)
 {
-    const scan_protocol *f = job->front;
+    const scan_protocol *f = job->service;
     char text[UM_ADDRESS_TEXT + 64];
     uint64_t count[2];
 
@@ -176,20 +176,20 @@ static bool is_spam(const scan_protocol *f, um_mail_counts *c)
 
 static void answer_razor(scan_job *job, um_mail_counts *c)
 {
-    bool spam = is_spam(job->front, c);
+    bool spam = is_spam(job->service, c);
 
-    job->front->stats->hits += spam;
+    job->service->stats->hits += spam;
     finish(job, SERVED, spam ? "spam" : "ham");
 }
 
-static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void on_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     scan_job *job = arg;
-    const um_environment *env = job->front->env;
+    const um_environment *env = job->service->env;
     um_mail_counts c;
 
     job->reading = false;
-    job->front->reading--;
+    job->service->reading--;
     if (!facts) {
         finish(job,
                why == UM_MAIL_FAIL_CLOSING || why == UM_MAIL_FAIL_BUSY
@@ -209,14 +209,13 @@ static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 
 static void ask_worker(scan_job *job)
 {
-    scan_protocol *f = job->front;
+    scan_protocol *f = job->service;
     size_t len;
-    uint8_t *mail = um_mail_in_pass(&job->mail, &len);
+    uint8_t *mail = um_mail_in_release(&job->mail, &len);
 
     job->reading = true;
     f->reading++;
-    if (um_mail_pool_submit(f->env->pool, mail, len, parse_facts, job) ==
-        UMBEL_OK)
+    if (um_mail_pool_submit(f->env->pool, mail, len, on_facts, job) == UMBEL_OK)
         return;
     job->reading = false;
     f->reading--;
@@ -234,11 +233,11 @@ static void opened(um_stream *s, scan_op op)
         um_stream_close(s, UM_END_MEMORY);
         return;
     }
-    job->front = um_protocol_stream_owner(s);
+    job->service = um_protocol_stream_owner(s);
     job->stream = s;
     job->client = *um_stream_peer(s);
     job->op = op;
-    job->mail.room = &job->front->room;
+    job->mail.budget = &job->service->budget;
     um_stream_set_data(s, job);
 }
 
@@ -255,12 +254,12 @@ static void opened_razor(um_stream *s)
 static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 {
     scan_job *job = um_stream_data(s);
-    const scan_protocol *f = job->front;
+    const scan_protocol *f = job->service;
 
     if (job->state == UM_MAIL_IN_FINE)
-        job->state = um_mail_in_parse(&job->mail, bytes, len,
-                                      (size_t)f->env->opened->mail.bytes + 1,
-                                      settings_of(f)->largest);
+        job->state = um_mail_in_append(&job->mail, bytes, len,
+                                       (size_t)f->env->opened->mail.bytes + 1,
+                                       settings_of(f)->largest);
     if (job->state != UM_MAIL_IN_FINE)
         um_mail_in_drop(&job->mail);
     return len;
@@ -269,7 +268,7 @@ static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 static void last(um_stream *s, const uint8_t *bytes, size_t len)
 {
     scan_job *job = um_stream_data(s);
-    const um_environment *env = job->front->env;
+    const um_environment *env = job->service->env;
 
     (void)bytes;
     (void)len;
@@ -300,7 +299,8 @@ static const um_stream_protocol pyzor_protocol = {opened_pyzor, consume, last,
                                 razor_protocol = {opened_razor, consume, last,
                                                   closed};
 
-/* --- the front -------------------------------------------------------------
+/* --- the protocol
+ * -------------------------------------------------------------
  */
 
 static umbel_status add_memory(const um_config *c, uint64_t *need,
@@ -346,7 +346,7 @@ static umbel_status open_protocol(const um_environment *env, void **state,
     f->stats = um_statistics_of(env->statistics, &um_protocol_scan.service);
     if (!f->stats)
         return um_no_memory(err, sizeof *f->stats);
-    f->room.most = settings_of(f)->mails;
+    f->budget.max = settings_of(f)->mails;
     f->streams = (um_protocol_stream){.env = env,
                                       .service = &um_protocol_scan.service,
                                       .op = SCAN_CONNECTION,

@@ -1,5 +1,5 @@
 /*
- * front_stream.c - the listeners of a front.
+ * stream.c - the listeners of a protocol.
  */
 #include "clearinghouse/protocols/stream.h"
 
@@ -91,7 +91,7 @@ void um_protocol_stream_stop(um_protocol_stream *s)
 
 void um_protocol_stream_close(um_protocol_stream *s)
 {
-    s->open++; /* until all of them are told */
+    s->open++; /* until all of them are closed */
     for (size_t i = 0; i < s->n; i++)
         um_listener_close(s->listener[i]);
     listener_gone(s);

@@ -1,5 +1,5 @@
 /*
- * front_stream.h - the listeners of a front that speaks over connections, and
+ * stream.h - the listeners of a protocol that uses connections, and
  * how their ends are counted.
  */
 #ifndef UM_CLEARINGHOUSE_FRONT_STREAM_H
@@ -13,9 +13,9 @@ typedef struct um_protocol_stream {
     const um_service *service;
     um_service_stats *stats;
     unsigned socket_mode; /* of unix sockets; 0: for the server's user */
-    unsigned op;          /* of connections in the metrics of the front */
+    unsigned op;          /* of connections in the metrics of the protocol */
     unsigned ends;        /* its first verdict of UM_END_VERDICTS */
-    void *owner;          /* the front's state */
+    void *owner;          /* the protocol's state */
     /* Called when everything is closed: owner is free to go. */
     void (*gone)(void *owner);
     um_connection_limits *limits;
@@ -43,7 +43,7 @@ static inline void *um_protocol_stream_owner(const um_stream *s)
     return ((um_protocol_stream *)um_stream_ctx(s))->owner;
 }
 
-/* Rows of a front's verdicts for connections that ended. */
+/* Rows of verdicts for connections that ended. */
 #define UM_END_VERDICTS(ends)                                                  \
     [(ends) +                                                                  \
         UM_END_DONE] = {200, "served", NULL},                                  \

@@ -5,7 +5,7 @@
  * A SHA-1 (exact, pyzor) is 40 hexadecimal digits, as Pyzor clients send it. A
  * super-shingle is its position and 16 digits: "3:00c4f01a9be2d517". Every list
  * counts these texts (Razor's signatures, which are a SHA-1, too), so whatever
- * `why` prints can be looked up, forgotten and welcomed as it stands. A mail of
+ * `why` prints can be looked up, forgotten and welcomed unchanged. A mail of
  * rspamd's fuzzy storage has a digest of its own, 128 digits, as rspamd shows
  * and rspamc takes it.
  */

@@ -17,7 +17,7 @@ void um_log_init(um_log *l, uint64_t now)
 }
 
 /* A pipe that nobody reads must not stop the server. */
-static bool has_room(FILE *to)
+static bool is_writable(FILE *to)
 {
     struct pollfd p = {.fd = fileno(to), .events = POLLOUT};
 
@@ -30,7 +30,7 @@ static void write_line(um_log *l, char *line)
     time_t seconds = (time_t)l->now;
     struct tm t;
 
-    if (!has_room(l->to)) {
+    if (!is_writable(l->to)) {
         l->lost++;
         return;
     }

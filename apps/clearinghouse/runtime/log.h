@@ -49,7 +49,7 @@ void um_log_event(um_log *l, const char *format, ...)
 void um_log_warning(void *ctx, const char *file, size_t line, const char *what);
 
 /* Logs what a stranger caused, within the limit of its topic. Call it only if
- * um_log_wants says so: then a flood costs no printing. */
+ * um_log_wants returns true: then a flood costs no printing. */
 bool um_log_wants(um_log *l, um_log_topic *t);
 void um_log_limited(um_log *l, um_log_topic *t, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

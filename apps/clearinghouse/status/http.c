@@ -160,7 +160,7 @@ static const um_verdict verdicts[] = {
     [ENDS + UM_END_MEMORY] = {503, "no memory", "memory"},
     [ENDS + UM_END_SHUTDOWN] = {200, "the server stops", NULL},
     [ENDS + UM_END_COUNT] = {0}};
-_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
+_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "space for verdicts");
 
 static void count_served(void *ctx, const um_address *client,
                          const um_http_row *row, unsigned code)

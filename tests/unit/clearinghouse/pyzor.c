@@ -285,9 +285,9 @@ static um_pyzor_outcome judged(const um_pyzor_accounts *a, const char *text,
                                uint64_t now)
 {
     um_pyzor_request r = parsed(text);
-    um_pyzor_judged j;
+    um_pyzor_decision j;
 
-    return um_pyzor_judge(&r, a, now, &j);
+    return um_pyzor_decide(&r, a, now, &j);
 }
 
 static void checks_come_in_the_order_of_pyzord(void **state)

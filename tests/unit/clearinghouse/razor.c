@@ -247,17 +247,17 @@ static void answers_are_those_that_clients_read(void **state)
 static void places_fit_a_reply(void **state)
 {
     const char *place[64];
-    um_razor_state s = {.place = place};
+    um_razor_state s = {.address = place};
     char out[UM_RAZOR_REPLY];
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(place); i++)
         place[i] = "name.of.a.server.example.org:2703";
-    s.nplaces = 1;
-    assert_slice((umbel_slice){out, um_razor_print_places(&s, "csl", out)},
+    s.naddresses = 1;
+    assert_slice((umbel_slice){out, um_razor_print_addresses(&s, "csl", out)},
                  "csl=name.of.a.server.example.org:2703\r\n");
-    s.nplaces = TEST_COUNT(place);
-    size_t len = um_razor_print_places(&s, "nsl", out);
+    s.naddresses = TEST_COUNT(place);
+    size_t len = um_razor_print_addresses(&s, "nsl", out);
     assert_true(len > UM_RAZOR_REPLY - 64 && len <= UM_RAZOR_REPLY);
     assert_memory_equal(out, "-nsl=name", 9);
     assert_memory_equal(out + len - 7, "03\r\n.\r\n", 7);

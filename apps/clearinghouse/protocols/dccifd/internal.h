@@ -185,7 +185,7 @@ typedef struct um_dccifd_service um_dccifd_service;
 /* A connection, and the mail that came by it. It outlives the connection while
  * a worker reads the mail. */
 typedef struct um_dccifd_job {
-    um_dccifd_service *front;
+    um_dccifd_service *service;
     um_stream *stream; /* NULL: the client is gone */
     um_address client; /* of the connection */
     um_dccifd_envelope envelope;
@@ -205,8 +205,8 @@ struct um_dccifd_service {
     um_service_stats *stats;
     uint64_t many; /* a setting that a reload does not change */
     um_protocol_stream streams;
-    um_mail_room room; /* of mails that are being received, and copies */
-    size_t reading;    /* jobs */
+    um_mail_budget budget; /* of mails that are being received, and copies */
+    size_t reading;        /* jobs */
     um_dccifd_job *first, *last; /* that wait for the store, oldest first */
     um_log_topic answers;        /* of the word log */
     char host[UM_DCCIFD_HOST];

@@ -3,8 +3,8 @@
  * when it ends.
  *
  * libmilter wants threads and signals of its own, so the filter is a process of
- * its own (apps/milter), a client of the dccifd front like any other. It ends
- * with the server.
+ * its own (apps/milter), a client of the dccifd protocol like any other. It
+ * ends with the server.
  */
 #include "base/error.h"
 #include "clearinghouse/protocols/dccifd/internal.h"
@@ -148,7 +148,7 @@ static int start_process(const milter_protocol *f, pid_t *pid)
     return spawn(argv, pid);
 }
 
-/* --- upkeep ----------------------------------------------------------------
+/* --- restarts ----------------------------------------------------------------
  */
 
 static void note_end(milter_protocol *f, const char *how, int number)
@@ -209,7 +209,8 @@ static void tick(void *ctx)
         try_start(f);
 }
 
-/* --- the front -------------------------------------------------------------
+/* --- the protocol
+ * -------------------------------------------------------------
  */
 
 /* Refuses what cannot work; it needs no memory of the server. */
@@ -230,7 +231,7 @@ static umbel_status check(const um_config *c, uint64_t *need, umbel_error *err)
                        s->socket);
     if (!d->listen.n)
         return um_fail(err, UMBEL_E_RANGE,
-                       "milter: it asks the dccifd front, which does not "
+                       "milter: it asks the dccifd protocol, which does not "
                        "listen: give dccifd an address");
     if (s->reject_at > d->many)
         return um_fail(err, UMBEL_E_RANGE,

@@ -54,7 +54,7 @@ static const um_verdict verdicts[] = {
                               "not_stored"},
     [UM_DCCIFD_LIST_FULL] = {503, "not counted: a list is full", "list_full"},
     UM_END_VERDICTS(UM_DCCIFD_ENDS)};
-_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
+_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "space for verdicts");
 
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
@@ -111,7 +111,7 @@ static umbel_status open_protocol(const um_environment *env, void **state,
     if (!f->stats)
         return um_no_memory(err, sizeof *f->stats);
     f->many = um_dccifd_settings_of(f)->many;
-    f->room.most = um_dccifd_settings_of(f)->mails;
+    f->budget.max = um_dccifd_settings_of(f)->mails;
     f->answers = (um_log_topic){.source = "dccifd", .name = "answered"};
     if (gethostname(f->host, sizeof f->host) != 0 || !f->host[0])
         strcpy(f->host, "localhost");

@@ -144,7 +144,7 @@ static char *write_results(const um_dccifd_reply *r, unsigned recipients,
     return at;
 }
 
-/* rspamd wants something behind "; ", so a blank stands there in any case. */
+/* rspamd wants something behind "; ", so a blank is always written. */
 static char *write_header(const um_dccifd_reply *r, const char *host, char *at)
 {
     at += sprintf(at, "X-DCC-umbel-Metrics: %.*s 1;%s", UM_DCCIFD_HOST, host,

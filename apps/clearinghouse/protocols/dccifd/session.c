@@ -28,16 +28,16 @@ _Static_assert((int)UM_DCCIFD_SUM_BODY == (int)UM_KEY_EXACT &&
 
 static uint64_t amount_of(const um_dccifd_job *job)
 {
-    const um_dccifd_settings *s = um_dccifd_settings_of(job->front);
+    const um_dccifd_settings *s = um_dccifd_settings_of(job->service);
 
     if (job->envelope.words & UM_DCCIFD_SPAM)
-        return job->front->many;
+        return job->service->many;
     return s->count == UM_DCCIFD_PER_RECIPIENT ? job->envelope.recipients : 1;
 }
 
 static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
 {
-    um_dccifd_service *f = job->front;
+    um_dccifd_service *f = job->service;
     const um_environment *env = f->env;
     uint64_t amount = amount_of(job);
     um_entry entry[UM_MAIL_KEYS];
@@ -93,7 +93,7 @@ static um_dccifd_outcome count_mail(um_dccifd_job *job,
                                     const um_mail_facts *facts)
 {
     const um_dccifd_envelope *e = &job->envelope;
-    const um_environment *env = job->front->env;
+    const um_environment *env = job->service->env;
     um_dccifd_outcome outcome = UM_DCCIFD_OK;
     um_mail_counts c;
 
@@ -118,7 +118,7 @@ static void free_job(um_dccifd_job *job)
 {
     um_mail_in_drop(&job->mail);
     free(job->copy);
-    job->front->room.used -= job->copied;
+    job->service->budget.used -= job->copied;
     free(job);
 }
 
@@ -133,12 +133,12 @@ static um_dccifd_outcome retain_mail(um_dccifd_job *job, const uint8_t *bytes,
         [UM_MAIL_IN_FINE] = UM_DCCIFD_OK,
         [UM_MAIL_IN_LARGE] = UM_DCCIFD_LARGE,
         [UM_MAIL_IN_BUSY] = UM_DCCIFD_BUSY};
-    uint64_t largest = um_dccifd_settings_of(job->front)->largest;
+    uint64_t largest = um_dccifd_settings_of(job->service)->largest;
     bool whole = job->envelope.words & UM_DCCIFD_BODY;
-    uint64_t keep = whole ? largest : job->front->env->opened->mail.bytes + 1;
+    uint64_t keep = whole ? largest : job->service->env->opened->mail.bytes + 1;
 
-    return outcomes[um_mail_in_parse(&job->mail, bytes, len, (size_t)keep,
-                                     largest)];
+    return outcomes[um_mail_in_append(&job->mail, bytes, len, (size_t)keep,
+                                      largest)];
 }
 
 /* --- answers ---------------------------------------------------------------
@@ -146,7 +146,7 @@ static um_dccifd_outcome retain_mail(um_dccifd_job *job, const uint8_t *bytes,
 
 static void note_answer(const um_dccifd_job *job, const char *text)
 {
-    um_dccifd_service *f = job->front;
+    um_dccifd_service *f = job->service;
     um_log *log = f->env->log;
     const char *header = strstr(text, "; ");
     char client[UM_ADDRESS_TEXT];
@@ -162,7 +162,7 @@ static void send_answer(um_dccifd_job *job)
 {
     char text[UM_DCCIFD_REPLY + 1];
     size_t len =
-        um_dccifd_print(&job->reply, &job->envelope, job->front->host, text);
+        um_dccifd_print(&job->reply, &job->envelope, job->service->host, text);
 
     text[len] = '\0';
     note_answer(job, text);
@@ -174,10 +174,10 @@ static void send_answer(um_dccifd_job *job)
     job->copy = NULL;
 }
 
-/* Counts and logs the outcome, and answers if anybody is left to hear it. */
+/* Counts and logs the outcome, and answers unless the client is gone. */
 static void finish(um_dccifd_job *job, um_dccifd_outcome outcome)
 {
-    um_dccifd_service *f = job->front;
+    um_dccifd_service *f = job->service;
 
     um_mail_in_drop(&job->mail);
     um_service_count(f->stats, um_dccifd_op_of(&job->envelope), outcome);
@@ -206,7 +206,7 @@ static void finish_failed(um_dccifd_job *job, um_dccifd_outcome outcome)
 
 static void wait_for_store(um_dccifd_job *job)
 {
-    um_dccifd_service *f = job->front;
+    um_dccifd_service *f = job->service;
 
     job->waiting = true;
     if (f->last)
@@ -246,10 +246,10 @@ void um_dccifd_answer_pending(um_dccifd_service *f)
 /* --- the mail --------------------------------------------------------------
  */
 
-static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void on_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     um_dccifd_job *job = arg;
-    um_dccifd_service *f = job->front;
+    um_dccifd_service *f = job->service;
 
     job->reading = false;
     f->reading--;
@@ -272,24 +272,24 @@ static void parse_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 /* Keeps the mail for the word body. */
 static bool copy_mail(um_dccifd_job *job)
 {
-    um_dccifd_service *f = job->front;
+    um_dccifd_service *f = job->service;
 
     if (!(job->envelope.words & UM_DCCIFD_BODY) || !job->mail.len)
         return true;
-    if (f->room.used + job->mail.len > f->room.most)
+    if (f->budget.used + job->mail.len > f->budget.max)
         return false;
     job->copy = malloc(job->mail.len);
     if (!job->copy)
         return false;
     memcpy(job->copy, job->mail.bytes, job->mail.len);
     job->copied = job->mail.len;
-    f->room.used += job->mail.len;
+    f->budget.used += job->mail.len;
     return true;
 }
 
 static bool is_within_limits(const um_dccifd_job *job)
 {
-    const um_environment *env = job->front->env;
+    const um_environment *env = job->service->env;
 
     return um_limits_consume(env->limits, &job->client, UM_LIMIT_REQUESTS, 1,
                              um_clock_ms(env->clock)) &&
@@ -300,17 +300,17 @@ static bool is_within_limits(const um_dccifd_job *job)
 
 static void ask_worker(um_dccifd_job *job)
 {
-    um_dccifd_service *f = job->front;
+    um_dccifd_service *f = job->service;
     size_t len;
 
     if (!copy_mail(job)) {
         finish_failed(job, UM_DCCIFD_BUSY);
         return;
     }
-    uint8_t *mail = um_mail_in_pass(&job->mail, &len);
+    uint8_t *mail = um_mail_in_release(&job->mail, &len);
     job->reading = true;
     f->reading++;
-    if (um_mail_pool_submit(f->env->pool, mail, len, parse_facts, job) !=
+    if (um_mail_pool_submit(f->env->pool, mail, len, on_facts, job) !=
         UMBEL_OK) {
         job->reading = false;
         f->reading--;
@@ -329,11 +329,11 @@ static void opened(um_stream *s)
         um_stream_close(s, UM_END_MEMORY);
         return;
     }
-    job->front = um_protocol_stream_owner(s);
-    job->mail.room = &job->front->room;
+    job->service = um_protocol_stream_owner(s);
+    job->mail.budget = &job->service->budget;
     job->stream = s;
     job->client = *um_stream_peer(s);
-    job->reply.many = job->front->many;
+    job->reply.many = job->service->many;
     um_stream_set_data(s, job);
 }
 
@@ -349,9 +349,9 @@ static size_t parse_envelope(um_dccifd_job *job, const uint8_t *bytes,
     return taken;
 }
 
-/* A mail that is refused is read to its end, too: clients hear no answer
+/* A mail that is refused is read to its end, too: clients read no answer
  * before. */
-static void parse_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
+static void append_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
 {
     if (job->outcome == UM_DCCIFD_OK)
         job->outcome = retain_mail(job, bytes, len);
@@ -375,7 +375,7 @@ static size_t consume(um_stream *s, const uint8_t *bytes, size_t len)
 
     if (job->envelope.state == UM_DCCIFD_MORE)
         return parse_envelope(job, bytes, len);
-    parse_mail(job, bytes, len);
+    append_mail(job, bytes, len);
     return len;
 }
 

@@ -66,9 +66,9 @@ static void send_bytes(um_fuzzy_service *f, um_datagrams *to,
     um_service_count(f->stats, op, outcome);
 }
 
-/* Whoever is refused is told 403, as rspamd's own storage does, and nothing if
- * the request is none or a flood may have forged the sender. */
-static bool is_told(um_fuzzy_outcome outcome)
+/* Returns true if a refusal is answered, with 403 as rspamd's own storage does:
+ * not if the request is malformed, or a flood may have forged the sender. */
+static bool gets_reply(um_fuzzy_outcome outcome)
 {
     return outcome == UM_FUZZY_FORBIDDEN || outcome == UM_FUZZY_NOT_STORED ||
            outcome == UM_FUZZY_LIST_FULL;
@@ -80,7 +80,7 @@ static void refuse(um_fuzzy_service *f, um_datagrams *to,
     const um_fuzzy_request *q = &job->request;
     const um_address *client = job->datagram->from;
 
-    if (is_told(job->outcome))
+    if (gets_reply(job->outcome))
         send_bytes(
             f, to, client, q->op, job->outcome,
             &(um_fuzzy_reply){.value = (int32_t)verdicts[job->outcome].code,
@@ -147,8 +147,8 @@ static um_fuzzy_outcome write_outcome(umbel_status status)
                                     : UM_FUZZY_NOT_STORED;
 }
 
-static void parse_change(um_fuzzy_service *f, um_datagrams *to,
-                         um_fuzzy_job *job)
+static void handle_change(um_fuzzy_service *f, um_datagrams *to,
+                          um_fuzzy_job *job)
 {
     const um_fuzzy_request *q = &job->request;
     um_fuzzy_change c = {.name = q->digest,
@@ -308,19 +308,19 @@ static void fetch(um_fuzzy_service *f, um_fuzzy_job *job)
                       q->has_shingles ? q->shingle : NULL);
 }
 
-static void parse_job(um_fuzzy_service *f, um_datagrams *to, um_fuzzy_job *job)
+static void handle_job(um_fuzzy_service *f, um_datagrams *to, um_fuzzy_job *job)
 {
     if (job->outcome != UM_FUZZY_OK)
         refuse(f, to, job);
     else if (job->request.op == UM_FUZZY_CHECK)
         check_mail(f, to, job);
     else if (is_change(&job->request))
-        parse_change(f, to, job);
+        handle_change(f, to, job);
     else
         answer_plain(f, to, job);
 }
 
-static void take_batch(void *ctx, const um_datagram *d, size_t n)
+static void handle_batch(void *ctx, const um_datagram *d, size_t n)
 {
     const um_protocol_socket *s = ctx;
     um_fuzzy_service *f = s->owner;
@@ -335,7 +335,7 @@ static void take_batch(void *ctx, const um_datagram *d, size_t n)
             fetch(f, job);
     }
     for (size_t i = 0; i < n; i++)
-        parse_job(f, s->datagrams, &f->job[i]);
+        handle_job(f, s->datagrams, &f->job[i]);
 }
 
 /* --- writers -------------------------------------------------------------- */
@@ -363,7 +363,7 @@ static umbel_status open_protocol(const um_environment *env, void **state,
                                   umbel_error *err)
 {
     um_datagrams_config c = {
-        .ceiling = UM_FUZZY_MAX, .reply = UM_FUZZY_REPLY, .take = take_batch};
+        .ceiling = UM_FUZZY_MAX, .reply = UM_FUZZY_REPLY, .take = handle_batch};
     um_fuzzy_service *f = calloc(1, sizeof *f);
 
     if (!f)

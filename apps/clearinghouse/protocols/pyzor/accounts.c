@@ -524,14 +524,14 @@ static um_pyzor_outcome check_access(const um_pyzor_request *r,
     return found < UM_PYZOR_OPS ? UM_PYZOR_OK : UM_PYZOR_NOT_IMPLEMENTED;
 }
 
-um_pyzor_outcome um_pyzor_judge(const um_pyzor_request *r,
-                                const um_pyzor_accounts *accounts, uint64_t now,
-                                um_pyzor_judged *out)
+um_pyzor_outcome um_pyzor_decide(const um_pyzor_request *r,
+                                 const um_pyzor_accounts *accounts,
+                                 uint64_t now, um_pyzor_decision *out)
 {
     umbel_slice user = {UM_PYZOR_ANONYMOUS, strlen(UM_PYZOR_ANONYMOUS)};
     um_pyzor_outcome outcome = UM_PYZOR_OK;
 
-    *out = (um_pyzor_judged){.op = UM_PYZOR_OPS};
+    *out = (um_pyzor_decision){.op = UM_PYZOR_OPS};
     if (r->code.data)
         return UM_PYZOR_ANSWER;
     if (r->user.len && !um_pyzor_is(r->user, UM_PYZOR_ANONYMOUS)) {

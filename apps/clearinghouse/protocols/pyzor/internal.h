@@ -217,16 +217,17 @@ typedef enum um_pyzor_outcome {
 
 extern const um_verdict um_pyzor_verdicts[UM_PYZOR_OUTCOMES + 1];
 
-/* The account and the operation of a request; set as far as it was believed. */
-typedef struct um_pyzor_judged {
-    const um_pyzor_account *account; /* NULL: not believed */
+/* The account and the operation of a request; set as far as the request was
+ * authenticated. */
+typedef struct um_pyzor_decision {
+    const um_pyzor_account *account; /* NULL: not authenticated */
     unsigned op;                     /* UM_PYZOR_OPS: none of the protocol's */
     bool is_signed;
-} um_pyzor_judged;
+} um_pyzor_decision;
 
-um_pyzor_outcome um_pyzor_judge(const um_pyzor_request *r,
-                                const um_pyzor_accounts *accounts, uint64_t now,
-                                um_pyzor_judged *out);
+um_pyzor_outcome um_pyzor_decide(const um_pyzor_request *r,
+                                 const um_pyzor_accounts *accounts,
+                                 uint64_t now, um_pyzor_decision *out);
 
 /* --- the running protocol ---------------------------------------------------
  */
@@ -235,7 +236,7 @@ um_pyzor_outcome um_pyzor_judge(const um_pyzor_request *r,
 typedef struct um_pyzor_job {
     const um_datagram *datagram;
     um_pyzor_request request;
-    um_pyzor_judged judged;
+    um_pyzor_decision decision;
     um_pyzor_outcome outcome;
 } um_pyzor_job;
 
@@ -250,7 +251,7 @@ typedef struct um_pyzor_service {
 } um_pyzor_service;
 
 /* Takes a batch: um_datagrams_config.take, with a um_protocol_socket. */
-void um_pyzor_take(void *ctx, const um_datagram *d, size_t n);
+void um_pyzor_handle_batch(void *ctx, const um_datagram *d, size_t n);
 
 /* Answers reports that the store has committed, or cannot. */
 void um_pyzor_answer_pending(void *state);

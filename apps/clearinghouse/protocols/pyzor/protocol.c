@@ -134,7 +134,7 @@ static umbel_status open_protocol(const um_environment *env, void **state,
 {
     um_datagrams_config c = {.ceiling = UM_PYZOR_MAX,
                              .reply = UM_PYZOR_REPLY_MAX,
-                             .take = um_pyzor_take};
+                             .take = um_pyzor_handle_batch};
     um_pyzor_service *f = calloc(1, sizeof *f);
 
     if (!f)

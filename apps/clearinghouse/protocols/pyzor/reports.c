@@ -26,7 +26,7 @@ static uint64_t mark_of(const um_pyzor_job *job)
 {
     uint64_t mark = 0;
 
-    if (!job->judged.is_signed)
+    if (!job->decision.is_signed)
         return 0;
     um_hex_number(job->request.sig.data, &mark);
     return mark | 1;
@@ -40,7 +40,7 @@ static bool is_never(const um_pyzor_service *f, umbel_slice digest)
 
 /* Digests of one request on their way into the store. */
 typedef struct counting {
-    um_pyzor_service *front;
+    um_pyzor_service *service;
     um_reporter reporter;
     uint32_t amount;
     uint64_t mark; /* goes with the first entry */
@@ -56,7 +56,7 @@ static size_t next_keys(counting *c, um_pyzor_walk *w)
     size_t n = 0;
 
     while (n < UM_STORE_BATCH && um_pyzor_next_digest(w, &c->key[n]))
-        if (!is_never(c->front, c->key[n]))
+        if (!is_never(c->service, c->key[n]))
             n++;
     return n;
 }
@@ -65,18 +65,18 @@ static size_t next_keys(counting *c, um_pyzor_walk *w)
  * before, or is among the n entries of this request. */
 static bool is_repeated(const counting *c, const umbel_digest *d, size_t n)
 {
-    if (!c->front->once)
+    if (!c->service->once)
         return false;
     for (size_t i = 0; i < n; i++)
         if (c->entry[i].digest.lo == d->lo && c->entry[i].digest.hi == d->hi)
             return true;
-    return um_duplicates_seen(c->front->once, &c->reporter, d);
+    return um_duplicates_seen(c->service->once, &c->reporter, d);
 }
 
 /* Makes entries of those digests that count; returns how many. */
 static size_t create_entries(counting *c, size_t n)
 {
-    const um_environment *env = c->front->env;
+    const um_environment *env = c->service->env;
     umbel_digest digest[UM_STORE_BATCH];
     size_t made = 0;
 
@@ -98,7 +98,7 @@ static size_t create_entries(counting *c, size_t n)
 
 static umbel_status append_entries(counting *c, size_t n)
 {
-    const um_environment *env = c->front->env;
+    const um_environment *env = c->service->env;
 
     c->entry[0].request_id = c->mark;
     umbel_status status = um_store_add(env->store, c->entry, n, env->clock->now,
@@ -106,8 +106,8 @@ static umbel_status append_entries(counting *c, size_t n)
     if (status != UMBEL_OK)
         return status;
     c->mark = 0;
-    for (size_t i = 0; c->front->once && i < n; i++)
-        um_duplicates_add(c->front->once, &c->reporter, &c->entry[i].digest);
+    for (size_t i = 0; c->service->once && i < n; i++)
+        um_duplicates_add(c->service->once, &c->reporter, &c->entry[i].digest);
     return UMBEL_OK;
 }
 
@@ -128,8 +128,8 @@ static um_pyzor_outcome count_report(um_pyzor_service *f,
                                      const um_pyzor_job *job, uint64_t *ticket)
 {
     const um_environment *env = f->env;
-    const um_pyzor_account *account = job->judged.account;
-    counting c = {.front = f,
+    const um_pyzor_account *account = job->decision.account;
+    counting c = {.service = f,
                   .amount = account->weight,
                   .mark = mark_of(job),
                   .reporter = {.list = UM_LIST_PYZOR_REPORTS}};
@@ -143,9 +143,9 @@ static um_pyzor_outcome count_report(um_pyzor_service *f,
         *ticket = f->last_ticket; /* the first one may still wait */
         return UM_PYZOR_OK;
     }
-    if (job->judged.op == UM_PYZOR_WHITELIST)
+    if (job->decision.op == UM_PYZOR_WHITELIST)
         c.reporter.list = UM_LIST_PYZOR_WHITELIST;
-    if (job->judged.is_signed)
+    if (job->decision.is_signed)
         c.reporter.account = account->name;
     else
         c.reporter.network =
@@ -185,8 +185,8 @@ static void send_job(um_pyzor_service *f, um_datagrams *to,
     um_claim claim = claim_of(job);
 
     r->thread = job->request.thread;
-    send_reply(f, to, job->datagram->from, job->judged.op, job->outcome, &claim,
-               r);
+    send_reply(f, to, job->datagram->from, job->decision.op, job->outcome,
+               &claim, r);
 }
 
 /* --- judging -------------------------------------------------------------- */
@@ -194,8 +194,8 @@ static void send_job(um_pyzor_service *f, um_datagrams *to,
 static bool is_report(const um_pyzor_job *job)
 {
     return job->outcome == UM_PYZOR_OK &&
-           (job->judged.op == UM_PYZOR_REPORT ||
-            job->judged.op == UM_PYZOR_WHITELIST);
+           (job->decision.op == UM_PYZOR_REPORT ||
+            job->decision.op == UM_PYZOR_WHITELIST);
 }
 
 static um_pyzor_outcome judge_datagram(um_pyzor_service *f, um_pyzor_job *job)
@@ -203,7 +203,7 @@ static um_pyzor_outcome judge_datagram(um_pyzor_service *f, um_pyzor_job *job)
     const um_environment *env = f->env;
     const um_datagram *d = job->datagram;
 
-    job->judged = (um_pyzor_judged){.op = UM_PYZOR_OPS};
+    job->decision = (um_pyzor_decision){.op = UM_PYZOR_OPS};
     job->request = (um_pyzor_request){0};
     if (!um_limits_consume(env->limits, d->from, UM_LIMIT_REQUESTS, 1,
                            um_clock_ms(env->clock)))
@@ -211,8 +211,8 @@ static um_pyzor_outcome judge_datagram(um_pyzor_service *f, um_pyzor_job *job)
     if (d->cut)
         return UM_PYZOR_TOO_LONG;
     um_pyzor_parse(d->data, d->len, &job->request);
-    return um_pyzor_judge(&job->request, &f->accounts, env->clock->now,
-                          &job->judged);
+    return um_pyzor_decide(&job->request, &f->accounts, env->clock->now,
+                           &job->decision);
 }
 
 /* Reports have a limit of their own, by the digests they name. */
@@ -229,8 +229,8 @@ static void judge_job(um_pyzor_service *f, um_pyzor_job *job)
 
 /* --- reports -------------------------------------------------------------- */
 
-static void parse_report(um_pyzor_service *f, um_datagrams *to,
-                         um_pyzor_job *job)
+static void handle_report(um_pyzor_service *f, um_datagrams *to,
+                          um_pyzor_job *job)
 {
     um_pyzor_reply r = {0};
     uint64_t ticket = 0;
@@ -239,17 +239,17 @@ static void parse_report(um_pyzor_service *f, um_datagrams *to,
                        ? UM_PYZOR_NOT_STORED
                        : count_report(f, job, &ticket);
     if (job->outcome == UM_PYZOR_OK)
-        um_env_count_reports(f->env, f->stats->service,
-                             job->judged.is_signed ? job->judged.account->name
-                                                   : NULL,
-                             job->datagram->from, job->request.ndigests);
+        um_env_count_reports(
+            f->env, f->stats->service,
+            job->decision.is_signed ? job->decision.account->name : NULL,
+            job->datagram->from, job->request.ndigests);
     if (job->outcome == UM_PYZOR_OK &&
         ticket > um_store_committed(f->env->store))
         um_pending_append(&f->net.pending,
                           &(um_answer){.to = to,
                                        .client = *job->datagram->from,
                                        .ticket = ticket,
-                                       .op = job->judged.op},
+                                       .op = job->decision.op},
                           job->request.thread);
     else
         send_job(f, to, job, &r);
@@ -283,8 +283,8 @@ typedef struct lookups {
 static bool is_lookup(const um_pyzor_job *job)
 {
     return job->outcome == UM_PYZOR_OK && job->request.ndigests &&
-           (job->judged.op == UM_PYZOR_CHECK ||
-            job->judged.op == UM_PYZOR_INFO);
+           (job->decision.op == UM_PYZOR_CHECK ||
+            job->decision.op == UM_PYZOR_INFO);
 }
 
 static void query_all(const um_pyzor_service *f, lookups *l)
@@ -299,7 +299,7 @@ static void query_all(const um_pyzor_service *f, lookups *l)
                        l->count[i]);
 }
 
-/* The times of the counts that the client is told. */
+/* The times of the counts that the client gets. */
 static um_pyzor_times times_of(const um_pyzor_service *f, const umbel_digest *d,
                                const um_pyzor_reply *r)
 {
@@ -325,7 +325,7 @@ static void answer_lookup(um_pyzor_service *f, um_datagrams *to,
         r.count = l->count[0][i];
         r.wl_count = l->count[1][i];
     }
-    if (job->judged.op == UM_PYZOR_INFO) {
+    if (job->decision.op == UM_PYZOR_INFO) {
         r.body = UM_PYZOR_TIMES_AND_COUNTS;
         r.times = times_of(f, &l->digest[i], &r);
     } else {
@@ -348,12 +348,12 @@ static void answer_plain(um_pyzor_service *f, um_datagrams *to,
     um_claim claim = claim_of(job);
 
     if (is_silent(job->outcome)) {
-        um_service_count(f->stats, job->judged.op, job->outcome);
+        um_service_count(f->stats, job->decision.op, job->outcome);
         um_service_log_refusal(f->stats, job->outcome, job->datagram->from,
                                &claim);
         return;
     }
-    if (job->outcome == UM_PYZOR_OK && job->judged.op == UM_PYZOR_PONG &&
+    if (job->outcome == UM_PYZOR_OK && job->decision.op == UM_PYZOR_PONG &&
         job->request.ndigests) {
         r.body = UM_PYZOR_COUNTS;
         r.count = INT64_MAX;
@@ -363,7 +363,7 @@ static void answer_plain(um_pyzor_service *f, um_datagrams *to,
 
 /* --- the batch ------------------------------------------------------------ */
 
-void um_pyzor_take(void *ctx, const um_datagram *d, size_t n)
+void um_pyzor_handle_batch(void *ctx, const um_datagram *d, size_t n)
 {
     const um_protocol_socket *s = ctx;
     um_pyzor_service *f = s->owner;
@@ -374,7 +374,7 @@ void um_pyzor_take(void *ctx, const um_datagram *d, size_t n)
         job->datagram = &d[i];
         judge_job(f, job);
         if (is_report(job)) {
-            parse_report(f, s->datagrams, job);
+            handle_report(f, s->datagrams, job);
         } else if (is_lookup(job)) {
             l.key[l.n] = job->request.digest;
             l.job[l.n++] = job;

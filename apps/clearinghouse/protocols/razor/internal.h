@@ -264,16 +264,16 @@ size_t um_razor_print(const um_razor_answer *a, char *out);
 typedef struct um_razor_state {
     const char *seed;
     uint64_t serial, confidence;
-    const char *const *place; /* that discovery names */
-    size_t nplaces;
+    const char *const *address; /* that discovery names */
+    size_t naddresses;
 } um_razor_state;
 
 size_t um_razor_print_greeting(const um_razor_state *s,
                                char out[UM_RAZOR_REPLY]);
 size_t um_razor_print_state(const um_razor_state *s, char out[UM_RAZOR_REPLY]);
 /* key is csl or nsl; places that do not fit are left out. */
-size_t um_razor_print_places(const um_razor_state *s, const char *key,
-                             char out[UM_RAZOR_REPLY]);
+size_t um_razor_print_addresses(const um_razor_state *s, const char *key,
+                                char out[UM_RAZOR_REPLY]);
 
 /* --- the running protocol ---------------------------------------------------
  */
@@ -325,7 +325,7 @@ typedef struct um_razor_pending {
 } um_razor_pending;
 
 typedef struct um_razor_session {
-    um_razor_service *front;
+    um_razor_service *service;
     um_stream *stream;
     um_razor_pending *pending; /* until it is sent nothing is read */
     char user[UM_RAZOR_NAME + 1];
@@ -350,7 +350,8 @@ struct um_razor_service {
     uint64_t share_wait;         /* grows while the log takes no account */
     uint64_t share_tell_at;      /* the log line about it comes then */
     um_limits *signup;           /* registrations of a network */
-    um_duplicates *once; /* who has reported what; NULL: counts stop at 1 */
+    um_duplicates
+        *once; /* which account has reported what; NULL: counts stop at 1 */
     um_razor_lookups lookups;
     uint64_t requests; /* that checked, for the sample */
     um_protocol_stream streams;

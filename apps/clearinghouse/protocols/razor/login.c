@@ -92,19 +92,19 @@ static bool read_credentials(const um_razor_query *q, credentials *c)
  * costs that share of the hour. */
 static bool is_within_signups(um_razor_session *s)
 {
-    const um_razor_settings *set = um_razor_settings_of(s->front);
+    const um_razor_settings *set = um_razor_settings_of(s->service);
 
     return !set->registrations ||
-           um_limits_consume(s->front->signup, um_stream_peer(s->stream),
+           um_limits_consume(s->service->signup, um_stream_peer(s->stream),
                              UM_LIMIT_REQUESTS,
                              UM_RAZOR_SIGNUP_SECONDS / set->registrations,
-                             um_clock_ms(s->front->env->clock));
+                             um_clock_ms(s->service->env->clock));
 }
 
 static um_razor_outcome
 judge_registration(um_razor_session *s, const um_razor_query *q, credentials *c)
 {
-    um_razor_service *f = s->front;
+    um_razor_service *f = s->service;
     umbel_slice old;
 
     if (um_razor_settings_of(f)->registration)
@@ -148,7 +148,7 @@ static umbel_status store_account(um_razor_service *f, const credentials *c,
 
 void um_razor_register(um_razor_session *s, const um_razor_query *q)
 {
-    um_razor_service *f = s->front;
+    um_razor_service *f = s->service;
     const uint8_t counted[UM_RAZOR_OPS] = {[UM_RAZOR_OP_REGISTER] = 1};
     const um_razor_answer not_stored = {.outcome = UM_RAZOR_NOT_STORED};
     credentials c;
@@ -182,7 +182,7 @@ void um_razor_challenge(um_razor_session *s, const um_razor_query *q)
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_MALFORMED);
         return;
     }
-    if (!find_account(s->front, name, &password)) {
+    if (!find_account(s->service, name, &password)) {
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_UNKNOWN_USER);
         return;
     }
@@ -199,7 +199,7 @@ static bool is_right_answer(um_razor_session *s, umbel_slice answer)
     char right[UM_RAZOR_TEXT + 1], given[UM_RAZOR_TEXT];
     size_t len;
 
-    if (!find_account(s->front, (umbel_slice){s->user, strlen(s->user)},
+    if (!find_account(s->service, (umbel_slice){s->user, strlen(s->user)},
                       &password) ||
         !um_razor_unescape(answer, given, sizeof given, &len) ||
         len != sizeof given)
@@ -222,7 +222,7 @@ void um_razor_authenticate(um_razor_session *s, const um_razor_query *q)
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_WRONG_PASSWORD);
         return;
     }
-    um_razor_note(s->front, UM_RAZOR_OP_LOGIN, UM_RAZOR_OK,
+    um_razor_note(s->service, UM_RAZOR_OP_LOGIN, UM_RAZOR_OK,
                   um_stream_peer(s->stream), (umbel_slice){NULL, 0});
     um_razor_send(s, accepted);
 }

@@ -33,7 +33,8 @@ static const um_setting settings[] = {
     {"listen", &um_type_ports, offsetof(um_razor_settings, listen), NULL,
      .help = "TCP addresses, such as 127.0.0.1:2703 and 127.0.0.2:2703: "
              "clients want to know two"},
-    {"announce", &um_type_places, offsetof(um_razor_settings, announce), NULL,
+    {"announce", &um_type_host_ports, offsetof(um_razor_settings, announce),
+     NULL,
      .help = "what discovery names instead of listen, such as "
              "razor.example.org:2703",
      .live = true},
@@ -133,7 +134,7 @@ static umbel_status check_announced(const void *given, FILE *out,
     for (size_t i = 0; !s->announce.n && i < s->listen.n; i++)
         if (is_any_address(s->listen.item[i]))
             return um_fail(err, UMBEL_E_RANGE,
-                           "razor: clients cannot be told to use %s; set "
+                           "razor: clients cannot connect to %s; set "
                            "announce = {\"name.example.org:2703\", "
                            "\"192.0.2.1:2703\"}",
                            s->listen.item[i]);

@@ -43,7 +43,7 @@ const um_verdict um_razor_verdicts[] = {
     [UM_RAZOR_LIST_FULL] = {503, "not counted: the list is full", "list_full"},
     UM_END_VERDICTS(UM_RAZOR_ENDS)};
 _Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,
-               "room for verdicts");
+               "space for verdicts");
 
 /* --- bytes ------------------------------------------------------------------
  */
@@ -59,14 +59,14 @@ enum { ENGINE = 4, BATCH_KB = 128 };
 
 size_t um_razor_print(const um_razor_answer *a, char *out)
 {
-    bool told = a->is_check && (a->outcome == UM_RAZOR_OK ||
-                                a->outcome == UM_RAZOR_NO_ENGINE ||
-                                a->outcome == UM_RAZOR_WRONG_SEED);
+    bool shown = a->is_check && (a->outcome == UM_RAZOR_OK ||
+                                 a->outcome == UM_RAZOR_NO_ENGINE ||
+                                 a->outcome == UM_RAZOR_WRONG_SEED);
     enum { MOST = 24 };
 
-    if (told && a->confidence)
+    if (shown && a->confidence)
         return (size_t)snprintf(out, MOST, "p=1&cf=%u&ct=0\r\n", a->confidence);
-    if (told)
+    if (shown)
         return (size_t)snprintf(out, MOST, "p=0\r\n");
     if (a->outcome == UM_RAZOR_OK || a->outcome == UM_RAZOR_WRONG_PASSWORD)
         return (size_t)snprintf(out, MOST, "res=%d\r\n",
@@ -93,23 +93,23 @@ size_t um_razor_print_state(const um_razor_state *s, char out[UM_RAZOR_REPLY])
                             ENGINE);
 }
 
-/* A single line is no batch: clients misread one that is sent as such. */
-size_t um_razor_print_places(const um_razor_state *s, const char *key,
-                             char out[UM_RAZOR_REPLY])
+/* A single line is not sent as a batch: clients would misread it. */
+size_t um_razor_print_addresses(const um_razor_state *s, const char *key,
+                                char out[UM_RAZOR_REPLY])
 {
     enum { END = 3 };
     size_t len = 0;
 
-    for (size_t i = 0; i < s->nplaces; i++) {
+    for (size_t i = 0; i < s->naddresses; i++) {
         size_t room = UM_RAZOR_REPLY - END - len;
-        int more =
-            snprintf(out + len, room, "%s%s=%s\r\n",
-                     i == 0 && s->nplaces > 1 ? "-" : "", key, s->place[i]);
+        int more = snprintf(out + len, room, "%s%s=%s\r\n",
+                            i == 0 && s->naddresses > 1 ? "-" : "", key,
+                            s->address[i]);
         if ((size_t)more >= room)
             break;
         len += (size_t)more;
     }
-    if (s->nplaces > 1)
+    if (s->naddresses > 1)
         len += (size_t)snprintf(out + len, END + 1, ".\r\n");
     return len;
 }
@@ -138,7 +138,7 @@ void um_razor_refuse(um_razor_session *s, um_razor_op op,
     um_razor_answer a = {.outcome = outcome};
     char text[UM_RAZOR_REPLY];
 
-    um_razor_note(s->front, op, outcome, um_stream_peer(s->stream),
+    um_razor_note(s->service, op, outcome, um_stream_peer(s->stream),
                   um_razor_user_of(s));
     um_razor_send(s, (umbel_slice){text, um_razor_print(&a, text)});
 }
@@ -157,7 +157,7 @@ static void note_counted(um_razor_service *f,
 
 static void wait_for_store(um_razor_session *s, um_razor_pending *p)
 {
-    um_razor_service *f = s->front;
+    um_razor_service *f = s->service;
 
     s->pending = p;
     if (f->last)
@@ -172,7 +172,7 @@ bool um_razor_send_committed(um_razor_session *s, uint64_t ticket,
                              const uint8_t counted[UM_RAZOR_OPS],
                              umbel_slice text, umbel_slice failed)
 {
-    um_razor_service *f = s->front;
+    um_razor_service *f = s->service;
     const um_address *client = um_stream_peer(s->stream);
     um_razor_pending *p;
 

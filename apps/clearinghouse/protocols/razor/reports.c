@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 16 }; /* of so many requests that check, one asks both lists */
+enum { SAMPLE = 16 }; /* one request in SAMPLE that checks asks both lists */
 
 static const um_address *client_of(const um_razor_session *s)
 {
@@ -61,7 +61,7 @@ static um_razor_outcome judge_query(const um_razor_session *s,
     if (!um_razor_is(q->value[UM_RAZOR_E], "4"))
         return q->value[UM_RAZOR_E].len ? UM_RAZOR_NO_ENGINE
                                         : UM_RAZOR_MALFORMED;
-    if (is_other_seed(s->front, q))
+    if (is_other_seed(s->service, q))
         return UM_RAZOR_WRONG_SEED;
     return um_razor_decode(q->value[UM_RAZOR_S], digest) ? UM_RAZOR_OK
                                                          : UM_RAZOR_MALFORMED;
@@ -201,7 +201,7 @@ static unsigned list_of(um_razor_op op)
  * with weights below 1 not one that this account has reported before. */
 static bool counts(const um_razor_session *s, const um_razor_job *job, size_t i)
 {
-    const um_razor_service *f = s->front;
+    const um_razor_service *f = s->service;
     um_reporter who = {.account = s->user, .list = list_of(job->item[i].op)};
 
     return !um_lists_welcomes(f->env->lists, job->key[i]) &&
@@ -213,8 +213,8 @@ static void remember(const um_razor_session *s, const um_entry *e)
 {
     um_reporter who = {.account = s->user, .list = e->list};
 
-    if (s->front->once)
-        um_duplicates_add(s->front->once, &who, &e->digest);
+    if (s->service->once)
+        um_duplicates_add(s->service->once, &who, &e->digest);
 }
 
 static bool is_report(const um_razor_item *item)
@@ -233,7 +233,7 @@ static void set_outcome(um_razor_job *job, um_razor_outcome outcome)
 static size_t create_entries(const um_razor_session *s, um_razor_job *job,
                              um_entry *entry)
 {
-    const um_razor_service *f = s->front;
+    const um_razor_service *f = s->service;
     uint64_t weight = um_config_weight_percent(f->env->config, s->user,
                                                um_razor_settings_of(f)->weight);
     uint32_t amount = (uint32_t)(weight * f->unit / 100);
@@ -257,7 +257,7 @@ static size_t create_entries(const um_razor_session *s, um_razor_job *job,
 
 void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
 {
-    um_razor_service *f = s->front;
+    um_razor_service *f = s->service;
     const um_environment *env = f->env;
     um_entry entry[UM_RAZOR_BATCH];
     size_t reports = 0;
@@ -307,7 +307,7 @@ static void ask_for_mail(um_razor_session *s, um_razor_job *job)
 
     for (size_t i = 0; i < job->n; i++)
         needed |= needs_mail(&job->item[i]);
-    if (!needed || !um_razor_settings_of(s->front)->mails)
+    if (!needed || !um_razor_settings_of(s->service)->mails)
         return;
     if (!s->asked && !(s->asked = malloc(sizeof *s->asked))) {
         set_outcome(job, UM_RAZOR_NOT_STORED);
@@ -324,7 +324,7 @@ static void ask_for_mail(um_razor_session *s, um_razor_job *job)
 
 void um_razor_run(um_razor_session *s, um_razor_job *job)
 {
-    um_razor_service *f = s->front;
+    um_razor_service *f = s->service;
 
     um_store_digest(f->env->store, job->key, job->n, job->digest);
     ask_for_mail(s, job);

@@ -34,7 +34,7 @@ static size_t print_answers(const um_razor_job *job, bool batch, bool stored,
 
 static void answer_job(um_razor_session *s, const um_razor_job *job)
 {
-    um_razor_service *f = s->front;
+    um_razor_service *f = s->service;
     uint8_t counted[UM_RAZOR_OPS] = {0};
     char text[UM_RAZOR_REPLY], failed[UM_RAZOR_REPLY];
     bool batch = job->n > 1; /* clients misread a batch of one */
@@ -56,7 +56,7 @@ static void answer_job(um_razor_session *s, const um_razor_job *job)
 
 static bool is_within_limits(um_razor_session *s, size_t n)
 {
-    const um_environment *env = s->front->env;
+    const um_environment *env = s->service->env;
 
     return um_limits_consume(env->limits, um_stream_peer(s->stream),
                              UM_LIMIT_REQUESTS, n, um_clock_ms(env->clock));
@@ -64,7 +64,7 @@ static bool is_within_limits(um_razor_session *s, size_t n)
 
 static void parse_signatures(um_razor_session *s, const um_razor_request *r)
 {
-    um_razor_job *job = &s->front->job;
+    um_razor_job *job = &s->service->job;
     um_razor_walk w = um_razor_begin(r);
     um_razor_query q;
 
@@ -98,12 +98,12 @@ static void describe_state(const um_razor_service *f, um_razor_state *out,
     *out = (um_razor_state){.seed = f->seed,
                             .serial = f->serial,
                             .confidence = f->confidence,
-                            .place = place};
+                            .address = place};
     for (size_t i = 0; i < set->announce.n && i < UM_MAX_ADDRESSES; i++)
-        place[out->nplaces++] = set->announce.item[i];
+        place[out->naddresses++] = set->announce.item[i];
     for (size_t i = 0; !set->announce.n && i < n; i++)
         if (own[i].service == f->stats->service)
-            place[out->nplaces++] = own[i].text;
+            place[out->naddresses++] = own[i].text;
 }
 
 static void tell_state(um_razor_session *s, const um_razor_query *q)
@@ -114,17 +114,17 @@ static void tell_state(um_razor_session *s, const um_razor_query *q)
     um_razor_state state;
     size_t len = 0;
 
-    describe_state(s->front, &state, place);
+    describe_state(s->service, &state, place);
     if (um_razor_is(what, "state"))
         len = um_razor_print_state(&state, text);
     else if (um_razor_is(what, "csl") || um_razor_is(what, "nsl"))
-        len = um_razor_print_places(
+        len = um_razor_print_addresses(
             &state, um_razor_is(what, "csl") ? "csl" : "nsl", text);
     if (!len) {
         um_razor_refuse(s, UM_RAZOR_OP_STATE, UM_RAZOR_NO_ACTION);
         return;
     }
-    um_razor_note(s->front, UM_RAZOR_OP_STATE, UM_RAZOR_OK,
+    um_razor_note(s->service, UM_RAZOR_OP_STATE, UM_RAZOR_OK,
                   um_stream_peer(s->stream), (umbel_slice){NULL, 0});
     um_razor_send(s, (umbel_slice){text, len});
 }
@@ -237,7 +237,7 @@ static void opened(um_stream *stream)
         um_stream_close(stream, UM_END_MEMORY);
         return;
     }
-    s->front = f;
+    s->service = f;
     s->stream = stream;
     um_stream_set_data(stream, s);
     describe_state(f, &state, place);
