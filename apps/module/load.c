@@ -4,7 +4,6 @@
 #include "module/runtime/command.h"
 #include "module/runtime/compat.h"
 #include "module/runtime/settings.h"
-#include "module/runtime/stats.h"
 #include "module/runtime/type.h"
 #include "module/umb/umb.h"
 

@@ -4,11 +4,11 @@
 #include "base/error.h"
 #include "base/murmur.h"
 #include "filter/addressing/redisbloom.h"
+#include "module/runtime/command.h"
 #include "module/runtime/compat.h"
 #include "module/runtime/hint.h"
 #include "module/runtime/memory.h"
 #include "module/runtime/settings.h"
-#include "module/runtime/stats.h"
 
 #include <stdio.h>
 

@@ -29,3 +29,8 @@ const char *um_api_fetch(const um_ctx *ctx)
 #undef FETCH
     return missing;
 }
+
+bool um_from_primary(um_ctx *ctx)
+{
+    return um_api.GetContextFlags(ctx) & (UM_REPLICATED | UM_LOADING);
+}

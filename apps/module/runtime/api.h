@@ -9,6 +9,7 @@
 #ifndef UM_MODULE_API_H
 #define UM_MODULE_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -307,5 +308,9 @@ extern um_server_api um_api;
  * that is needed, or NULL.
  */
 const char *um_api_fetch(const um_ctx *ctx);
+
+/* Returns true if the command comes from the primary or the AOF, where it was
+ * accepted already. */
+bool um_from_primary(um_ctx *ctx);
 
 #endif

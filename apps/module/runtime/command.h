@@ -1,9 +1,5 @@
 /*
- * command.h - the row of a command, and what every command needs.
- *
- * A family is a list of rows that ends with a row of zeros; load.c has the
- * table of families. A row says all that the server wants to know: flags, where
- * the keys stand, and the documentation.
+ * command.h - rows of commands, and how often they run.
  */
 #ifndef UM_MODULE_COMMAND_H
 #define UM_MODULE_COMMAND_H
@@ -11,6 +7,14 @@
 #include "module/runtime/api.h"
 
 #include <umbel/base.h>
+
+/* --- the row of a command, and what every command needs ------------------ */
+
+/*
+ * A family is a list of rows that ends with a row of zeros; load.c has the
+ * table of families. A row says all that the server wants to know: flags, where
+ * the keys stand, and the documentation.
+ */
 
 typedef struct um_module_command {
     const char *name; /* "umb.add" */
@@ -48,5 +52,17 @@ bool um_report_keys(um_ctx *ctx, const um_key_spec *specs, um_str **argv,
  * names the command. */
 bool um_register_commands(um_ctx *ctx, const um_module_command *rows,
                           const char *category);
+
+/* --- INFO section umbel_stats -------------------------------------------- */
+
+/* Keys that commands added and asked for, since the module was loaded. Changed
+ * on the server's main thread only. */
+typedef struct um_module_stats {
+    uint64_t adds, queries;
+} um_module_stats;
+
+extern um_module_stats um_stats;
+
+void um_stats_register(um_ctx *ctx);
 
 #endif

@@ -4,7 +4,6 @@
 #include "module/runtime/keys.h"
 
 #include "cli/framework/numbers.h"
-#include "module/runtime/pieces.h"
 #include "module/runtime/type.h"
 
 #include <inttypes.h>
@@ -12,11 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-bool um_from_primary(um_ctx *ctx)
-{
-    return um_api.GetContextFlags(ctx) & (UM_REPLICATED | UM_LOADING);
-}
 
 int um_reply_text(um_ctx *ctx, const char *format, ...)
 {

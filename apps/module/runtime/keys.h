@@ -5,16 +5,12 @@
 #define UM_MODULE_KEYS_H
 
 #include "module/runtime/api.h"
-#include "module/runtime/body.h"
+#include "module/runtime/type.h"
 
 /* The server's reply to a key of another type. */
 #define UM_NO_FILTER "key: no filter of that name: see UMB.RESERVE"
 #define UM_WRONG_TYPE                                                          \
     "WRONGTYPE Operation against a key holding the wrong kind of value"
-
-/* Returns true if the command comes from the primary or the AOF, where it was
- * accepted already. */
-bool um_from_primary(um_ctx *ctx);
 
 /* Replies "ERR " and the text. Returns UM_DONE, as commands do. */
 int um_reply_error(um_ctx *ctx, const umbel_error *err);

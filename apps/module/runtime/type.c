@@ -1,20 +1,25 @@
 /*
- * type.c - the data type umbel-flt.
- *
- * RDB: the total of the file's bytes, then the file in strings of UM_PIECE
- * bytes, the last one shorter. A payload may come from anyone (RESTORE), so it
- * is decoded as a file from anyone, within the server's limits.
+ * type.c - filters as values of the server: the data type umbel-flt.
  */
 #include "module/runtime/type.h"
 
 #include "base/error.h"
 #include "filter/handle.h"
 #include "module/runtime/memory.h"
-#include "module/runtime/pieces.h"
 #include "module/runtime/settings.h"
 
 #include <umbel/admit.h>
 #include <umbel/file.h>
+
+#include <string.h>
+
+/* --- the data type umbel-flt --------------------------------------------- */
+
+/*
+ * RDB: the total of the file's bytes, then the file in strings of UM_PIECE
+ * bytes, the last one shorter. A payload may come from anyone (RESTORE), so it
+ * is decoded as a file from anyone, within the server's limits.
+ */
 
 um_type *um_filter_type;
 _Atomic uint64_t um_refused_loads;
@@ -218,3 +223,96 @@ const um_module_type um_module_filter_type = {
                 .copy = copy,
                 .defrag = defrag},
     .type = &um_filter_type};
+
+/* --- filters that keys and threads hold together ------------------------- */
+
+static _Atomic uint64_t bodies;
+
+umbel_status um_body_open(umbel_filter *f, um_body **out, umbel_error *err)
+{
+    um_body *b = um_api.TryAlloc(sizeof *b);
+
+    if (!b) {
+        umbel_close(f);
+        return um_no_memory(err, sizeof *b);
+    }
+    b->filter = f;
+    atomic_init(&b->holders, 1);
+    bodies++;
+    *out = b;
+    return UMBEL_OK;
+}
+
+umbel_status um_body_copy(const um_body *from, um_body **out, umbel_error *err)
+{
+    umbel_filter *f;
+
+    UM_TRY(umbel_copy(from->filter, &f, err));
+    return um_body_open(f, out, err);
+}
+
+um_body *um_body_hold(um_body *b)
+{
+    b->holders++;
+    return b;
+}
+
+void um_body_release(um_body *b)
+{
+    if (!b || --b->holders > 0)
+        return;
+    umbel_close(b->filter);
+    um_api.Free(b);
+    bodies--;
+}
+
+uint64_t um_body_count(void)
+{
+    return bodies;
+}
+
+uint64_t um_body_bytes(const um_body *b)
+{
+    umbel_info info;
+
+    umbel_describe_shape(b->filter, &info);
+    for (size_t i = 0; i < info.n; i++)
+        if (strcmp(info.field[i].name, "payload_bytes") == 0)
+            return info.field[i].value.count;
+    return 0;
+}
+
+/* --- a filter's file in pieces ------------------------------------------- */
+
+bool um_pieces_write(const umbel_filter *f, um_piece_emit *emit, void *ctx)
+{
+    uint64_t total = umbel_encoded_len(f);
+    uint8_t *piece = um_api.TryAlloc(UM_PIECE);
+    bool good = piece;
+
+    for (uint64_t at = 0; good && at < total; at += UM_PIECE) {
+        size_t len = total - at < UM_PIECE ? (size_t)(total - at) : UM_PIECE;
+        good = umbel_encode_part(f, at, piece, len, NULL) == UMBEL_OK &&
+               emit(ctx, at, total, piece, len);
+    }
+    if (piece)
+        um_api.Free(piece);
+    return good;
+}
+
+umbel_status um_pieces_open(uint64_t total, umbel_decoder **out,
+                            umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+
+    source.verify = true;
+    source.alloc = &um_module_alloc;
+    source.memory_limit = (uint64_t)um_settings.max_filter_bytes;
+    return umbel_decoder_open(&source, total, out, err);
+}
+
+void um_try_unlock(umbel_filter *f)
+{
+    if (um_settings.has_secret)
+        umbel_unlock(f, um_settings.secret, NULL); /* or it stays locked */
+}

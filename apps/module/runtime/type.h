@@ -1,11 +1,65 @@
 /*
- * type.h - the data type umbel-flt: one filter of any kind.
+ * type.h - filters as values of the server: the data type umbel-flt.
  */
 #ifndef UM_MODULE_TYPE_H
 #define UM_MODULE_TYPE_H
 
 #include "module/runtime/api.h"
-#include "module/runtime/body.h"
+
+#include <umbel/file.h>
+#include <umbel/filter.h>
+
+#include <stdatomic.h>
+
+/* --- a filter as the server's keys hold it ------------------------------- */
+
+/*
+ * A body is counted by its holders: keys (COPY gives a second one) and threads
+ * that read it. Only a body with one holder may be changed; a change to any
+ * other is made to a copy, which takes its place in the key (write.h). So a
+ * thread that holds a body has the filter of one moment, however long it takes.
+ */
+
+typedef struct um_body {
+    umbel_filter *filter;
+    atomic_uint holders;
+} um_body;
+
+/* Takes the filter, which is closed when there is no memory. */
+umbel_status um_body_open(umbel_filter *f, um_body **out, umbel_error *err);
+/* Copies the filter into a body of its own. */
+umbel_status um_body_copy(const um_body *from, um_body **out, umbel_error *err);
+um_body *um_body_hold(um_body *b);
+/* The last holder closes the filter. Any thread may call it; NULL is fine. */
+void um_body_release(um_body *b);
+
+/* Returns the number of bodies. */
+uint64_t um_body_count(void);
+
+/* Bytes of the filter's cells: what work on all of it is linear in. */
+uint64_t um_body_bytes(const um_body *b);
+
+/* --- a filter's file in pieces: in RDB, AOF, EXPORT and IMPORT ----------- */
+
+/* The largest piece: copying it takes well below a millisecond. */
+enum { UM_PIECE = 1 << 20 };
+
+typedef bool um_piece_emit(void *ctx, uint64_t offset, uint64_t total,
+                           const void *bytes, size_t len);
+/*
+ * Calls emit with each piece of the file, in order. Returns false when there is
+ * no memory, or emit returned false.
+ */
+bool um_pieces_write(const umbel_filter *f, um_piece_emit *emit, void *ctx);
+
+/* Opens a decoder with the server's memory, limits and checks. */
+umbel_status um_pieces_open(uint64_t total, umbel_decoder **out,
+                            umbel_error *err);
+
+/* Unlocks a keyed filter that was made with the server's secret. */
+void um_try_unlock(umbel_filter *f);
+
+/* --- the data type umbel-flt: one filter of any kind --------------------- */
 
 /* A data type of the server; load.c registers it. */
 typedef struct um_module_type {

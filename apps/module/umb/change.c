@@ -1,7 +1,6 @@
 /*
  * umb_change.c - UMB.MERGE, FOLD, CLEAR, TURN: a filter becomes another.
  */
-#include "module/runtime/change.h"
 #include "module/runtime/keys.h"
 #include "module/runtime/memory.h"
 #include "module/runtime/type.h"

@@ -8,7 +8,7 @@
  */
 #include "module/runtime/jobs.h"
 #include "module/runtime/keys.h"
-#include "module/runtime/pieces.h"
+#include "module/runtime/type.h"
 #include "module/umb/umb.h"
 
 #include "base/error.h"

@@ -11,7 +11,6 @@
 #include "module/runtime/jobs.h"
 #include "module/runtime/keys.h"
 #include "module/runtime/memory.h"
-#include "module/runtime/pieces.h"
 #include "module/runtime/settings.h"
 #include "module/runtime/type.h"
 #include "module/runtime/write.h"

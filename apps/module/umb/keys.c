@@ -4,9 +4,9 @@
 #include "module/runtime/keys.h"
 #include "base/xxh3.h"
 #include "filter/handle.h"
+#include "module/runtime/command.h"
 #include "module/runtime/hint.h"
 #include "module/runtime/memory.h"
-#include "module/runtime/stats.h"
 #include "module/runtime/write.h"
 #include "module/umb/umb.h"
 

@@ -1,7 +1,6 @@
 /*
  * umb_retouch.c - UMB.RETOUCH: members of a set NEVER no longer match.
  */
-#include "module/runtime/change.h"
 #include "module/runtime/keys.h"
 #include "module/runtime/write.h"
 #include "module/umb/umb.h"
