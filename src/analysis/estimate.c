@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/stats.h"
 #include "filter/handle.h"
 
@@ -195,14 +196,32 @@ static XXH128_hash_t name_of(const umbel_slice *key)
     return x;
 }
 
-/* The slot of x, or the free one where it belongs. */
-static XXH128_hash_t *find(XXH128_hash_t *slots, size_t nslots, XXH128_hash_t x)
+static bool is_free(const void *slot)
 {
-    size_t i = (size_t)x.high64 & (nslots - 1);
+    return ((const XXH128_hash_t *)slot)->low64 == 0;
+}
 
-    while (slots[i].low64 && !XXH128_isEqual(slots[i], x))
-        i = (i + 1) & (nslots - 1);
-    return &slots[i];
+static bool has_name(const void *ctx, const void *slot, const void *name)
+{
+    (void)ctx;
+    return XXH128_isEqual(*(const XXH128_hash_t *)slot,
+                          *(const XXH128_hash_t *)name);
+}
+
+static uint64_t hash_slot(const void *ctx, const void *slot)
+{
+    (void)ctx;
+    return ((const XXH128_hash_t *)slot)->high64;
+}
+
+static const um_map_rule rule = {sizeof(XXH128_hash_t), is_free, has_name,
+                                 hash_slot};
+
+/* Returns the slot of x, or the free one where it belongs. */
+static XXH128_hash_t *find(const XXH128_hash_t *slots, size_t nslots,
+                           XXH128_hash_t x)
+{
+    return um_map_find(&rule, NULL, slots, nslots, x.high64, &x);
 }
 
 static umbel_status grow(umbel_verifier *v, umbel_error *err)
@@ -214,9 +233,7 @@ static umbel_status grow(umbel_verifier *v, umbel_error *err)
     if (!slots)
         return um_fail(err, UMBEL_E_NOMEM, "no memory to remember %zu members",
                        nslots);
-    for (size_t i = 0; i < v->nslots; i++)
-        if (v->slots[i].low64)
-            *find(slots, nslots, v->slots[i]) = v->slots[i];
+    um_map_move(&rule, NULL, v->slots, v->nslots, slots, nslots);
     um_put(alloc, v->slots, v->nslots * sizeof *slots);
     v->slots = slots;
     v->nslots = nslots;

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/bits.h"
 #include "base/hash.h"
+#include "base/map.h"
 
 /*
  * A table with open addressing, or, where that is no larger, a slot for each
@@ -23,8 +24,7 @@ typedef struct um_cell_index {
 static inline bool um_cell_index_init(um_cell_index *m, um_pool *pool, size_t n,
                                       uint64_t cells)
 {
-    for (m->nslots = 16; m->nslots / 2 < n;)
-        m->nslots *= 2;
+    m->nslots = um_map_cap(n, 16);
     m->direct = cells <= m->nslots;
     if (m->direct)
         m->nslots = (size_t)cells;
@@ -32,15 +32,29 @@ static inline bool um_cell_index_init(um_cell_index *m, um_pool *pool, size_t n,
     return m->slot != NULL;
 }
 
+static inline bool um_cell_is_free(const void *slot)
+{
+    return *(const uint64_t *)slot == 0;
+}
+
+static inline bool um_cell_is(const void *ctx, const void *slot,
+                              const void *cell)
+{
+    (void)ctx;
+    return *(const uint64_t *)slot == *(const uint64_t *)cell + 1;
+}
+
 /* Returns the slot of a cell, or the free one where it belongs. */
 static inline size_t um_cell_place(const um_cell_index *m, uint64_t cell)
 {
-    size_t i =
-        m->direct ? (size_t)cell : (size_t)um_remix(cell) & (m->nslots - 1);
+    static const um_map_rule rule = {sizeof *m->slot, um_cell_is_free,
+                                     um_cell_is, NULL};
 
-    while (!m->direct && m->slot[i] && m->slot[i] != cell + 1)
-        i = (i + 1) & (m->nslots - 1);
-    return i;
+    if (m->direct)
+        return (size_t)cell;
+    const uint64_t *slot =
+        um_map_find(&rule, NULL, m->slot, m->nslots, um_remix(cell), &cell);
+    return (size_t)(slot - m->slot);
 }
 
 static inline void um_cell_append(um_cell_index *m, uint64_t cell)

@@ -7,30 +7,41 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/map.h"
 
-/* The slot of d, or the free one where it belongs. */
+static bool is_free_slot(const void *slot)
+{
+    return *(const uint32_t *)slot == 0;
+}
+
+static bool has_digest(const void *ctx, const void *slot, const void *key)
+{
+    const um_digest_set *r = ctx;
+    const umbel_digest *other = &r->digests[*(const uint32_t *)slot - 1];
+    const umbel_digest *d = key;
+
+    return other->lo == d->lo && other->hi == d->hi;
+}
+
+/* Returns the slot of d, or the free one where it belongs. */
 static uint32_t *place_of(const um_digest_set *r, const umbel_digest *d)
 {
-    /* Keys of hash integer have no hi, and a lo of few bits. */
-    size_t i = (size_t)um_remix(d->lo ^ um_remix(d->hi)) & (r->nslots - 1);
+    static const um_map_rule rule = {sizeof *r->slot, is_free_slot, has_digest,
+                                     NULL};
 
-    for (; r->slot[i]; i = (i + 1) & (r->nslots - 1)) {
-        const umbel_digest *other = &r->digests[r->slot[i] - 1];
-        if (other->lo == d->lo && other->hi == d->hi)
-            break;
-    }
-    return &r->slot[i];
+    /* Keys of hash integer have no hi, and a lo of few bits. */
+    return um_map_find(&rule, r, r->slot, r->nslots,
+                       um_remix(d->lo ^ um_remix(d->hi)), d);
 }
 
 umbel_status um_digest_set_init(um_digest_set *r, const umbel_alloc *alloc,
                                 const umbel_digest *digests, size_t n,
                                 umbel_error *err)
 {
-    *r = (um_digest_set){.alloc = alloc, .digests = digests, .nslots = 16};
+    *r = (um_digest_set){.alloc = alloc, .digests = digests};
     if (n >= UINT32_MAX / 4)
         return um_fail(err, UMBEL_E_LIMIT, "%zu keys are too many", n);
-    while (r->nslots < 2 * n)
-        r->nslots *= 2;
+    r->nslots = um_map_cap(n, 16);
     r->slot = um_get(alloc, r->nslots * sizeof *r->slot);
     if (!r->slot)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
@@ -117,14 +128,25 @@ static bool is_sampled(uint64_t key, unsigned level)
     return (key & (((uint64_t)1 << level) - 1)) == 0;
 }
 
+static bool has_no_key(const void *slot)
+{
+    return *(const uint64_t *)slot == 0;
+}
+
+static bool is_key(const void *ctx, const void *slot, const void *key)
+{
+    (void)ctx;
+    return *(const uint64_t *)slot == *(const uint64_t *)key;
+}
+
 /* By the high bits: the low ones of a sample are alike. */
 static size_t slot_of(const um_distinct *d, uint64_t key)
 {
-    size_t i = (size_t)um_scale(key, d->nslots);
+    static const um_map_rule rule = {sizeof *d->key, has_no_key, is_key, NULL};
+    const uint64_t *slot = um_map_find(&rule, NULL, d->key, d->nslots,
+                                       um_scale(key, d->nslots), &key);
 
-    while (d->key[i] && d->key[i] != key)
-        i = (i + 1) & (d->nslots - 1);
-    return i;
+    return (size_t)(slot - d->key);
 }
 
 static void append(um_distinct *d, uint64_t key, uint32_t times)

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "store/internal.h"
 
 #include <stdlib.h>
@@ -31,25 +32,36 @@ void um_kv_fini(um_kv_table *t)
     *t = (um_kv_table){0};
 }
 
-static size_t home(const um_kv_table *t, const void *key, size_t len)
+static bool is_free(const void *slot)
 {
-    return um_checksum(key, len) & (t->cap - 1);
+    return *(um_kv_pair *const *)slot == NULL;
 }
 
-static size_t home_of(const um_kv_table *t, const um_kv_pair *pair)
+static bool has_key(const void *ctx, const void *slot, const void *key)
 {
-    return home(t, pair->bytes, pair->key_len);
+    const um_kv_pair *pair = *(um_kv_pair *const *)slot;
+    const umbel_slice *k = key;
+
+    (void)ctx;
+    return pair->key_len == k->len && memcmp(pair->bytes, k->data, k->len) == 0;
 }
+
+static uint64_t hash_slot(const void *ctx, const void *slot)
+{
+    const um_kv_pair *pair = *(um_kv_pair *const *)slot;
+
+    (void)ctx;
+    return um_checksum(pair->bytes, pair->key_len);
+}
+
+static const um_map_rule rule = {sizeof(um_kv_pair *), is_free, has_key,
+                                 hash_slot};
 
 /* Returns the slot of a key, or the empty slot where it would go. */
-static size_t find_slot(const um_kv_table *t, umbel_slice key)
+static um_kv_pair **find_slot(const um_kv_table *t, umbel_slice key)
 {
-    size_t i = home(t, key.data, key.len);
-
-    while (t->slot[i] && (t->slot[i]->key_len != key.len ||
-                          memcmp(t->slot[i]->bytes, key.data, key.len) != 0))
-        i = (i + 1) & (t->cap - 1);
-    return i;
+    return um_map_find(&rule, NULL, t->slot, t->cap,
+                       um_checksum(key.data, key.len), &key);
 }
 
 static umbel_slice value_of(const um_kv_pair *pair)
@@ -59,7 +71,7 @@ static umbel_slice value_of(const um_kv_pair *pair)
 
 bool um_kv_get(const um_kv_table *t, umbel_slice key, umbel_slice *value)
 {
-    const um_kv_pair *pair = t->cap ? t->slot[find_slot(t, key)] : NULL;
+    const um_kv_pair *pair = t->cap ? *find_slot(t, key) : NULL;
 
     if (pair)
         *value = value_of(pair);
@@ -76,12 +88,7 @@ static umbel_status reserve(um_kv_table *t, umbel_error *err)
     bigger.slot = calloc(bigger.cap, sizeof(void *));
     if (!bigger.slot)
         return um_no_memory(err, bigger.cap * sizeof(void *));
-    for (size_t i = 0; i < t->cap; i++) {
-        um_kv_pair *pair = t->slot[i];
-        if (pair)
-            bigger.slot[find_slot(
-                &bigger, (umbel_slice){pair->bytes, pair->key_len})] = pair;
-    }
+    um_map_move(&rule, NULL, t->slot, t->cap, bigger.slot, bigger.cap);
     free(t->slot);
     *t = bigger;
     return UMBEL_OK;
@@ -118,9 +125,8 @@ umbel_status um_kv_set(um_kv_table *t, umbel_slice key, umbel_slice value,
     memcpy(pair->bytes, key.data, key.len);
     if (value.len)
         memcpy(pair->bytes + key.len, value.data, value.len);
-    size_t place = find_slot(t, key);
-    um_kv_pair *old = t->slot[place];
-    t->slot[place] = pair;
+    um_kv_pair **slot = find_slot(t, key), *old = *slot;
+    *slot = pair;
     t->n += old == NULL;
     t->bytes += key.len + value.len;
     t->bytes -= old ? key.len + old->value_len : 0;
@@ -128,32 +134,16 @@ umbel_status um_kv_set(um_kv_table *t, umbel_slice key, umbel_slice value,
     return UMBEL_OK;
 }
 
-/* Fills the hole with pairs that could not be found behind it. */
-static void close_hole(um_kv_table *t, size_t hole)
-{
-    size_t mask = t->cap - 1;
-
-    for (size_t i = (hole + 1) & mask; t->slot[i]; i = (i + 1) & mask) {
-        size_t far = (i - home_of(t, t->slot[i])) & mask;
-        if (far >= ((i - hole) & mask)) {
-            t->slot[hole] = t->slot[i];
-            t->slot[i] = NULL;
-            hole = i;
-        }
-    }
-}
-
 bool um_kv_remove(um_kv_table *t, umbel_slice key)
 {
-    size_t i = t->cap ? find_slot(t, key) : 0;
+    um_kv_pair **slot = t->cap ? find_slot(t, key) : NULL;
 
-    if (t->cap == 0 || !t->slot[i])
+    if (!slot || !*slot)
         return false;
-    t->bytes -= key.len + t->slot[i]->value_len;
+    t->bytes -= key.len + (*slot)->value_len;
     t->n--;
-    free(t->slot[i]);
-    t->slot[i] = NULL;
-    close_hole(t, i);
+    free(*slot);
+    um_map_remove(&rule, NULL, t->slot, t->cap, slot);
     return true;
 }
 

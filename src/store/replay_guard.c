@@ -12,6 +12,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "store/internal.h"
 
 #include <stdlib.h>
@@ -29,15 +30,26 @@ void um_replay_guard_fini(um_replay_guard *g)
     *g = (um_replay_guard){0};
 }
 
+static bool is_free(const void *slot)
+{
+    return ((const struct um_replay_guard_slot *)slot)->request_id == 0;
+}
+
+static bool has_id(const void *ctx, const void *slot, const void *id)
+{
+    (void)ctx;
+    return ((const struct um_replay_guard_slot *)slot)->request_id ==
+           *(const uint64_t *)id;
+}
+
 /* Returns the slot of an id, or the empty slot where it would go. */
 static struct um_replay_guard_slot *find_slot(const um_replay_guard *g,
                                               uint64_t request_id)
 {
-    size_t i = um_remix(request_id) & (g->cap - 1);
+    static const um_map_rule rule = {sizeof *g->slot, is_free, has_id, NULL};
 
-    while (g->slot[i].request_id != 0 && g->slot[i].request_id != request_id)
-        i = (i + 1) & (g->cap - 1);
-    return &g->slot[i];
+    return um_map_find(&rule, NULL, g->slot, g->cap, um_remix(request_id),
+                       &request_id);
 }
 
 bool um_replay_guard_seen(const um_replay_guard *g, uint64_t request_id,

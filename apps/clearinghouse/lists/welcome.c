@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/lines.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "clearinghouse/runtime/digest_text.h"
 #include "filter/save.h"
@@ -311,35 +312,50 @@ static key key_of(const um_welcome *w, const entry *e)
     return k;
 }
 
-static size_t home_of(const um_welcome *w, const key *k)
+static uint64_t hash_key(const key *k)
 {
     uint64_t hash = um_checksum(k->data, k->len);
 
-    return um_remix(hash ^ ((uint64_t)k->type << 8 | k->bits)) &
-           (w->nslots - 1);
+    return um_remix(hash ^ ((uint64_t)k->type << 8 | k->bits));
 }
 
-static bool is_key(const um_welcome *w, const entry *e, const key *k)
+static bool is_free(const void *slot)
 {
-    key other = key_of(w, e);
+    return *(const uint32_t *)slot == 0;
+}
+
+static key key_of_slot(const um_welcome *w, const uint32_t *slot)
+{
+    return key_of(w, &w->entry[*slot - 1]);
+}
+
+static bool has_key(const void *ctx, const void *slot, const void *wanted)
+{
+    key other = key_of_slot(ctx, slot);
+    const key *k = wanted;
 
     return other.type == k->type && other.bits == k->bits &&
            other.len == k->len && memcmp(other.data, k->data, k->len) == 0;
 }
 
-/* The slot of a key, or the free one where it belongs. */
-static size_t find_slot(const um_welcome *w, const key *k)
+static uint64_t hash_slot(const void *ctx, const void *slot)
 {
-    size_t i = home_of(w, k);
+    key k = key_of_slot(ctx, slot);
 
-    while (w->slot[i] && !is_key(w, &w->entry[w->slot[i] - 1], k))
-        i = (i + 1) & (w->nslots - 1);
-    return i;
+    return hash_key(&k);
+}
+
+static const um_map_rule rule = {sizeof(uint32_t), is_free, has_key, hash_slot};
+
+/* Returns the slot of a key, or the free one where it belongs. */
+static uint32_t *find_slot(const um_welcome *w, const key *k)
+{
+    return um_map_find(&rule, w, w->slot, w->nslots, hash_key(k), k);
 }
 
 static const entry *find_entry(const um_welcome *w, const key *k)
 {
-    uint32_t number = w->n ? w->slot[find_slot(w, k)] : 0;
+    uint32_t number = w->n ? *find_slot(w, k) : 0;
 
     return number ? &w->entry[number - 1] : NULL;
 }
@@ -353,13 +369,10 @@ static umbel_status grow_slots(um_welcome *w, umbel_error *err)
     uint32_t *slot = calloc(nslots, sizeof *slot);
     if (!slot)
         return um_no_memory(err, nslots * sizeof *slot);
+    um_map_move(&rule, w, w->slot, w->nslots, slot, nslots);
     free(w->slot);
     w->slot = slot;
     w->nslots = nslots;
-    for (size_t i = 0; i < w->n; i++) {
-        key k = key_of(w, &w->entry[i]);
-        slot[find_slot(w, &k)] = (uint32_t)(i + 1);
-    }
     return UMBEL_OK;
 }
 
@@ -416,14 +429,14 @@ static umbel_status add_rule(um_welcome *w, const um_welcome_rule *r,
     size_t used = w->used;
     entry e = create_entry(w, r);
     key k = key_of(w, &e);
-    size_t place = find_slot(w, &k);
-    *earlier = w->slot[place] ? w->entry[w->slot[place] - 1].line : 0;
-    if (w->slot[place]) {
+    uint32_t *slot = find_slot(w, &k);
+    *earlier = *slot ? w->entry[*slot - 1].line : 0;
+    if (*slot) {
         w->used = used;
         return UMBEL_OK;
     }
     w->entry[w->n++] = e;
-    w->slot[place] = (uint32_t)w->n;
+    *slot = (uint32_t)w->n;
     w->ntype[r->type]++;
     if (r->type == UM_WELCOME_CLIENT)
         w->has_length[r->bits] = true;

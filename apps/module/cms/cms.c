@@ -10,11 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/*
- * CMS.*: count-min sketches, as RedisBloom. cms_merge.c has CMS.MERGE and the
- * rows.
- */
-
 static um_cms *find_sketch(um_ctx *ctx, um_str *name)
 {
     void *value;

@@ -9,6 +9,7 @@
 #include "module/runtime/settings.h"
 
 #include <umbel/admit.h>
+#include <umbel/describe.h>
 #include <umbel/file.h>
 
 #include <string.h>
@@ -286,7 +287,7 @@ uint64_t um_body_bytes(const um_body *b)
 
 bool um_pieces_write(const umbel_filter *f, um_piece_emit *emit, void *ctx)
 {
-    uint64_t total = umbel_encoded_len(f);
+    uint64_t total = umbel_raw_len(f);
     uint8_t *piece = um_api.TryAlloc(UM_PIECE);
     bool good = piece;
 

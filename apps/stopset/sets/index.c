@@ -5,24 +5,40 @@
 
 #include "base/buffer.h"
 #include "base/hash.h"
+#include "base/map.h"
 
 enum { FIRST_SLOTS = 1024 };
 
-static size_t slot_of(const ss_index *x, ss_addr key)
+static uint64_t hash_key(ss_addr key)
 {
     uint64_t h = um_remix(um_remix(key.lo) ^ key.hi);
 
-    return (size_t)(h ^ h >> 29) & (x->nslots - 1);
+    return h ^ h >> 29;
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
-static size_t find_slot(const ss_index *x, ss_addr key)
+static bool is_free(const void *slot)
 {
-    size_t i = slot_of(x, key);
+    return *(const uint32_t *)slot == 0;
+}
 
-    while (x->slot[i] && !ss_addr_equal(x->key[x->slot[i] - 1], key))
-        i = (i + 1) & (x->nslots - 1);
-    return i;
+static bool has_key(const void *ctx, const void *slot, const void *key)
+{
+    return ss_addr_equal(
+        ((const ss_index *)ctx)->key[*(const uint32_t *)slot - 1],
+        *(const ss_addr *)key);
+}
+
+static uint64_t hash_slot(const void *ctx, const void *slot)
+{
+    return hash_key(((const ss_index *)ctx)->key[*(const uint32_t *)slot - 1]);
+}
+
+static const um_map_rule rule = {sizeof(uint32_t), is_free, has_key, hash_slot};
+
+/* Returns the slot of a key, or the free one where it belongs. */
+static uint32_t *find_slot(const ss_index *x, ss_addr key)
+{
+    return um_map_find(&rule, x, x->slot, x->nslots, hash_key(key), &key);
 }
 
 static bool widen(ss_index *x)
@@ -32,11 +48,10 @@ static bool widen(ss_index *x)
 
     if (!slot)
         return false;
+    um_map_move(&rule, x, x->slot, x->nslots, slot, nslots);
     free(x->slot);
     x->slot = slot;
     x->nslots = nslots;
-    for (uint32_t i = 0; i < x->n; i++)
-        x->slot[find_slot(x, x->key[i])] = i + 1;
     return true;
 }
 
@@ -64,17 +79,17 @@ uint32_t ss_index_add(ss_index *x, ss_addr key)
 {
     if (!reserve(x))
         return SS_NO_NUMBER;
-    size_t i = find_slot(x, key);
-    if (!x->slot[i]) {
+    uint32_t *slot = find_slot(x, key);
+    if (!*slot) {
         x->key[x->n] = key;
-        x->slot[i] = ++x->n;
+        *slot = ++x->n;
     }
-    return x->slot[i] - 1;
+    return *slot - 1;
 }
 
 uint32_t ss_index_find(const ss_index *x, ss_addr key)
 {
-    size_t i = x->nslots ? find_slot(x, key) : 0;
+    uint32_t number = x->nslots ? *find_slot(x, key) : 0;
 
-    return x->nslots && x->slot[i] ? x->slot[i] - 1 : SS_NO_NUMBER;
+    return number ? number - 1 : SS_NO_NUMBER;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/map.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,14 +19,25 @@
 
 enum { FIRST_SLOTS = 256 };
 
-static size_t slot_of(const um_part_counts *c, uint64_t part)
+static bool is_free(const void *slot)
 {
-    size_t at = (size_t)um_ribbon_mix(part) & (c->cap - 1);
-
-    while (c->slots[at].keys && c->slots[at].part != part)
-        at = (at + 1) & (c->cap - 1);
-    return at;
+    return ((const umbel_exact_part *)slot)->keys == 0;
 }
+
+static bool has_part(const void *ctx, const void *slot, const void *part)
+{
+    (void)ctx;
+    return ((const umbel_exact_part *)slot)->part == *(const uint64_t *)part;
+}
+
+static uint64_t hash_slot(const void *ctx, const void *slot)
+{
+    (void)ctx;
+    return um_ribbon_mix(((const umbel_exact_part *)slot)->part);
+}
+
+static const um_map_rule rule = {sizeof(umbel_exact_part), is_free, has_part,
+                                 hash_slot};
 
 static bool grow(um_part_counts *c)
 {
@@ -35,9 +47,7 @@ static bool grow(um_part_counts *c)
     more.slots = um_get(c->alloc, more.cap * sizeof *more.slots);
     if (!more.slots)
         return false;
-    for (size_t i = 0; i < c->cap; i++)
-        if (c->slots[i].keys)
-            more.slots[slot_of(&more, c->slots[i].part)] = c->slots[i];
+    um_map_move(&rule, NULL, c->slots, c->cap, more.slots, more.cap);
     um_put(c->alloc, c->slots, c->cap * sizeof *c->slots);
     *c = more;
     return true;
@@ -48,7 +58,8 @@ bool um_part_counts_add(um_part_counts *c, const umbel_digest *d, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (2 * c->n >= c->cap && !grow(c))
             return false;
-        umbel_exact_part *slot = &c->slots[slot_of(c, d[i].hi)];
+        umbel_exact_part *slot = um_map_find(&rule, NULL, c->slots, c->cap,
+                                             um_ribbon_mix(d[i].hi), &d[i].hi);
         c->n += !slot->keys;
         slot->part = d[i].hi;
         slot->keys++;

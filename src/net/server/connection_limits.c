@@ -7,6 +7,7 @@
  * and probing stays short. A network is removed with its last connection.
  */
 #include "base/error.h"
+#include "base/map.h"
 #include "base/rng.h"
 #include "net/server/stream.h"
 
@@ -27,40 +28,37 @@ struct um_connection_limits {
 
 static size_t table_size(size_t total)
 {
-    size_t n = 4;
-
-    while (n < 2 * total)
-        n *= 2;
-    return n;
+    return um_map_cap(total, 4);
 }
 
-static size_t home_slot(const um_connection_limits *p, um_network n)
+static uint64_t hash_network(const um_connection_limits *p, um_network n)
 {
-    return um_mix(um_mix(n.hi ^ p->seed) + n.lo) & p->mask;
+    return um_mix(um_mix(n.hi ^ p->seed) + n.lo);
 }
+
+static bool is_free(const void *s)
+{
+    return ((const slot *)s)->n == 0;
+}
+
+static bool has_network(const void *ctx, const void *s, const void *network)
+{
+    (void)ctx;
+    return um_network_equal(((const slot *)s)->network,
+                            *(const um_network *)network);
+}
+
+static uint64_t hash_slot(const void *ctx, const void *s)
+{
+    return hash_network(ctx, ((const slot *)s)->network);
+}
+
+static const um_map_rule rule = {sizeof(slot), is_free, has_network, hash_slot};
 
 /* Returns the slot of a network, or the free slot where it would go. */
-static size_t find_slot(const um_connection_limits *p, um_network n)
+static slot *find_slot(const um_connection_limits *p, um_network n)
 {
-    size_t i = home_slot(p, n);
-
-    while (p->slots[i].n && !um_network_equal(p->slots[i].network, n))
-        i = (i + 1) & p->mask;
-    return i;
-}
-
-/* Frees slot i, and moves networks that could not be found behind it. */
-static void free_slot(um_connection_limits *p, size_t i)
-{
-    for (size_t j = (i + 1) & p->mask; p->slots[j].n; j = (j + 1) & p->mask) {
-        size_t home = home_slot(p, p->slots[j].network);
-
-        if (((j - home) & p->mask) < ((j - i) & p->mask))
-            continue;
-        p->slots[i] = p->slots[j];
-        i = j;
-    }
-    p->slots[i].n = 0;
+    return um_map_find(&rule, p, p->slots, p->mask + 1, hash_network(p, n), &n);
 }
 
 static umbel_status check_total(const um_connection_limits_config *c,
@@ -126,9 +124,7 @@ umbel_status um_connection_limits_set(um_connection_limits *p,
         return um_no_memory(err, size * sizeof *to);
     p->slots = to;
     p->mask = size - 1;
-    for (size_t i = 0; i < old; i++)
-        if (from[i].n)
-            to[find_slot(p, from[i].network)] = from[i];
+    um_map_move(&rule, p, from, old, to, size);
     free(from);
     um_prefixes kept = p->config.prefixes;
     set_config(p, c);
@@ -143,7 +139,7 @@ um_admission um_connection_limits_acquire(um_connection_limits *p,
     if (p->used >= p->config.total)
         return UM_ALL_FULL;
     um_network n = um_address_network(client, &p->config.prefixes);
-    slot *s = &p->slots[find_slot(p, n)];
+    slot *s = find_slot(p, n);
     bool limited = p->config.limit_loopback || !um_address_is_loopback(client);
     if (limited && p->config.per_network && s->n >= p->config.per_network)
         return UM_NETWORK_FULL;
@@ -157,13 +153,13 @@ void um_connection_limits_release(um_connection_limits *p,
                                   const um_address *client)
 {
     um_network n = um_address_network(client, &p->config.prefixes);
-    size_t i = find_slot(p, n);
+    slot *s = find_slot(p, n);
 
-    if (p->slots[i].n == 0)
+    if (s->n == 0)
         return;
     p->used--;
-    if (--p->slots[i].n == 0)
-        free_slot(p, i);
+    if (--s->n == 0)
+        um_map_remove(&rule, p, p->slots, p->mask + 1, s);
 }
 
 size_t um_connection_limits_used(const um_connection_limits *p)
