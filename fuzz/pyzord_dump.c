@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/admin/pyzord_dump.h"
+#include "clearinghouse/admin/import_files.h"
 
 #include <string.h>
 
@@ -19,18 +19,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FILE *in = fmemopen(u.plain, size ? size : 1, "r");
     um_pyzord_dump dump = {.in = in};
     um_pyzord_record r;
-    um_pyzord_next next;
+    um_import_next next;
     umbel_error err;
 
     if (!in)
         return 0;
     do {
         next = um_pyzord_dump_next(&dump, &r, &err);
-        if (next == UM_PYZORD_RECORD)
+        if (next == UM_IMPORT_RECORD)
             UM_WANT(strlen(r.digest) == 40);
-        if (next == UM_PYZORD_SKIPPED || next == UM_PYZORD_BROKEN)
+        if (next == UM_IMPORT_SKIPPED || next == UM_IMPORT_BROKEN)
             UM_WANT(err.text[0] && !strchr(err.text, '\n'));
-    } while (next == UM_PYZORD_RECORD || next == UM_PYZORD_SKIPPED);
+    } while (next == UM_IMPORT_RECORD || next == UM_IMPORT_SKIPPED);
     UM_WANT(dump.line <= (size ? size : 1));
     fclose(in);
     return 0;

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/admin/rspamd_db.h"
+#include "clearinghouse/admin/import_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,19 +28,19 @@ static int write_file(const uint8_t *data, size_t size, char path[64])
 static void read_all(um_rspamd_db *db, size_t size)
 {
     um_rspamd_record r;
-    um_rspamd_next next;
+    um_import_next next;
     umbel_error err;
     size_t rows = 0;
 
     do {
         err.text[0] = 0;
         next = um_rspamd_read(db, &r, &err);
-        if (next == UM_RSPAMD_RECORD)
+        if (next == UM_IMPORT_RECORD)
             UM_WANT(r.time >= 1 && r.time <= UINT32_MAX);
-        if (next == UM_RSPAMD_SKIPPED || next == UM_RSPAMD_BROKEN)
+        if (next == UM_IMPORT_SKIPPED || next == UM_IMPORT_BROKEN)
             UM_WANT(err.text[0] && !strchr(err.text, '\n'));
         UM_WANT(++rows <= size / 4 + 2);
-    } while (next == UM_RSPAMD_RECORD || next == UM_RSPAMD_SKIPPED);
+    } while (next == UM_IMPORT_RECORD || next == UM_IMPORT_SKIPPED);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,8 +4,7 @@
 #include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/commands.h"
 #include "clearinghouse/admin/import.h"
-#include "clearinghouse/admin/pyzord_dump.h"
-#include "clearinghouse/admin/rspamd_db.h"
+#include "clearinghouse/admin/import_files.h"
 #include "cli/framework/report.h"
 
 #include "base/error.h"
@@ -132,16 +131,16 @@ static umbel_status import_records(import *im, FILE *in, umbel_error *err)
 
     for (;;)
         switch (um_pyzord_dump_next(&dump, &r, err)) {
-        case UM_PYZORD_RECORD:
+        case UM_IMPORT_RECORD:
             UM_TRY(add_record(im, &r, err));
             break;
-        case UM_PYZORD_SKIPPED:
+        case UM_IMPORT_SKIPPED:
             if (im->skipped++ < SHOWN)
                 um_warn(im->args, "skipped: %s", err->text);
             break;
-        case UM_PYZORD_END:
+        case UM_IMPORT_END:
             return send_piece(im, err);
-        case UM_PYZORD_BROKEN:
+        case UM_IMPORT_BROKEN:
             return UMBEL_E_FORMAT;
         }
 }
@@ -181,16 +180,16 @@ static umbel_status import_mails(import *im, um_rspamd_db *d, umbel_error *err)
 
     for (;;)
         switch (um_rspamd_read(d, &r, err)) {
-        case UM_RSPAMD_RECORD:
+        case UM_IMPORT_RECORD:
             UM_TRY(add_mail(im, &r, err));
             break;
-        case UM_RSPAMD_SKIPPED:
+        case UM_IMPORT_SKIPPED:
             if (im->skipped++ < SHOWN)
                 um_warn(im->args, "skipped: %s", err->text);
             break;
-        case UM_RSPAMD_END:
+        case UM_IMPORT_END:
             return send_piece(im, err);
-        case UM_RSPAMD_BROKEN:
+        case UM_IMPORT_BROKEN:
             return UMBEL_E_FORMAT;
         }
 }

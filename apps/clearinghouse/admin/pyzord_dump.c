@@ -1,7 +1,15 @@
 /*
- * pyzord_dump.c - what gdbm_dump prints of the file of a pyzord.
+ * pyzord_dump.c - reads what gdbm_dump prints of the file of a pyzord.
+ *
+ *     #:len=40
+ *     MzllYTczZDg4OTM1YTIy...       key, base64: 40 hexadecimal digits
+ *     #:len=60
+ *     MSw1LDIwMjYtMTEtMTYg...       "1,5,ENTERED,UPDATED,0,None,None"
+ *
+ * A record is version 1, reports with their times and whitelistings with
+ * theirs; older pyzords wrote "5,ENTERED,UPDATED".
  */
-#include "clearinghouse/admin/pyzord_dump.h"
+#include "clearinghouse/admin/import_files.h"
 
 #include "base/decimal.h"
 #include "base/error.h"
@@ -15,7 +23,7 @@
 
 enum { LINE = 256, ITEM = 512 };
 
-/* Reads a line without its end; false: there is none. */
+/* Reads a line without its newline; false at the end of the file. */
 static bool read_line(um_pyzord_dump *d, char line[LINE], bool *whole)
 {
     bool read = um_read_line(d->in, line, LINE, whole);
@@ -24,15 +32,15 @@ static bool read_line(um_pyzord_dump *d, char line[LINE], bool *whole)
     return read;
 }
 
-static um_pyzord_next broken(const um_pyzord_dump *d, const char *what,
+static um_import_next broken(const um_pyzord_dump *d, const char *what,
                              umbel_error *err)
 {
     um_set_error(err, UMBEL_E_FORMAT, "line %" PRIu64 ": %s", d->line, what);
-    return UM_PYZORD_BROKEN;
+    return UM_IMPORT_BROKEN;
 }
 
 /* Reads lines of base64 until want bytes are decoded. */
-static um_pyzord_next read_bytes(um_pyzord_dump *d, size_t want, char out[ITEM],
+static um_import_next read_bytes(um_pyzord_dump *d, size_t want, char out[ITEM],
                                  umbel_error *err)
 {
     char line[LINE];
@@ -52,11 +60,11 @@ static um_pyzord_next read_bytes(um_pyzord_dump *d, size_t want, char out[ITEM],
     if (len != want)
         return broken(d, "an item is longer than its len says", err);
     out[len] = '\0';
-    return UM_PYZORD_RECORD;
+    return UM_IMPORT_RECORD;
 }
 
 /* Reads the next key or value. */
-static um_pyzord_next read_item(um_pyzord_dump *d, char out[ITEM],
+static um_import_next read_item(um_pyzord_dump *d, char out[ITEM],
                                 umbel_error *err)
 {
     static const char begin[] = "#:len=", end[] = "#:count=";
@@ -80,7 +88,7 @@ static um_pyzord_next read_item(um_pyzord_dump *d, char out[ITEM],
                             strlen(line) - (sizeof end - 1), &n);
             if (n * 2 != d->items)
                 return broken(d, "the dump has another number of records", err);
-            return UM_PYZORD_END;
+            return UM_IMPORT_END;
         }
         if (line[0] != '#' || !whole)
             return broken(d, "neither an item nor a comment", err);
@@ -91,8 +99,8 @@ static um_pyzord_next read_item(um_pyzord_dump *d, char out[ITEM],
     return read_bytes(d, (size_t)n, out, err);
 }
 
-/* Seconds of "2026-11-16 10:00:00.123456"; 0 for None. pyzord writes local
- * time. */
+/* Returns the seconds of "2026-11-16 10:00:00.123456", 0 for None. pyzord
+ * writes local time. */
 static uint64_t read_time(const char *text)
 {
     struct tm t = {.tm_isdst = -1};
@@ -139,30 +147,30 @@ static bool read_value(char *value, um_pyzord_record *out)
     return true;
 }
 
-um_pyzord_next um_pyzord_dump_next(um_pyzord_dump *d, um_pyzord_record *out,
+um_import_next um_pyzord_dump_next(um_pyzord_dump *d, um_pyzord_record *out,
                                    umbel_error *err)
 {
     char key[ITEM], value[ITEM];
-    um_pyzord_next next = read_item(d, key, err);
+    um_import_next next = read_item(d, key, err);
 
-    if (next != UM_PYZORD_RECORD)
+    if (next != UM_IMPORT_RECORD)
         return next;
     next = read_item(d, value, err);
-    if (next == UM_PYZORD_END)
+    if (next == UM_IMPORT_END)
         return broken(d, "a key has no value", err);
-    if (next != UM_PYZORD_RECORD)
+    if (next != UM_IMPORT_RECORD)
         return next;
     *out = (um_pyzord_record){.reports = 0};
     if (strlen(key) != 40 || um_signature_read((umbel_slice){key, strlen(key)},
                                                out->digest, NULL) != UMBEL_OK) {
         um_set_error(err, UMBEL_E_FORMAT, "line %" PRIu64 ": not a digest",
                      d->line);
-        return UM_PYZORD_SKIPPED;
+        return UM_IMPORT_SKIPPED;
     }
     if (!read_value(value, out)) {
         um_set_error(err, UMBEL_E_FORMAT,
                      "line %" PRIu64 ": not a record of pyzord", d->line);
-        return UM_PYZORD_SKIPPED;
+        return UM_IMPORT_SKIPPED;
     }
-    return UM_PYZORD_RECORD;
+    return UM_IMPORT_RECORD;
 }

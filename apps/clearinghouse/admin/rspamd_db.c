@@ -1,8 +1,12 @@
 /*
- * rspamd_db.c - reads rspamd's file with SQLite, which is told to believe
- * nothing in it: no views, triggers or functions of the file are run.
+ * rspamd_db.c - reads mails from the file of rspamd's own fuzzy storage, an
+ * SQLite database (backend "sqlite").
+ *
+ * It has a table of mails (digests) and one of shingles, in which a shingle
+ * belongs to the mail that was written last. SQLite runs no view, trigger or
+ * function of the file, which may come from anyone.
  */
-#include "clearinghouse/admin/rspamd_db.h"
+#include "clearinghouse/admin/import_files.h"
 
 #include "base/error.h"
 
@@ -14,19 +18,20 @@
 
 enum {
     MAX_BYTES = 1 << 20, /* of a row */
-    STEPS = 1000,        /* of SQLite's machine, in one call of too_long */
-    MAX_CALLS = 100000,  /* of it, for one row */
-    LEAST_ROW = 4        /* bytes that a row takes in a file at least */
+    STEPS = 1000,        /* of SQLite's machine, per call of too_long */
+    MAX_CALLS = 100000,  /* of too_long, per row */
+    MIN_ROW = 4          /* bytes that a row takes in a file */
 };
 
 struct um_rspamd_db {
     sqlite3 *db;
     sqlite3_stmt *mails, *shingles;
     unsigned calls;
-    uint64_t row, max_rows; /* a page may be there many times over */
+    uint64_t row, max_rows; /* a page may be linked many times */
 };
 
-/* A row takes far fewer; a file may be made so that one never comes. */
+/* Stops a query: a row takes far fewer steps, but a file may be made so that
+ * a query never ends. */
 static int too_long(void *arg)
 {
     um_rspamd_db *d = arg;
@@ -100,7 +105,7 @@ umbel_status um_rspamd_open(const char *path, um_rspamd_db **out,
     if (!d)
         return um_no_memory(err, sizeof *d);
     if (stat(path, &st) == 0)
-        d->max_rows = (uint64_t)st.st_size / LEAST_ROW + 1;
+        d->max_rows = (uint64_t)st.st_size / MIN_ROW + 1;
     umbel_status status =
         sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK
             ? prepare_all(d, err)
@@ -112,7 +117,7 @@ umbel_status um_rspamd_open(const char *path, um_rspamd_db **out,
     return status;
 }
 
-/* Returns false if they cannot be read. */
+/* Returns false if the shingles cannot be read. */
 static bool read_shingles(um_rspamd_db *d, sqlite3_int64 id,
                           um_rspamd_record *out)
 {
@@ -130,15 +135,15 @@ static bool read_shingles(um_rspamd_db *d, sqlite3_int64 id,
     return got == SQLITE_DONE;
 }
 
-static um_rspamd_next skip(const um_rspamd_db *d, const char *why,
+static um_import_next skip(const um_rspamd_db *d, const char *why,
                            umbel_error *err)
 {
     um_set_error(err, UMBEL_E_FORMAT, "mail %llu: %s",
                  (unsigned long long)d->row, why);
-    return UM_RSPAMD_SKIPPED;
+    return UM_IMPORT_SKIPPED;
 }
 
-static um_rspamd_next read_row(um_rspamd_db *d, um_rspamd_record *out,
+static um_import_next read_row(um_rspamd_db *d, um_rspamd_record *out,
                                umbel_error *err)
 {
     const void *digest = sqlite3_column_blob(d->mails, 2);
@@ -149,37 +154,38 @@ static um_rspamd_next read_row(um_rspamd_db *d, um_rspamd_record *out,
 
     *out = (um_rspamd_record){.flag = (uint8_t)flag, .time = (uint64_t)time};
     if (!digest || len != UM_NEAR_NAME)
-        return skip(d, "its digest has not 64 bytes", err);
+        return skip(d, "its digest does not have 64 bytes", err);
     if (flag < 0 || flag > UINT8_MAX)
         return skip(d, "its flag is not from 0 to 255", err);
     if (value > INT32_MAX || value <= INT32_MIN)
         return skip(d, "its value has more than 32 bits", err);
     if (time < 1 || time > UINT32_MAX)
-        return skip(d, "its time is none", err);
+        return skip(d, "its time is not a time", err);
     memcpy(out->digest, digest, UM_NEAR_NAME);
     out->value = (int32_t)value;
     if (!read_shingles(d, sqlite3_column_int64(d->mails, 0), out))
         return skip(d, "its shingles cannot be read: the file is damaged", err);
-    return UM_RSPAMD_RECORD;
+    return UM_IMPORT_RECORD;
 }
 
-um_rspamd_next um_rspamd_read(um_rspamd_db *d, um_rspamd_record *out,
+um_import_next um_rspamd_read(um_rspamd_db *d, um_rspamd_record *out,
                               umbel_error *err)
 {
     d->calls = 0;
     if (++d->row > d->max_rows) {
-        um_set_error(err, UMBEL_E_FORMAT,
-                     "more rows than the file has room for: it is damaged");
-        return UM_RSPAMD_BROKEN;
+        um_set_error(
+            err, UMBEL_E_FORMAT,
+            "more rows than a file of this size can have: it is damaged");
+        return UM_IMPORT_BROKEN;
     }
     switch (sqlite3_step(d->mails)) {
     case SQLITE_ROW:
         return read_row(d, out, err);
     case SQLITE_DONE:
-        return UM_RSPAMD_END;
+        return UM_IMPORT_END;
     default:
         broken(d, err);
-        return UM_RSPAMD_BROKEN;
+        return UM_IMPORT_BROKEN;
     }
 }
 
@@ -205,13 +211,13 @@ umbel_status um_rspamd_open(const char *path, um_rspamd_db **out,
                    "libsqlite3-dev, and build it again");
 }
 
-um_rspamd_next um_rspamd_read(um_rspamd_db *d, um_rspamd_record *out,
+um_import_next um_rspamd_read(um_rspamd_db *d, um_rspamd_record *out,
                               umbel_error *err)
 {
     (void)d;
     (void)out;
     (void)err;
-    return UM_RSPAMD_END;
+    return UM_IMPORT_END;
 }
 
 void um_rspamd_close(um_rspamd_db *d)
