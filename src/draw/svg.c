@@ -278,3 +278,61 @@ void um_svg_figure(FILE *out, const um_figure *f)
     write_legend(out, f);
     um_svg_end(out);
 }
+
+/* --- pictures in a page --------------------------------------------------- */
+
+enum { SLOT = 10, BAR_GAP = 1, BARS_HEIGHT = 100 };
+
+/* A part lower than that could not be seen. */
+#define LOWEST 1.5
+
+static double part_height(const um_svg_bars *b, size_t bar, size_t part)
+{
+    double v = b->value[bar * b->parts + part], h = v / b->top * BARS_HEIGHT;
+
+    return v > 0 && h < LOWEST ? LOWEST : h;
+}
+
+static void write_bar_part(FILE *out, const um_svg_bars *b, size_t part)
+{
+    fprintf(out, "<path class=\"%s\" d=\"", b->class[part]);
+    for (size_t i = 0; i < b->n; i++) {
+        double y = BARS_HEIGHT, h = part_height(b, i, part);
+        size_t x = (b->slots - b->n + i) * SLOT + BAR_GAP;
+        for (size_t below = 0; below < part; below++)
+            y -= part_height(b, i, below);
+        if (h > 0)
+            fprintf(out, "M%zu %.1fv-%.1fh%dv%.1fz", x, y, h,
+                    SLOT - 2 * BAR_GAP, h);
+    }
+    fputs("\"/>\n", out);
+}
+
+void um_svg_bars_print(FILE *out, const um_svg_bars *b, const char *label)
+{
+    size_t width = b->slots * SLOT;
+
+    fprintf(out,
+            "<svg viewBox=\"0 0 %zu %d\" preserveAspectRatio=\"none\" "
+            "role=\"img\" aria-label=\"",
+            width, BARS_HEIGHT);
+    um_write_escaped(out, label);
+    fprintf(out,
+            "\">\n<rect class=\"before\" width=\"%zu\" height=\"%d\"/>\n"
+            "<path class=\"grid\" d=\"M0 0H%zuM0 %dH%zuM0 %dH%zu\"/>\n",
+            (b->slots - b->n) * SLOT, BARS_HEIGHT, width, BARS_HEIGHT / 2,
+            width, BARS_HEIGHT, width);
+    for (size_t part = 0; part < b->parts; part++)
+        write_bar_part(out, b, part);
+    fputs("</svg>\n", out);
+}
+
+void um_svg_level(FILE *out, double share)
+{
+    fprintf(out,
+            "<svg class=\"bar\" viewBox=\"0 0 100 6\" "
+            "preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
+            "class=\"track\" width=\"100\" height=\"6\"/><rect "
+            "class=\"level\" width=\"%.1f\" height=\"6\"/></svg>",
+            share > 1 ? 100 : 100 * share);
+}

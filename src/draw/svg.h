@@ -27,4 +27,22 @@ void um_svg_fitted_text(FILE *out, double x, double y, const char *attributes,
 void um_svg_line(FILE *out, const char *class, double x1, double y1, double x2,
                  double y2);
 
+/* Stacked bars for a page of ours. */
+typedef struct um_svg_bars {
+    size_t slots;             /* the width of the picture, in bars */
+    size_t n;                 /* bars, in the last of these slots */
+    size_t parts;             /* of a bar */
+    const char *const *class; /* of each part, from the bottom up */
+    const double *value;      /* parts of the first bar, of the second, ... */
+    double top;               /* the value at the upper edge */
+} um_svg_bars;
+
+/* Writes bars as an element of HTML that the page stretches and colours: with
+ * the classes of the parts, "grid", and "before" for slots without a bar. A
+ * value above 0 is always visible. */
+void um_svg_bars_print(FILE *out, const um_svg_bars *b, const char *label);
+
+/* Writes a share from 0 to 1 as a level in a track. */
+void um_svg_level(FILE *out, double share);
+
 #endif
