@@ -33,7 +33,7 @@ typedef enum um_mail_set {
     UM_MAIL_OTHER   /* nothing in common but single words */
 } um_mail_set;
 
-/* False: there is none of that name. */
+/* Returns false if there is no set of that name. */
 bool um_mail_set_find(const char *name, um_mail_set *out);
 
 typedef struct um_fuzzy_letter {

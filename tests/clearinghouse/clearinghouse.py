@@ -49,7 +49,7 @@ def wait_until(ready, what):
         if got:
             return got
         time.sleep(0.01)
-    raise SystemExit("FAILED: waited in vain until " + what)
+    raise SystemExit("FAILED: gave up waiting until " + what)
 
 
 def sha1(data):

@@ -123,7 +123,7 @@ def bridged_spaces(n):
     return middle, around
 
 
-def make_spaces(n):
+def create_spaces(n):
     try:
         return bridged_spaces(n)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -200,7 +200,7 @@ class Lab:
     """Servers named A, B, C and so on, with one secret."""
 
     def __init__(self, n, **settings):
-        self.middle, spaces = make_spaces(n)
+        self.middle, spaces = create_spaces(n)
         self.nodes = []
         self.proxies = []
         self.secret = None

@@ -37,7 +37,7 @@ class Load:
         self.socket.setblocking(False)
         self.waiting = {}
 
-    def take_answers(self, seconds):
+    def read_answers(self, seconds):
         """Notes the answers that are there, or come within that time."""
         select.select([self.socket], [], [], seconds)
         try:
@@ -61,14 +61,14 @@ class Load:
                 self.sent[key] += 1
             self.socket.send(request("report", [KEY[k] for k in keys], thread))
             self.reports += 1
-            self.take_answers(0)
+            self.read_answers(0)
             while len(self.waiting) > WINDOW:
-                self.take_answers(clearinghouse.PATIENCE)
+                self.read_answers(clearinghouse.PATIENCE)
 
     def finish(self):
         """Waits for all answers."""
         while self.waiting:
-            self.take_answers(clearinghouse.PATIENCE)
+            self.read_answers(clearinghouse.PATIENCE)
 
     def counts(self):
         """What the server says of all digests."""
