@@ -1,10 +1,9 @@
 /*
  * client.c - the commands' side of the control socket.
  */
-#include "clearinghouse/admin/client.h"
+#include "clearinghouse/admin/internal.h"
 
 #include "base/error.h"
-#include "clearinghouse/admin/requests.h"
 #include "net/server/control_socket.h"
 
 #include <limits.h>

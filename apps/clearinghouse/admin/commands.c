@@ -2,15 +2,14 @@
  * commands.c - the operator's commands. Each parses its arguments, sends one
  * request to the running server, and prints the reply.
  *
- * import.c and shape.c, which do more than that, have their own files.
+ * The commands import and shape do more, and have their own files.
  */
 #include "clearinghouse/admin/commands.h"
 
 #include "base/error.h"
 #include "base/json.h"
-#include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/doctor.h"
-#include "clearinghouse/admin/requests.h"
+#include "clearinghouse/admin/internal.h"
 #include "clearinghouse/lists/welcome.h"
 #include "clearinghouse/runtime/digest_text.h"
 #include "cli/framework/report.h"

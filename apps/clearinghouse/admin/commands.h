@@ -1,6 +1,6 @@
 /*
- * commands.h - the commands of umbel-clearinghouse. A new one is a file cmd_*.c
- * with a row, and a line here.
+ * commands.h - the commands of umbel-clearinghouse. A new one is a row in
+ * commands.c, or in a file of its own, and a line here.
  */
 #ifndef UM_CLEARINGHOUSE_COMMANDS_H
 #define UM_CLEARINGHOUSE_COMMANDS_H

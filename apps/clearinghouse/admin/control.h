@@ -1,24 +1,47 @@
 /*
  * control.h - requests of the operator, over a socket that only the server's
- * user may open.
+ * user may open: the commands' side and the server's side.
  */
 #ifndef UM_CLEARINGHOUSE_CONTROL_H
 #define UM_CLEARINGHOUSE_CONTROL_H
 
+#include "clearinghouse/config/config.h"
 #include "clearinghouse/protocols/protocol.h"
+
+#include <stdio.h>
+
+/* --- client.c ------------------------------------------------------------- */
+
+/* Reads the configuration at path; NULL means the defaults. */
+umbel_status um_load_config(um_config *out, const char *path, umbel_error *err);
+
+/* Returns the path of the control socket from the root: as configured, or
+ * "control" in the data directory. To be freed by the caller; NULL without
+ * memory. */
+char *um_admin_path(const um_config *c);
+
+/*
+ * Sends a line and the bytes that follow it to the server of this
+ * configuration, and copies the reply to out unless that is NULL. Returns E_IO
+ * if no server answers, E_REFUSED if the reply is an error, which is in *err.
+ */
+umbel_status um_admin_query(const um_config *c, const char *line,
+                            umbel_slice bytes, FILE *out, umbel_error *err);
+
+/* --- control.c ------------------------------------------------------------ */
 
 typedef struct um_operator um_operator;
 
 /* Release *out with um_operator_close, even on failure. */
 umbel_status um_operator_open(const um_environment *env, um_operator **out,
                               umbel_error *err);
-/* Answers what the store has committed, or cannot. */
+/* Answers requests whose change the store has committed, or cannot commit. */
 void um_operator_committed(um_operator *o);
-/* NULL is accepted. */
+/* Answers requests that wait. Accepts NULL. */
 void um_operator_close(um_operator *o);
 
-/* Writes the answer to a line: a document, or which lines are known and false.
- */
+/* Writes the reply to a line: a document. For an unknown line it lists the
+ * known ones, and returns false. */
 bool um_operator_answer(const um_environment *env, const char *line, FILE *out);
 
 #endif

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "clearinghouse/admin/client.h"
+#include "clearinghouse/admin/control.h"
 #include "clearinghouse/protocols/protocol.h"
-#include "clearinghouse/status/problems.h"
+#include "clearinghouse/status/status.h"
 #include "cli/framework/report.h"
 #include "net/server/socket.h"
 

@@ -1,29 +1,34 @@
 /*
- * origins.c - rows of peers and origins, from the machine and its links.
+ * origins.c - rows of peers and origins, from the sync engine and its links, as
+ * text and as JSON.
  *
- * The machine forgets a peer that is disconnected. So that its lag goes on,
- * each tick notes until when a peer had all that we have.
+ * The engine forgets a peer that is disconnected. So that its lag goes on, each
+ * tick records until when a peer had everything that we have.
  */
 #include "clearinghouse/peering/origins.h"
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hex.h"
+#include "base/json.h"
 #include "clearinghouse/peering/peers.h"
+#include "clearinghouse/runtime/format.h"
+#include "cli/framework/report.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFIX_LEAST = 4 };
+enum { PREFIX_MIN = 4 };
 
-/* What the last tick knew of a peer. */
+/* What the last tick knew about a peer. */
 typedef struct progress {
     uint8_t key[UMBEL_ORIGIN_LEN];
-    uint64_t whole; /* until when it had all that we have */
+    uint64_t whole; /* until when it had everything that we have */
     uint64_t refused[UMBEL_SYNC_REASONS], refused_at[UMBEL_SYNC_REASONS];
-    bool found; /* it is a peer still */
+    bool found; /* it is still a peer */
 } progress;
 
 struct um_origins {
@@ -47,7 +52,7 @@ static progress *find_progress(const um_origins *o, const uint8_t *key)
     return NULL;
 }
 
-/* NULL: no memory. */
+/* Returns NULL without memory. */
 static progress *add_progress(um_origins *o, const uint8_t *key)
 {
     if (!um_array_resize(&o->progress, o->nprogress + 1, sizeof *o->progress))
@@ -58,7 +63,7 @@ static progress *add_progress(um_origins *o, const uint8_t *key)
     return p;
 }
 
-/* Peers that the configuration has no more are forgotten. */
+/* Removes peers that are no longer configured. */
 static void sweep_progress(um_origins *o)
 {
     size_t n = 0;
@@ -69,8 +74,8 @@ static void sweep_progress(um_origins *o)
     o->nprogress = n;
 }
 
-/* Returns until when a connected peer had all that we have; 0: it has not said
- * yet what it has. */
+/* Returns until when a connected peer had everything that we have; 0 if it has
+ * not announced its versions yet. */
 static uint64_t whole_until(const um_origins *o, int number)
 {
     umbel_sync_peer_stats s;
@@ -84,7 +89,7 @@ static uint64_t whole_until(const um_origins *o, int number)
                          : o->clock->now - um_clock_uptime(o->clock);
 }
 
-static void note_refusals(progress *p, const um_peer_info *info, uint64_t now)
+static void record_refusals(progress *p, const um_peer_info *info, uint64_t now)
 {
     for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++) {
         if (info->refused[i] > p->refused[i])
@@ -108,7 +113,7 @@ void um_origins_tick(um_origins *o)
         if (!p)
             return;
         p->found = true;
-        note_refusals(p, &info, o->clock->now);
+        record_refusals(p, &info, o->clock->now);
         uint64_t whole = info.number < 0 ? 0 : whole_until(o, info.number);
         if (whole)
             p->whole = whole;
@@ -133,7 +138,7 @@ static um_origin *find_row(um_origins *o, const char *key)
     return NULL;
 }
 
-/* Returns the row of a key, a new one if there is none; NULL: no memory. */
+/* Returns the row of a key, created if it is missing; NULL without memory. */
 static um_origin *row_of(um_origins *o, const uint8_t *key)
 {
     char hex[UM_ORIGIN_HEX];
@@ -196,7 +201,7 @@ static double fill_of(const um_store *store, const umbel_sync_replica *c)
     return l.n ? (double)c->keys / (double)l.epoch[0].capacity : 0;
 }
 
-static bool add_copies(um_origins *o)
+static bool add_replicas(um_origins *o)
 {
     umbel_sync_replica c;
 
@@ -216,7 +221,7 @@ static bool add_copies(um_origins *o)
     return true;
 }
 
-static bool add_standings(um_origins *o)
+static bool add_origin_status(um_origins *o)
 {
     umbel_sync_origin_status s;
 
@@ -231,7 +236,7 @@ static bool add_standings(um_origins *o)
     return true;
 }
 
-static void note_agreement(um_origins *o)
+static void read_agreement(um_origins *o)
 {
     for (unsigned i = 0; um_list_name(i); i++) {
         o->view.agreement[i] = um_peers_agreement(o->peers, i);
@@ -245,8 +250,9 @@ const um_origins_view *um_origins_look(um_origins *o)
         return NULL;
     o->n = 0;
     um_origins_tick(o);
-    note_agreement(o);
-    if (!add_self(o) || !add_peers(o) || !add_copies(o) || !add_standings(o))
+    read_agreement(o);
+    if (!add_self(o) || !add_peers(o) || !add_replicas(o) ||
+        !add_origin_status(o))
         return NULL;
     o->view.item = o->item;
     o->view.n = o->n;
@@ -281,8 +287,8 @@ void um_origins_close(um_origins *o)
 
 /* --- finding one ---------------------------------------------------------- */
 
-/* Rows whose key begins with text, or, if there is one, the peer of that name;
- * *found is the last. */
+/* Counts rows whose key begins with text, or the peer of that name alone;
+ * *found is the last one. */
 static size_t count_matches(const um_origins *o, const char *text,
                             const um_origin **found)
 {
@@ -294,7 +300,7 @@ static size_t count_matches(const um_origins *o, const char *text,
             *found = r;
             return 1;
         }
-        if (len >= PREFIX_LEAST && strncmp(r->key, text, len) == 0) {
+        if (len >= PREFIX_MIN && strncmp(r->key, text, len) == 0) {
             *found = r;
             n++;
         }
@@ -325,9 +331,229 @@ umbel_status um_origins_find(um_origins *o, const char *text,
     if (strlen(text) != UM_ORIGIN_HEX - 1 ||
         !um_hex_decode(text, UM_ORIGIN_HEX - 1, key))
         return um_fail(err, UMBEL_E_RANGE,
-                       "%.64s is no peer and no origin here: give a name or "
+                       "%.64s is neither a peer nor an origin: give a name or "
                        "the first digits of a key, as umbel clearinghouse "
                        "peers lists them, or all 64 digits",
                        text);
     return UMBEL_OK;
+}
+
+/* --- documents ------------------------------------------------------------ */
+
+uint64_t um_origin_refusals(const um_origin *o)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
+        n += o->refused[i];
+    return n;
+}
+
+static uint64_t seconds_since(uint64_t then, uint64_t now)
+{
+    return then < now ? now - then : 0;
+}
+
+/* --- for a terminal ------------------------------------------------------- */
+
+static um_formatted name_cell(const um_origin *o, uint64_t now)
+{
+    um_formatted w;
+
+    (void)now;
+    snprintf(w.text, sizeof w.text, "%.48s", o->name ? o->name : "-");
+    return w;
+}
+
+/* Enough digits to distinguish origins; commands accept them. */
+static um_formatted key_cell(const um_origin *o, uint64_t now)
+{
+    um_formatted w;
+
+    (void)now;
+    snprintf(w.text, sizeof w.text, "%.8s", o->key);
+    return w;
+}
+
+static um_formatted state_cell(const um_origin *o, uint64_t now)
+{
+    um_formatted w;
+
+    if (o->since)
+        snprintf(w.text, sizeof w.text, "%.24s %.32s", o->state,
+                 um_format_about(seconds_since(o->since, now)).text);
+    else
+        snprintf(w.text, sizeof w.text, "%s", o->state);
+    return w;
+}
+
+static um_formatted digests_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return um_format_count(o->digests);
+}
+
+static um_formatted fill_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return um_format_unit(UM_UNIT_SHARE, o->fill);
+}
+
+static um_formatted seen_cell(const um_origin *o, uint64_t now)
+{
+    um_formatted w = {"-"};
+
+    if (o->seen)
+        snprintf(w.text, sizeof w.text, "%.32s ago",
+                 um_format_about(seconds_since(o->seen, now)).text);
+    return w;
+}
+
+/* Only a peer has a link. */
+static um_formatted link_cell(const um_origin *o, um_formatted words)
+{
+    return o->name ? words : (um_formatted){"-"};
+}
+
+static um_formatted lag_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return link_cell(o, um_format_unit(UM_UNIT_SECONDS, o->lag));
+}
+
+static um_formatted in_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return link_cell(o, um_format_bytes(o->bytes_in));
+}
+
+static um_formatted out_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return link_cell(o, um_format_bytes(o->bytes_out));
+}
+
+/* They fit into 80 characters; JSON and the page have more. Refusals are
+ * printed below the row. */
+static const struct {
+    const char *head;
+    bool left; /* texts; numbers are aligned to the right */
+    um_formatted (*cell)(const um_origin *o, uint64_t now);
+} columns[] = {
+    {"name", true, name_cell},   {"origin", true, key_cell},
+    {"state", true, state_cell}, {"digests", false, digests_cell},
+    {"full", false, fill_cell},  {"seen", false, seen_cell},
+    {"lag", false, lag_cell},    {"in", false, in_cell},
+    {"out", false, out_cell},
+};
+
+static void measure(const um_origins_view *v, uint64_t now,
+                    int width[UM_COUNT(columns)])
+{
+    for (size_t c = 0; c < UM_COUNT(columns); c++) {
+        width[c] = (int)strlen(columns[c].head);
+        for (size_t i = 0; i < v->n; i++) {
+            int len = (int)strlen(columns[c].cell(&v->item[i], now).text);
+            width[c] = len > width[c] ? len : width[c];
+        }
+    }
+}
+
+static void write_column(FILE *out, size_t c, const int *width,
+                         const char *text)
+{
+    bool last = c + 1 == UM_COUNT(columns);
+
+    fprintf(out, "%*s%s", columns[c].left ? -width[c] : width[c], text,
+            last ? "\n" : "  ");
+}
+
+/* Writes the problems of an origin below its row. */
+static void write_problems(FILE *out, const um_origin *o)
+{
+    if (o->error[0])
+        fprintf(out, "    no link: %s\n", o->error);
+    if (o->held)
+        fputs("    held at its capacity: raise capacity of the list "
+              "everywhere\n",
+              out);
+    for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
+        if (o->refused[i])
+            fprintf(out, "    refused %s: %s\n",
+                    umbel_sync_reason_name((umbel_sync_reason)i),
+                    um_format_count(o->refused[i]).text);
+}
+
+void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now)
+{
+    int width[UM_COUNT(columns)];
+
+    measure(v, now, width);
+    for (size_t c = 0; c < UM_COUNT(columns); c++)
+        write_column(out, c, width, columns[c].head);
+    for (size_t i = 0; i < v->n; i++) {
+        for (size_t c = 0; c < UM_COUNT(columns); c++)
+            write_column(out, c, width, columns[c].cell(&v->item[i], now).text);
+        write_problems(out, &v->item[i]);
+    }
+    fprintf(out, "\n%-16s agreement\n", "list");
+    for (size_t i = 0; um_list_name(i); i++)
+        fprintf(out, "%-16s %016" PRIx64 "\n", um_list_name(i),
+                v->agreement[i]);
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static void write_number(FILE *out, const char *name, uint64_t n)
+{
+    fprintf(out, ", \"%s\": %" PRIu64, name, n);
+}
+
+static void write_origin(FILE *out, const um_origin *o, uint64_t now)
+{
+    const char *between = "";
+
+    fprintf(out, "{\"origin\": \"%s\"", o->key);
+    um_json_field(out, 1, "name", o->name);
+    um_json_field(out, 1, "address", o->address);
+    um_json_field(out, 1, "state", o->state);
+    fprintf(out, ", \"own\": %s, \"up\": %s, \"held\": %s",
+            o->own ? "true" : "false", o->up ? "true" : "false",
+            o->held ? "true" : "false");
+    write_number(out, "version", o->version);
+    write_number(out, "digests", o->digests);
+    fprintf(out, ", \"fill\": %.6g", o->fill);
+    write_number(out, "memory", o->memory);
+    if (o->seen)
+        write_number(out, "last_seen_seconds", seconds_since(o->seen, now));
+    else
+        um_json_field(out, 1, "last_seen_seconds", NULL);
+    if (isnan(o->lag))
+        um_json_field(out, 1, "lag_seconds", NULL);
+    else
+        write_number(out, "lag_seconds", (uint64_t)o->lag);
+    write_number(out, "bytes_in", o->bytes_in);
+    write_number(out, "bytes_out", o->bytes_out);
+    write_number(out, "refused", um_origin_refusals(o));
+    fputs(", \"reasons\": {", out);
+    for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
+        if (o->refused[i]) {
+            fprintf(out, "%s\"%s\": %" PRIu64, between,
+                    umbel_sync_reason_name((umbel_sync_reason)i),
+                    o->refused[i]);
+            between = ", ";
+        }
+    putc('}', out);
+    um_json_field(out, 1, "error", o->error[0] ? o->error : NULL);
+    putc('}', out);
+}
+
+void um_origins_print_json(FILE *out, const um_origins_view *v, uint64_t now)
+{
+    putc('[', out);
+    for (size_t i = 0; i < v->n; i++) {
+        fputs(i ? ",\n    " : "\n    ", out);
+        write_origin(out, &v->item[i], now);
+    }
+    putc(']', out);
 }

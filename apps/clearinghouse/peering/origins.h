@@ -1,9 +1,9 @@
 /*
- * origins.h - peers and origins as the operator sees them: who they are, what
- * they said, and how far they are behind.
+ * origins.h - peers and origins as the operator sees them: names, reports, and
+ * how far they are behind.
  *
- * A peer is a server of the configuration, an origin one that has reported;
- * most are both, and have one row. Our own is the first.
+ * A peer is a configured server, an origin is a server that has reported; most
+ * are both, and have one row. Our own is the first.
  */
 #ifndef UM_CLEARINGHOUSE_ORIGINS_H
 #define UM_CLEARINGHOUSE_ORIGINS_H
@@ -17,27 +17,26 @@ enum { UM_ORIGIN_HEX = 2 * UMBEL_ORIGIN_LEN + 1 };
 
 typedef struct um_origin {
     char key[UM_ORIGIN_HEX]; /* in hexadecimal digits */
-    const char *name; /* of the peer; NULL: not a peer of the configuration */
-    const char *address; /* that we call; NULL: none */
+    const char *name;    /* of the peer; NULL if it is not a configured peer */
+    const char *address; /* that we call, or NULL */
     const char *state; /* "self", "dropped", "muted"; of a peer "up", "calling",
-                          "down"; of others "forwarded": peers send what it
-                          said */
-    const char
-        *error; /* why there is no link; "": there is, or none is known */
+                          "down"; of others "forwarded": peers send its
+                          reports */
+    const char *error; /* why there is no link, or "" */
     bool own, up, held;
-    uint64_t since;   /* when the link's state began; 0: no peer */
-    uint64_t version; /* the highest of its copies */
-    uint64_t digests; /* in all its copies */
+    uint64_t since;   /* when the link's state began; 0 if it is no peer */
+    uint64_t version; /* the highest of its replicas */
+    uint64_t digests; /* in all its replicas */
     uint64_t memory;  /* bytes of them */
     double fill;      /* share of the fullest that is used */
-    uint64_t seen;    /* when its last version came; 0: before the start */
-    double lag;       /* seconds; NaN: not known */
+    uint64_t seen;    /* when its last version came; 0 if before the start */
+    double lag;       /* seconds; NaN if unknown */
     uint64_t bytes_in, bytes_out;
     uint64_t refused[UMBEL_SYNC_REASONS];
-    uint64_t refused_at[UMBEL_SYNC_REASONS]; /* when last; 0: never */
+    uint64_t refused_at[UMBEL_SYNC_REASONS]; /* when last; 0 if never */
 } um_origin;
 
-/* What documents show; valid until the next turn of the loop. */
+/* What documents show; valid until the next iteration of the loop. */
 typedef struct um_origins_view {
     const um_origin *item;
     size_t n;
@@ -52,13 +51,13 @@ typedef struct um_origins um_origins;
 umbel_status um_origins_open(const um_peers *peers, const um_clock *clock,
                              const um_store *store, um_origins **out,
                              umbel_error *err);
-/* NULL is accepted. */
+/* Accepts NULL. */
 void um_origins_close(um_origins *o);
-/* Once a second: notes which peers have all that we have. NULL is accepted. */
+/* Records which peers have everything that we have. Once a second; accepts
+ * NULL. */
 void um_origins_tick(um_origins *o);
 
-/* Returns the state of this moment; NULL: no origin is configured, or no
- * memory. */
+/* Returns the current state; NULL without a configured origin or memory. */
 const um_origins_view *um_origins_look(um_origins *o);
 
 /* Finds an origin by the name of a peer, its key or the first digits of it.
@@ -67,7 +66,8 @@ umbel_status um_origins_find(um_origins *o, const char *text,
                              uint8_t key[UMBEL_ORIGIN_LEN], umbel_error *err);
 
 uint64_t um_origin_refusals(const um_origin *o);
-/* The documents: for a terminal, and a JSON array. now: seconds since 1970. */
+/* Print the documents for a terminal, and as a JSON array. now is in seconds
+ * since 1970. */
 void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now);
 void um_origins_print_json(FILE *out, const um_origins_view *v, uint64_t now);
 

@@ -1,22 +1,26 @@
 /*
- * peers_publish.c - what our own lists say, for peers.
+ * publish.c - publishes the changes of our own lists to peers.
  *
- * The machine has a copy of each live epoch as it was published last. A pass
- * compares the lists with it, a slice of pages each time, and takes what
- * changed as a new version. For each version the store notes a mark: the list
- * and epoch, the version, and the range of pages that changed. Marks are in the
- * journal, in order with the counts, so that a restart makes the same versions
- * again, and compares no more than these pages. Peers hear of a version when
- * its mark is committed.
+ * The sync engine has a replica of each live epoch as it was published last. A
+ * pass compares the lists with it, some pages at a time, and publishes what
+ * changed as a new version. For each version the store gets a publish marker:
+ * list and epoch, version, and the range of pages that changed. Markers are in
+ * the journal, in order with the counts, so that a restart creates the same
+ * versions again and compares only these pages. Peers get a version after its
+ * marker is committed.
  *
- * Before a snapshot all is published, so the lists in it are the last versions.
+ * Before a snapshot everything is published, so the lists in it are the last
+ * versions.
  */
-#include "clearinghouse/peering/inside.h"
+#include "clearinghouse/peering/internal.h"
 
+#include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/xxh3.h"
+
+#include <umbel/counting.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,21 +28,24 @@
 #include <string.h>
 
 enum {
-    SLICE_PAGES = 16,    /* if all of them changed, about ... */
-    SLICE_US = 200,      /* ... what a beat takes */
-    PATIENCE_MS = 30000, /* for peers to say what they have, after a start */
-    MIDWAY_MS = 1000,    /* that an epoch is not sent because it is under way */
-    SNAPSHOT_MS = 5000,  /* that a snapshot waits for a pass, at most */
+    SLICE_PAGES =
+        16, /* if all of them changed, publishing them takes about ... */
+    SLICE_US = 200, /* ... as long as one beat may */
+    PATIENCE_MS =
+        30000, /* after a start, until peers have announced their versions */
+    MIDWAY_MS =
+        1000, /* that an epoch is held back while it is being published */
+    SNAPSHOT_MS = 5000, /* that a snapshot waits for a pass */
     NAME_LEN = 96,
-    MARK_LEN = 24
+    MARKER_LEN = 24
 };
 
 #define PREFIX "published/"
 #define LEADER "peers/incarnation"
 
-/* --- marks ---------------------------------------------------------------- */
+/* --- publish markers ------------------------------------------------------ */
 
-static umbel_slice mark_name(size_t list, uint64_t epoch, char out[NAME_LEN])
+static umbel_slice marker_name(size_t list, uint64_t epoch, char out[NAME_LEN])
 {
     int len = snprintf(out, NAME_LEN, PREFIX "%s/%" PRIu64, um_list_name(list),
                        epoch);
@@ -46,7 +53,7 @@ static umbel_slice mark_name(size_t list, uint64_t epoch, char out[NAME_LEN])
     return (umbel_slice){out, (size_t)len};
 }
 
-/* Reads "published/LIST/EPOCH"; false: of another program. */
+/* Parses "published/LIST/EPOCH"; false if the name is something else. */
 static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
 {
     char text[NAME_LEN], *slash;
@@ -66,7 +73,7 @@ static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
            um_list_name(*list);
 }
 
-static bool read_mark(umbel_slice value, umbel_sync_slice *out)
+static bool read_marker(umbel_slice value, umbel_sync_slice *out)
 {
     um_reader r = {value.data, (const uint8_t *)value.data + value.len, false};
 
@@ -76,10 +83,10 @@ static bool read_mark(umbel_slice value, umbel_sync_slice *out)
     return !r.bad;
 }
 
-static umbel_status write_mark(um_peers *p, um_store *store, umbel_slice name,
-                               const umbel_sync_slice *m, umbel_error *err)
+static umbel_status write_marker(um_peers *p, um_store *store, umbel_slice name,
+                                 const umbel_sync_slice *m, umbel_error *err)
 {
-    uint8_t value[MARK_LEN];
+    uint8_t value[MARKER_LEN];
     um_writer w = {value, value + sizeof value, false};
 
     um_write_u64(&w, m->version);
@@ -91,26 +98,28 @@ static umbel_status write_mark(um_peers *p, um_store *store, umbel_slice name,
 
 /* --- publishing ----------------------------------------------------------- */
 
-/* An epoch that cannot be published counts here alone; each is named once. */
-static void note_odd(um_peers *p, size_t list, uint64_t epoch,
-                     const umbel_error *why)
+/* Logs, once each, an epoch that cannot be published: it counts only here. */
+static void log_unpublishable(um_peers *p, size_t list, uint64_t epoch,
+                              const umbel_error *why)
 {
     if (p->publishing.odd[list] > epoch)
         return;
     p->publishing.odd[list] = epoch + 1;
     um_log_event(p->log,
-                 "peers: epoch %" PRIu64 " of list %s counts here alone: %s",
+                 "peers: epoch %" PRIu64
+                 " of list %s counts only on this server: %s",
                  epoch, um_list_name(list), why->text);
 }
 
-/* Publishes pages of live epoch i of a list, and marks a new version. */
+/* Publishes pages of live epoch i of a list, and writes a marker for a new
+ * version. */
 static void publish_slice(um_peers *p, um_store *store, size_t list, unsigned i,
                           uint64_t first, uint64_t end)
 {
     const um_list *l = um_store_list(store, (unsigned)list);
     uint64_t epoch = um_list_epoch_number(l, i);
     char room[NAME_LEN];
-    umbel_slice name = mark_name(list, epoch, room), value;
+    umbel_slice name = marker_name(list, epoch, room), value;
     umbel_sync_slice old = {0}, new;
     umbel_error err;
     umbel_status status = umbel_sync_publish_pages(
@@ -118,15 +127,15 @@ static void publish_slice(um_peers *p, um_store *store, size_t list, unsigned i,
 
     if (status != UMBEL_OK) {
         p->publishing.refused = true;
-        note_odd(p, list, epoch, &err);
+        log_unpublishable(p, list, epoch, &err);
         return;
     }
     if (um_store_get(store, name, &value))
-        read_mark(value, &old);
+        read_marker(value, &old);
     if (new.version == old.version)
         return;
-    if (write_mark(p, store, name, &new, &err) != UMBEL_OK)
-        p->publishing.unmarked = true;
+    if (write_marker(p, store, name, &new, &err) != UMBEL_OK)
+        p->publishing.lacks_marker = true;
     um_peers_want_all(p);
 }
 
@@ -140,15 +149,16 @@ static uint64_t epoch_at(const um_store *store, size_t list, unsigned i)
     return um_list_epoch_number(um_store_list(store, (unsigned)list), i);
 }
 
-/* The machine has no filters of that epoch any more. */
+/* Returns true if the engine no longer has filters of that epoch. */
 static bool is_over(const um_peers *p, size_t list, uint64_t epoch)
 {
     return epoch + p->opened->list[list].epochs <=
            umbel_sync_epoch(p->machine, list);
 }
 
-/* A restored backup would make versions that others know with other contents:
- * before the first pass some peer says what it has, if one can be reached. */
+/* A restored backup would create versions that peers know with different
+ * contents. So the first pass waits until a peer has announced its versions, if
+ * one can be reached. */
 static bool must_wait(um_peers *p)
 {
     um_publishing *g = &p->publishing;
@@ -160,7 +170,8 @@ static bool must_wait(um_peers *p)
             continue;
         umbel_sync_peer_stats_get(p->machine, p->remote[i]->number, &stats);
         known |= stats.known;
-        ahead |= stats.ahead; /* a renewal follows what it is sending */
+        ahead |=
+            stats.ahead; /* it will send them, and a new incarnation follows */
     }
     if ((known && !ahead) || !p->nremotes ||
         um_clock_ms(p->clock) >= p->clock->started + PATIENCE_MS)
@@ -178,7 +189,7 @@ static bool is_published(const um_peers *p, const um_store *store, size_t list)
     return changes_of(store, list) + 1 == p->publishing.whole[list];
 }
 
-/* Notes what a pass begins with. */
+/* Records the state of a list at the start of a pass. */
 static void begin_list(um_peers *p, const um_store *store, size_t list)
 {
     p->publishing.begun = changes_of(store, list);
@@ -187,8 +198,8 @@ static void begin_list(um_peers *p, const um_store *store, size_t list)
     p->publishing.refused = false;
 }
 
-/* All that the list had then is published, unless some of it was refused. */
-static void note_whole(um_peers *p, size_t list)
+/* Records that this state is published, unless some of it was refused. */
+static void record_published(um_peers *p, size_t list)
 {
     um_publishing *g = &p->publishing;
 
@@ -207,7 +218,7 @@ static void publish_list(um_peers *p, um_store *store, size_t list)
         if (!is_over(p, list, epoch_at(store, list, i)))
             publish_slice(p, store, list, i, 0,
                           umbel_sync_pages(p->machine, list));
-    note_whole(p, list);
+    record_published(p, list);
 }
 
 bool um_peers_counts_alone(const um_peers *p, size_t list)
@@ -224,7 +235,7 @@ uint64_t um_peers_agreement(const um_peers *p, size_t list)
     uint64_t word = umbel_sync_agreement(p->machine, list);
     uint64_t revoke = p->config->peers.revoke_quorum;
 
-    /* The machine has the log, and not how many have to say the same. */
+    /* The engine knows the log, but not the quorum of revocations. */
     if (revoke > 1)
         word = um_xxh3_any(&word, sizeof word, revoke);
     if (is_published(p, p->store, list) && !um_peers_counts_alone(p, list))
@@ -233,23 +244,24 @@ uint64_t um_peers_agreement(const um_peers *p, size_t list)
                        word + changes_of(p->store, list));
 }
 
-/* All versions have a mark then, whatever failed before. */
+/* Publishes everything, so that all versions have a marker. */
 static void before_snapshot(void *ctx, um_store *store)
 {
     um_peers *p = ctx;
 
     if (!p->machine || p->renewed || p->closing)
         return;
-    if (p->publishing.unmarked)
+    if (p->publishing.lacks_marker)
         memset(p->publishing.whole, 0, sizeof p->publishing.whole);
-    p->publishing.unmarked = false;
+    p->publishing.lacks_marker = false;
     for (size_t list = 0; um_list_name(list); list++)
         if (!is_published(p, store, list))
             publish_list(p, store, list);
 }
 
-/* A version that has some pages of an epoch may not look like its keys: peers
- * get the one at its end, unless that takes long. */
+/* Returns true in the middle of an epoch: a version with only some of its pages
+ * may be refused by peers, so they get the complete one unless that takes
+ * long. */
 static bool is_midway(const um_peers *p)
 {
     const um_publishing *g = &p->publishing;
@@ -262,13 +274,13 @@ bool um_publish_holds(const um_peers *p)
 {
     const um_publishing *g = &p->publishing;
 
-    return p->renewed || g->unmarked || is_midway(p) ||
+    return p->renewed || g->lacks_marker || is_midway(p) ||
            um_store_committed(p->store) < g->ticket;
 }
 
 /* --- passes --------------------------------------------------------------- */
 
-/* Goes on to the next list; false: the pass is over. */
+/* Moves on to the next list; false if the pass is over. */
 static bool next_list(um_peers *p)
 {
     um_publishing *g = &p->publishing;
@@ -286,7 +298,7 @@ static bool next_list(um_peers *p)
     return true;
 }
 
-/* Goes on to the next epoch. */
+/* Moves on to the next epoch. */
 static bool next_epoch(um_peers *p)
 {
     um_publishing *g = &p->publishing;
@@ -294,7 +306,7 @@ static bool next_epoch(um_peers *p)
     g->page = 0;
     if (++g->epoch < live_epochs(p->store, g->list))
         return true;
-    note_whole(p, g->list);
+    record_published(p, g->list);
     return next_list(p);
 }
 
@@ -308,7 +320,7 @@ static void publish_next(um_peers *p)
 
     if (g->page == 0)
         g->first = um_clock_ms(p->clock);
-    /* A list that was turned meanwhile may have fewer epochs. */
+    /* A list that was rotated meanwhile may have fewer epochs. */
     if (g->epoch < live_epochs(store, g->list) &&
         !is_over(p, g->list, epoch_at(store, g->list, g->epoch)))
         publish_slice(p, store, g->list, g->epoch, g->page, end);
@@ -331,6 +343,34 @@ static void begin_pass(um_peers *p)
     g->running = next_list(p);
 }
 
+/* Removes a marker. The name is in the store's memory, so it is copied. */
+static void remove_marker(um_peers *p, umbel_slice name)
+{
+    char room[NAME_LEN];
+
+    memcpy(room, name.data, name.len);
+    um_store_set(p->store, (umbel_slice){room, name.len},
+                 (umbel_slice){NULL, 0}, p->clock->now, &p->publishing.ticket,
+                 NULL);
+}
+
+/* Removes markers of epochs of a list that are over. */
+static void remove_markers(um_peers *p, size_t list)
+{
+    umbel_slice name, value;
+    size_t of;
+    uint64_t epoch;
+
+    if (!p->store || um_store_failure(p->store))
+        return;
+    for (size_t at = 0; um_store_next(p->store, &at, &name, &value);)
+        if (read_name(name, &of, &epoch) && of == list &&
+            is_over(p, list, epoch)) {
+            remove_marker(p, name);
+            at = 0; /* records have moved */
+        }
+}
+
 bool um_publish_beat(um_peers *p)
 {
     um_publishing *g = &p->publishing;
@@ -342,19 +382,19 @@ bool um_publish_beat(um_peers *p)
         begin_pass(p);
     while (g->running && um_clock_us() < end)
         publish_next(p);
-    if (!g->running && g->asked) /* a snapshot waits for this */
+    if (!g->running && g->asked) /* a snapshot waits for the pass */
         um_store_tick(p->store, p->clock->now);
     return g->running;
 }
 
-/* A snapshot publishes all that is left, so it comes right after a pass. */
+/* Returns true right after a pass: a snapshot publishes all that is left. */
 static bool is_ready_for_snapshot(void *ctx)
 {
     um_peers *p = ctx;
     um_publishing *g = &p->publishing;
     uint64_t now = um_clock_ms(p->clock);
 
-    if (g->restored) /* what it would publish waits for peers, not for long */
+    if (g->restored) /* publishing waits for peers, for a short time */
         return false;
     if (!p->beat || p->renewed || p->closing)
         return true;
@@ -367,33 +407,6 @@ static bool is_ready_for_snapshot(void *ctx)
     if (ready)
         g->asked = 0;
     return ready;
-}
-
-/* The name is the store's own. */
-static void forget_mark(um_peers *p, umbel_slice name)
-{
-    char room[NAME_LEN];
-
-    memcpy(room, name.data, name.len);
-    um_store_set(p->store, (umbel_slice){room, name.len},
-                 (umbel_slice){NULL, 0}, p->clock->now, &p->publishing.ticket,
-                 NULL);
-}
-
-void um_publish_forget(um_peers *p, size_t list)
-{
-    umbel_slice name, value;
-    size_t of;
-    uint64_t epoch;
-
-    if (!p->store || um_store_failure(p->store))
-        return;
-    for (size_t at = 0; um_store_next(p->store, &at, &name, &value);)
-        if (read_name(name, &of, &epoch) && of == list &&
-            is_over(p, list, epoch)) {
-            forget_mark(p, name);
-            at = 0; /* notes have moved */
-        }
 }
 
 /* --- starts --------------------------------------------------------------- */
@@ -409,15 +422,15 @@ static umbel_status apply_incarnation(um_peers *p, const um_list *const *lists,
     while (i < nlists && !lists[i])
         i++;
     if (r.bad || !incarnation || i == nlists)
-        return um_fail(err, UMBEL_E_FORMAT, "the note " LEADER " is damaged");
-    p->mails.n = 0; /* what was not published is written again behind it */
+        return um_fail(err, UMBEL_E_FORMAT, "the record " LEADER " is damaged");
+    p->mails.n = 0; /* unpublished mails follow in the journal */
     return um_peers_open_machine(p, incarnation, um_list_secret(lists[i]), err);
 }
 
-/* Makes the version of a mark again. What cannot be made is of an epoch that is
- * over, or has another shape by now. */
-static void apply_mark(um_peers *p, const um_list *l, size_t list,
-                       uint64_t epoch, const umbel_sync_slice *m)
+/* Creates the version of a marker again. This fails for an epoch that is over,
+ * or whose shape has changed. */
+static void apply_marker(um_peers *p, const um_list *l, size_t list,
+                         uint64_t epoch, const umbel_sync_slice *m)
 {
     umbel_sync_slice made;
     unsigned i = 0, n = um_list_epochs(l);
@@ -427,7 +440,7 @@ static void apply_mark(um_peers *p, const um_list *l, size_t list,
     if (i == n)
         return;
     p->publishing.restored = true;
-    /* The first mark of an epoch in a snapshot, which has all of it. */
+    /* The first marker of an epoch in a snapshot covers all of it. */
     if (m->version > 1 &&
         umbel_sync_restore(p->machine, list, epoch, m->version,
                            um_list_filter(l, i), NULL) == UMBEL_OK)
@@ -442,9 +455,9 @@ static void apply_mark(um_peers *p, const um_list *l, size_t list,
                      m->version, um_list_name(list), epoch, made.version);
 }
 
-static umbel_status apply_note(void *ctx, const um_list *const *lists,
-                               size_t nlists, umbel_slice name,
-                               umbel_slice value, umbel_error *err)
+static umbel_status apply_record(void *ctx, const um_list *const *lists,
+                                 size_t nlists, umbel_slice name,
+                                 umbel_slice value, umbel_error *err)
 {
     um_peers *p = ctx;
     size_t list;
@@ -456,8 +469,8 @@ static umbel_status apply_note(void *ctx, const um_list *const *lists,
     if (name.len == strlen(LEADER) && memcmp(name.data, LEADER, name.len) == 0)
         return apply_incarnation(p, lists, nlists, value, err);
     if (p->machine && read_name(name, &list, &epoch) && list < nlists &&
-        lists[list] && read_mark(value, &m))
-        apply_mark(p, lists[list], list, epoch, &m);
+        lists[list] && read_marker(value, &m))
+        apply_marker(p, lists[list], list, epoch, &m);
     return UMBEL_OK;
 }
 
@@ -465,7 +478,7 @@ um_store_observer um_peers_observer(um_peers *p)
 {
     return p ? (um_store_observer){.reset_key = LEADER,
                                    .prefix = PREFIX,
-                                   .on_value = apply_note,
+                                   .on_value = apply_record,
                                    .before_snapshot = before_snapshot,
                                    .is_ready = is_ready_for_snapshot,
                                    .on_count = um_peers_counted,
@@ -474,8 +487,8 @@ um_store_observer um_peers_observer(um_peers *p)
              : (um_store_observer){.ctx = NULL};
 }
 
-/* A server that starts for the first time, or lost its disk: seconds are larger
- * than any incarnation before. */
+/* Starts an incarnation, for a server that starts for the first time or lost
+ * its disk. The time is larger than any earlier incarnation. */
 static umbel_status begin_incarnation(um_peers *p, umbel_error *err)
 {
     uint8_t number[8];
@@ -496,10 +509,99 @@ umbel_status um_peers_begin(um_peers *p, um_store *store, umbel_error *err)
     if (!p->machine)
         UM_TRY(begin_incarnation(p, err));
     for (size_t i = 0; um_list_name(i); i++)
-        um_publish_forget(p, i);
-    um_latest_settle(p);
-    um_mails_settle(p);
-    /* A process that was killed may have left marks that are not durable. */
+        remove_markers(p, i);
+    um_latest_prune(p);
+    um_mails_prune(p);
+    /* A process that was killed may have left markers that are not durable. */
     p->publishing.ticket = um_store_last_ticket(p->store);
     return UMBEL_OK;
+}
+
+/* --- a new incarnation ---------------------------------------------------- */
+
+/* Counts them again, in the block of the new incarnation as far as they fit: a
+ * crash keeps both or neither. */
+static umbel_status count_again(um_peers *p, const um_entry *e, size_t n,
+                                umbel_error *err)
+{
+    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+        um_latest_published(p, i, p->latest.n);
+    for (size_t i = 0, some; i < n; i += some) {
+        some = n - i < UM_STORE_BATCH ? n - i : UM_STORE_BATCH;
+        UM_TRY(um_store_add(p->store, e + i, some, p->clock->now,
+                            &p->publishing.ticket, err));
+    }
+    return UMBEL_OK;
+}
+
+/* Writes that no replica contains. */
+typedef struct unpublished_writes {
+    um_entry *entry;
+    um_latest_mail *mail;
+    size_t entries, mails;
+} unpublished_writes;
+
+static umbel_status renew_store(um_peers *p, const unpublished_writes *u)
+{
+    uint8_t number[8];
+    umbel_error err;
+
+    um_store64(number, umbel_sync_incarnation(p->machine));
+    UM_TRY(um_store_reset(p->store, (umbel_slice){number, sizeof number},
+                          p->clock->now, &p->publishing.ticket, NULL));
+    if (count_again(p, u->entry, u->entries, &err) != UMBEL_OK)
+        um_log_event(p->log,
+                     "peers: some of %zu unpublished counts are lost: %s",
+                     u->entries, err.text);
+    if (um_mails_write_again(p, u->mail, u->mails, &err) != UMBEL_OK)
+        um_log_event(p->log,
+                     "peers: some of %zu unpublished mails are lost: %s",
+                     u->mails, err.text);
+    return UMBEL_OK;
+}
+
+static void log_lost_counts(um_peers *p, const uint64_t lost[UM_MAX_LISTS])
+{
+    for (unsigned i = 0; um_list_name(i); i++)
+        if (lost[i])
+            um_log_event(p->log,
+                         "peers: list %s: up to %" PRIu64
+                         " counts that no peer had yet are lost: this server "
+                         "remembers the last %zu of all lists; report again "
+                         "what came since the last exchange with a peer",
+                         um_list_name(i), lost[i], p->latest.cap);
+}
+
+/*
+ * The contents of the lists are in replicas now, which must be on disk before
+ * the lists are emptied, so that a kill in between loses nothing. The server
+ * waits for the disk; this happens once after a backup was restored.
+ */
+void um_peers_renew(um_peers *p)
+{
+    unpublished_writes u = {.entries = 0};
+    uint64_t lost = um_mails_lost(p), counts[UM_MAX_LISTS];
+
+    memcpy(counts, p->latest.lost, sizeof counts);
+    u.entry = um_latest_unpublished(&p->latest, &u.entries);
+    u.mail = um_mails_unpublished(p, &u.mails);
+    bool renewed = u.entry && u.mail &&
+                   um_replica_store_save(p->replicas, NULL) == UMBEL_OK &&
+                   renew_store(p, &u) == UMBEL_OK;
+
+    free(u.entry);
+    free(u.mail);
+    if (!renewed)
+        return; /* no disk or no memory: tried again in the next iteration */
+    log_lost_counts(p, counts);
+    if (lost)
+        um_log_event(p->log,
+                     "peers: list fuzzy: up to %" PRIu64
+                     " mails that no peer had yet are lost: write or delete "
+                     "again what came since the last exchange with a peer",
+                     lost);
+    p->renewed = p->publishing.running = p->publishing.lacks_marker = false;
+    p->publishing.restored = false;
+    p->logged = 0;
+    um_peers_want_all(p);
 }

@@ -1,12 +1,21 @@
 /*
- * peers_remotes.c - the peers of the configuration, and what is known of each.
+ * remotes.c - the table of configured peers: what is known of each, and what
+ * is logged about it.
  */
-#include "clearinghouse/peering/inside.h"
+#include "clearinghouse/peering/internal.h"
 
 #include "base/error.h"
+#include "base/text.h"
+#include "publish/manifest.h"
 
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MINUTE = 60 };
 
 static const char *const link_state[] = {"down", "calling", "up"};
 
@@ -45,21 +54,13 @@ void um_remote_down(um_peers *p, um_remote *r)
     r->since = p->clock->now;
 }
 
-static void free_remote(um_remote *r)
+void um_free_remote(um_remote *r)
 {
     if (!r)
         return;
     free(r->name);
     free(r->address);
     free(r);
-}
-
-static void end_links(um_remote *r, const char *why)
-{
-    if (r->calling)
-        um_conn_end(r->calling, why);
-    if (r->up)
-        um_conn_end(r->up, why);
 }
 
 static bool set_remote(um_remote *r, const um_peer_settings *s,
@@ -77,7 +78,7 @@ static bool set_remote(um_remote *r, const um_peer_settings *s,
 void um_free_remotes(um_remote **all, size_t n)
 {
     for (size_t i = 0; all && i < n; i++)
-        free_remote(all[i]);
+        um_free_remote(all[i]);
     free(all);
 }
 
@@ -98,53 +99,6 @@ umbel_status um_create_remotes(const um_config *c, const um_peers_keys *k,
     }
     um_free_remotes(all, c->npeers);
     return um_no_memory(err, c->npeers * sizeof **all);
-}
-
-/* Gives a peer the name and address of fresh, which is freed; its link and
- * figures stay. */
-static um_remote *change_remote(um_remote *r, um_remote *fresh)
-{
-    um_remote old = *r;
-    bool moved = strcmp(old.address ? old.address : "",
-                        fresh->address ? fresh->address : "") != 0;
-
-    r->name = fresh->name;
-    r->address = fresh->address;
-    r->to = fresh->to;
-    fresh->name = old.name;
-    fresh->address = old.address;
-    free_remote(fresh);
-    if (moved && r->calling)
-        um_conn_end(r->calling, NULL);
-    if (moved && r->up && r->up->caller)
-        um_conn_end(r->up, "its address was changed");
-    if (moved)
-        r->pause = r->call_at = 0;
-    return r;
-}
-
-void um_replace_remotes(um_peers *p, um_remote **fresh, size_t n)
-{
-    um_remote **old = p->remote;
-    size_t nold = p->nremotes;
-
-    for (size_t i = 0; i < n; i++) /* a new one is not away since the start */
-        fresh[i]->since = p->clock->now;
-    for (size_t i = 0; i < nold; i++) {
-        size_t j = 0;
-        while (j < n &&
-               memcmp(fresh[j]->key, old[i]->key, sizeof old[i]->key) != 0)
-            j++;
-        if (j < n)
-            fresh[j] = change_remote(old[i], fresh[j]);
-        else
-            end_links(old[i], "its key was removed from the configuration");
-        if (j == n)
-            free_remote(old[i]);
-    }
-    free(old);
-    p->remote = fresh;
-    p->nremotes = n;
 }
 
 bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out)
@@ -171,4 +125,35 @@ bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out)
     for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
         out->refused[i] = r->refused[i] + stats.refused[i];
     return true;
+}
+
+void um_peers_log(um_peers *p, um_remote *r, unsigned topic, const char *format,
+                  ...)
+{
+    char text[UM_LOG_LINE_LEN];
+    va_list args;
+
+    if (r && r->logged[topic] && p->clock->now < r->logged[topic] + MINUTE)
+        return;
+    if (r)
+        r->logged[topic] = p->clock->now;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    um_disarm(text);
+    um_log_event(p->log, "peers: %s%s%s", r ? r->name : "", r ? ": " : "",
+                 text);
+}
+
+void um_peers_origin_name(const um_peers *p, const uint8_t *origin,
+                          char out[UM_ORIGIN_NAME])
+{
+    const um_remote *r = um_remote_find(p, origin);
+
+    if (memcmp(origin, umbel_sync_origin(p->machine), UMBEL_ORIGIN_LEN) == 0)
+        snprintf(out, UM_ORIGIN_NAME, "this server");
+    else if (r)
+        snprintf(out, UM_ORIGIN_NAME, "%s", r->name);
+    else
+        um_hex_write(origin, 4, out);
 }

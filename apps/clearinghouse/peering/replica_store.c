@@ -4,7 +4,7 @@
  *
  * There is one child process at a time. A save of the state, which a command
  * waits for, stops a save of replicas, which starts again afterwards: files
- * that it had finished are complete, and are written again.
+ * that it had finished are complete, and are rewritten.
  *
  *     name of a replica  8 hex digits of the origin, "-", 24 of the BLAKE2b
  *                        hash of origin, incarnation, epoch and list name
@@ -749,7 +749,7 @@ static umbel_status load_some(um_replica_store *p, replica_name *names,
 }
 
 /* Records the versions on disk. A file whose name belongs to another replica
- * is written again. */
+ * is rewritten. */
 static umbel_status record_versions(um_replica_store *p, umbel_error *err)
 {
     saved_replicas all;

@@ -11,7 +11,6 @@
 #include "clearinghouse/server/server.h"
 
 #include "base/error.h"
-#include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/commands.h"
 #include "clearinghouse/admin/control.h"
 #include "clearinghouse/lists/exceptions.h"
@@ -113,7 +112,7 @@ static void end_iteration(void *ctx)
             um_loop_stop(h->env.loop);
         um_store_flush(h->env.store, NULL);
     } while (um_store_committed(h->env.store) > committed);
-    um_peers_end_turn(h->env.peers);
+    um_peers_end_iteration(h->env.peers);
 }
 
 static void store_event(void *ctx, unsigned events)

@@ -1,19 +1,18 @@
 /*
- * front_http.c - status documents over HTTP.
+ * http.c - serves the status documents over HTTP.
  */
 #include "net/server/http.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "clearinghouse/protocols/probe.h"
 #include "clearinghouse/protocols/protocol.h"
-#include "clearinghouse/status/page_files.h"
-#include "clearinghouse/status/status.h"
+#include "clearinghouse/status/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-/* Connections of a client network, of 64 in all. */
+/* Connections of a client network, of 64 in total. */
 enum { PER_NETWORK = 16 };
 
 typedef struct http_settings {
@@ -187,7 +186,7 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
     um_service_log_refusal(f->stats, v, client, NULL);
 }
 
-/* --- the front ------------------------------------------------------------ */
+/* --- the protocol --------------------------------------------------------- */
 
 static umbel_status open_server(http_protocol *f, const char *address,
                                 umbel_error *err)

@@ -1,7 +1,7 @@
 /*
- * status_problems.c - the checks: a row each, the worst first.
+ * problems.c - what can be wrong: a check each, the worst first.
  */
-#include "clearinghouse/status/problems.h"
+#include "clearinghouse/status/internal.h"
 
 #include "base/error.h"
 #include "clearinghouse/runtime/format.h"
@@ -12,17 +12,17 @@
 enum {
     AHEAD_SECONDS = 3600,
     REFUSED_MINUTES = 5,
-    REFUSED_REQUESTS = 100, /* fewer say nothing about a share */
-    AWAY_SECONDS = 600,     /* that a peer may have no link: a restart */
+    REFUSED_REQUESTS = 100, /* with fewer, a share means nothing */
+    AWAY_SECONDS = 600,     /* without a link: longer than a restart */
     RECENT_SECONDS = 600,
     NAMES_SHOWN = 3,
     NAMES_LEN = 160
 };
 
-/* The place of another problem; the last place when all are taken. */
-static um_problem *next_problem(um_problems *out, um_level level)
+/* Returns the next problem to fill; the last one again if there is no space. */
+static um_status_problem *next_problem(um_problems *out, um_level level)
 {
-    um_problem *p = &out->item[out->n];
+    um_status_problem *p = &out->item[out->n];
 
     if (out->n + 1 < UM_MAX_PROBLEMS)
         out->n++;
@@ -30,8 +30,8 @@ static um_problem *next_problem(um_problems *out, um_level level)
     return p;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(char out[UM_PROBLEM_LEN],
-                                                      const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void
+print(char out[UM_PROBLEM_LEN], const char *format, ...)
 {
     va_list args;
 
@@ -44,68 +44,71 @@ static void check_store(const um_status *s, um_problems *out)
 {
     if (!s->store.failed)
         return;
-    um_problem *p = next_problem(out, UM_FAILED);
-    say(p->what, "Reports are refused: %s. Look-ups are still answered.",
-        s->store.failed);
-    say(p->advice,
-        "Make room on the disk of %s, or repair it. The server tries again "
-        "by itself, and no restart is needed.",
-        s->data);
+    um_status_problem *p = next_problem(out, UM_FAILED);
+    print(p->what, "Reports are refused: %s. Look-ups are still answered.",
+          s->store.failed);
+    print(p->advice,
+          "Make room on the disk of %s, or repair it. The server tries again "
+          "by itself, and no restart is needed.",
+          s->data);
 }
 
-/* A worker that has just died is back in a moment; only if it is not, this is
- * seen for longer. */
+/* A worker that died is replaced in a moment, so this is short unless workers
+ * cannot start. */
 static void check_workers(const um_status *s, um_problems *out)
 {
     if (!s->pool.workers || s->pool.ready)
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what, "No worker runs that could read mails: clients of dccifd are "
-                 "told to try again.");
-    say(p->advice, "The server starts workers again by itself. If this stays, "
-                   "look whether it may start processes, open files and use "
-                   "memory (ulimit -a).");
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what, "No worker is running to read mails: clients of dccifd are "
+                   "asked to try again.");
+    print(p->advice,
+          "The server starts workers again by itself. If this stays, "
+          "look whether it may start processes, open files and use "
+          "memory (ulimit -a).");
 }
 
 static void check_reload(const um_status *s, um_problems *out)
 {
     if (!s->not_reloaded || !s->not_reloaded[0])
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what,
-        "The last reload was refused: %s. The settings before it hold.",
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(
+        p->what,
+        "The last reload was refused: %s. The previous settings are in effect.",
         s->not_reloaded);
-    say(p->advice, "Correct it, try it with --check, and send SIGHUP again.");
+    print(p->advice, "Correct it, try it with --check, and send SIGHUP again.");
 }
 
 static void check_snapshot(const um_status *s, um_problems *out)
 {
     if (!s->store.snapshot_error || s->store.failed)
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what,
-        "The last snapshot could not be written: %s. Reports are accepted "
-        "until the journal, now %s, has %s.",
-        strerror(s->store.snapshot_error),
-        um_format_bytes(s->store.journal_bytes).text,
-        um_format_bytes(s->store.journal_max).text);
-    say(p->advice,
-        "Make room on the disk of %s, or repair it. The server tries again "
-        "by itself.",
-        s->data);
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what,
+          "The last snapshot could not be written: %s. Reports are accepted "
+          "until the journal, now %s, has %s.",
+          strerror(s->store.snapshot_error),
+          um_format_bytes(s->store.journal_bytes).text,
+          um_format_bytes(s->store.journal_max).text);
+    print(p->advice,
+          "Make room on the disk of %s, or repair it. The server tries again "
+          "by itself.",
+          s->data);
 }
 
-/* Seconds and minutes are a clock that was corrected. */
+/* A difference of seconds or minutes is a clock that was corrected. */
 static void check_clock(const um_status *s, um_problems *out)
 {
     if (s->store.ahead < AHEAD_SECONDS)
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what,
-        "The clock is %s behind the data in %s: until it has caught up no "
-        "epoch ends, and no count expires.",
-        um_format_about(s->store.ahead).text, s->data);
-    say(p->advice,
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what,
+          "The clock is %s behind the data in %s: until then no "
+          "epoch ends, and no count expires.",
+          um_format_about(s->store.ahead).text, s->data);
+    print(
+        p->advice,
         "Set the clock. If it was wrong before, and not now, stop the "
         "server, move snapshot-*, journal-* and peers out of %s, and start it. "
         "Its own counts begin anew; peers send theirs again.",
@@ -116,11 +119,12 @@ static void check_memory(const um_status *s, um_problems *out)
 {
     if (s->memory <= s->memory_limit || !s->memory_limit)
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what, "The server uses %s of memory, more than its limit of %s.",
-        um_format_bytes(s->memory).text, um_format_bytes(s->memory_limit).text);
-    say(p->advice, "Raise memory in the configuration if the machine has "
-                   "it, or lower the capacity of a list.");
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what, "The server uses %s of memory, more than its limit of %s.",
+          um_format_bytes(s->memory).text,
+          um_format_bytes(s->memory_limit).text);
+    print(p->advice, "Raise memory in the configuration if the machine has "
+                     "it, or lower the capacity of a list.");
 }
 
 static void check_errors(const um_status *s, um_problems *out)
@@ -129,16 +133,16 @@ static void check_errors(const um_status *s, um_problems *out)
         const um_list_stats *l = &s->list[i];
         if (l->error <= l->max_error)
             continue;
-        um_problem *p = next_problem(out, UM_WARNING);
-        say(p->what,
-            "List %s finds %s of the digests that nobody reported, more than "
-            "the %s that is configured.",
-            l->name, um_format_chance(l->error).text,
-            um_format_chance(l->max_error).text);
-        say(p->advice,
-            "Raise capacity in list \"%s\" { } and restart; it holds from "
-            "the next epoch on.",
-            l->name);
+        um_status_problem *p = next_problem(out, UM_WARNING);
+        print(p->what,
+              "List %s finds %s of the digests that nobody reported, more than "
+              "the %s that is configured.",
+              l->name, um_format_chance(l->error).text,
+              um_format_chance(l->max_error).text);
+        print(p->advice,
+              "Raise capacity in list \"%s\" { } and restart; it holds from "
+              "the next epoch on.",
+              l->name);
     }
 }
 
@@ -148,17 +152,18 @@ static void check_held(const um_status *s, um_problems *out)
         const um_list_stats *l = &s->list[i];
         if (!l->held)
             continue;
-        um_problem *p = next_problem(out, UM_WARNING);
-        say(p->what,
+        um_status_problem *p = next_problem(out, UM_WARNING);
+        print(
+            p->what,
             "List %s is full until %s: it counts the digests that it has, and "
             "no new ones.",
             l->name,
             l->epoch_end == UINT64_MAX ? "its capacity is raised"
                                        : um_format_time(l->epoch_end).text);
-        say(p->advice,
-            "Raise capacity in list \"%s\" { } and restart; it holds from "
-            "the next epoch on.",
-            l->name);
+        print(p->advice,
+              "Raise capacity in list \"%s\" { } and restart; it holds from "
+              "the next epoch on.",
+              l->name);
     }
 }
 
@@ -168,12 +173,12 @@ static void check_refusals(const um_status *s, um_problems *out)
         um_totals t = um_service_last_minutes(s->service[i], REFUSED_MINUTES);
         if (t.requests < REFUSED_REQUESTS || t.refused <= t.requests / 2)
             continue;
-        um_problem *p = next_problem(out, UM_WARNING);
-        say(p->what, "%s refused %s of %s requests in the last %d minutes.",
-            s->service[i]->service->name, um_format_count(t.refused).text,
-            um_format_count(t.requests).text, REFUSED_MINUTES);
-        say(p->advice, "The reasons are listed in the status; the log names "
-                       "the clients.");
+        um_status_problem *p = next_problem(out, UM_WARNING);
+        print(p->what, "%s refused %s of %s requests in the last %d minutes.",
+              s->service[i]->service->name, um_format_count(t.refused).text,
+              um_format_count(t.requests).text, REFUSED_MINUTES);
+        print(p->advice, "The reasons are listed in the status; the log names "
+                         "the clients.");
     }
 }
 
@@ -181,7 +186,8 @@ static void check_refusals(const um_status *s, um_problems *out)
 
 typedef bool origin_test(const um_origin *o, uint64_t now);
 
-/* Writes names of origins that pass: "a, b, c and 4 more"; returns how many. */
+/* Writes the names of origins that pass: "a, b, c and 4 more"; returns their
+ * number. */
 static size_t name_origins(const um_status *s, origin_test *test,
                            char out[NAMES_LEN], const um_origin **first)
 {
@@ -203,7 +209,7 @@ static size_t name_origins(const um_status *s, origin_test *test,
     return n;
 }
 
-/* A dropped one has no link, as it should be. */
+/* Returns true for a peer without a link, unless it was dropped. */
 static bool is_away(const um_origin *o, uint64_t now)
 {
     return o->name && !o->up && strcmp(o->state, "dropped") != 0 &&
@@ -218,17 +224,17 @@ static void check_away(const um_status *s, um_problems *out)
 
     if (!n)
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what,
-        "%s %s has no link for %s%s%.200s. What is reported there does not "
-        "count here.",
-        n > 1 ? "Each of the peers" : "Peer", names,
-        um_format_about(s->now - o->since).text, o->error[0] ? ": " : "",
-        o->error);
-    say(p->advice,
-        "Look whether the server runs, and at address and key of peer \"%s\" "
-        "{ } there and here. It is called again and again by itself.",
-        o->name);
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what,
+          "%s %s has no link for %s%s%.200s. What is reported there does not "
+          "count here.",
+          n > 1 ? "Each of the peers" : "Peer", names,
+          um_format_about(s->now - o->since).text, o->error[0] ? ": " : "",
+          o->error);
+    print(p->advice,
+          "Look whether the server runs, and at address and key of peer \"%s\" "
+          "{ } there and here. This server keeps calling it.",
+          o->name);
 }
 
 static bool is_recent(uint64_t then, uint64_t now)
@@ -249,13 +255,14 @@ static void check_shapes(const um_status *s, um_problems *out)
 
     if (!name_origins(s, has_other_lists, names, &o))
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what,
-        "Lists of %s have another shape, seed or secret than here: they are "
-        "not exchanged.",
-        names);
-    say(p->advice, "The log names the field. Give all servers the same secret "
-                   "and the same list \"...\" { } settings, and restart.");
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what,
+          "Lists of %s have another shape, seed or secret than here: they are "
+          "not exchanged.",
+          names);
+    print(p->advice,
+          "The log names the field. Give all servers the same secret "
+          "and the same list \"...\" { } settings, and restart.");
 }
 
 static void check_alone(const um_status *s, um_problems *out)
@@ -269,16 +276,17 @@ static void check_alone(const um_status *s, um_problems *out)
                                     len ? ", " : "", s->list[i].name);
     if (!len)
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what,
-        "Epochs of lists have other settings than now, and their counts are "
-        "not exchanged with peers: %s.",
-        names);
-    say(p->advice, "They go when they expire. To exchange them until then, set "
-                   "list \"...\" { } back as it was, and restart.");
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what,
+          "Some epochs have other settings than now, so their counts are not "
+          "exchanged with peers: %s.",
+          names);
+    print(p->advice,
+          "They end when they expire. To exchange them until then, set "
+          "list \"...\" { } back as it was, and restart.");
 }
 
-/* Reasons that are no sign of a peer that lies or is damaged. */
+/* Returns true for reasons that do not indicate a lying or damaged peer. */
 static bool is_common(unsigned reason)
 {
     return reason == UMBEL_SYNC_SHAPE || reason == UMBEL_SYNC_LIST ||
@@ -303,12 +311,14 @@ static void check_refused_peers(const um_status *s, um_problems *out)
         return;
     while (is_common(i) || !is_recent(o->refused_at[i], s->now))
         i++;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what,
-        "Some of what %s sent was refused in the last %d minutes (%s).", names,
-        RECENT_SECONDS / 60, umbel_sync_reason_name((umbel_sync_reason)i));
-    say(p->advice, "The log names the origin and the reason. If it lies: umbel "
-                   "clearinghouse drop ORIGIN.");
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what,
+          "Some of what %s sent was refused in the last %d minutes (%s).",
+          names, RECENT_SECONDS / 60,
+          umbel_sync_reason_name((umbel_sync_reason)i));
+    print(p->advice,
+          "The log names the origin and the reason. If it lies: umbel "
+          "clearinghouse drop ORIGIN.");
 }
 
 static bool is_held(const um_origin *o, uint64_t now)
@@ -324,36 +334,39 @@ static void check_held_origins(const um_status *s, um_problems *out)
 
     if (!name_origins(s, is_held, names, &o))
         return;
-    um_problem *p = next_problem(out, UM_WARNING);
-    say(p->what,
-        "%s reported more digests than a list holds: what is above its "
-        "capacity does not count here.",
-        names);
-    say(p->advice, "If it floods: umbel clearinghouse drop ORIGIN. Else raise "
-                   "capacity of the list at all servers, and restart.");
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what,
+          "%s reported more digests than a list holds: what is above its "
+          "capacity does not count here.",
+          names);
+    print(p->advice,
+          "If it floods: umbel clearinghouse drop ORIGIN. Else raise "
+          "capacity of the list at all servers, and restart.");
 }
 
 static void check_saved(const um_status *s, um_problems *out)
 {
     if (s->peers && s->peers->saved.error) {
-        um_problem *p = next_problem(out, UM_WARNING);
-        say(p->what,
-            "What peers said could not be saved: %s. It counts, and after a "
-            "restart peers send it again.",
+        um_status_problem *p = next_problem(out, UM_WARNING);
+        print(
+            p->what,
+            "Reports of peers could not be saved: %s. They count, and after a "
+            "restart peers send them again.",
             strerror(s->peers->saved.error));
-        say(p->advice,
+        print(
+            p->advice,
             "Make room on the disk of %s, or repair it. The server tries again "
             "by itself.",
             s->data);
     }
     if (s->peers && s->peers->saved.state_lost) {
-        um_problem *p = next_problem(out, UM_WARNING);
-        say(p->what,
-            "%s/peers/state was damaged: which origins were dropped "
-            "or muted is not known any more.",
-            s->data);
-        say(p->advice, "Drop and mute them again (umbel clearinghouse peers "
-                       "lists origins). The next restart ends this message.");
+        um_status_problem *p = next_problem(out, UM_WARNING);
+        print(p->what,
+              "%s/peers/state was damaged: which origins were dropped "
+              "or muted is lost.",
+              s->data);
+        print(p->advice, "Drop and mute them again (umbel clearinghouse peers "
+                         "lists origins). The next restart ends this message.");
     }
 }
 

@@ -1,14 +1,6 @@
 /*
  * status.h - the state of the server at one moment, and the documents that
  * show it.
- *
- *     status_figures.c    rows: figures of the server and of its lists. A new
- *                         figure is a row, and all documents show it
- *     status_problems.c   rows: what can be wrong, and what to do about it
- *     status_json.c, status_metrics.c, status_text.c, status_page.c
- *                         the documents; page/ has the page's own files
- *     status_table.c, status_page_peers.c
- *                         tables of the page, and that of peers
  */
 #ifndef UM_CLEARINGHOUSE_STATUS_H
 #define UM_CLEARINGHOUSE_STATUS_H
@@ -29,8 +21,8 @@
 typedef struct um_status_source {
     const um_environment *env;
     const um_running *running;
-    const umbel_error *not_reloaded; /* why the last reload was refused; an
-                                        empty text: it was not */
+    const umbel_error *not_reloaded; /* why the last reload was refused; its
+                                        text is "" if it was not */
 } um_status_source;
 
 typedef struct um_status {
@@ -51,17 +43,42 @@ typedef struct um_status {
     size_t welcome_rules, forgotten;
     um_top_reporter top[UM_TOP_SHOWN]; /* last: seconds ago */
     size_t ntop;
-    const um_origins_view *peers; /* NULL: no origin is configured */
+    const um_origins_view *peers; /* NULL if no origin is configured */
 } um_status;
 
 /* Fills *out with the state at this moment. */
 void um_status_get(const um_status_source *s, um_status *out);
 
-/* Returns the agreement word of a list as text; "" without peers. */
+/* Returns the agreement hash of a list as text; "" without peers. */
 um_formatted um_status_agreement(const um_status *s, size_t list);
 
 /* Returns the code of /health: 200, or 503 while reports are refused. */
 unsigned um_status_health(const um_status *s);
+
+/* --- problems ------------------------------------------------------------- */
+
+enum { UM_MAX_PROBLEMS = 12, UM_PROBLEM_LEN = 512 };
+
+typedef enum um_level { UM_WELL, UM_WARNING, UM_FAILED } um_level;
+
+typedef struct um_status_problem {
+    um_level level;
+    char what[UM_PROBLEM_LEN], advice[UM_PROBLEM_LEN]; /* sentences */
+} um_status_problem;
+
+/* All problems, the worst first. */
+typedef struct um_problems {
+    um_status_problem item[UM_MAX_PROBLEMS];
+    size_t n;
+} um_problems;
+
+void um_status_problems(const um_status *s, um_problems *out);
+/* Returns the level of the worst problem; UM_WELL without problems. */
+um_level um_problems_level(const um_problems *p);
+/* Returns "well", "warning" or "failed". */
+const char *um_level_name(um_level l);
+
+/* --- documents ------------------------------------------------------------ */
 
 void um_status_print_json(FILE *out, const um_status *s);
 void um_status_print_metrics(FILE *out, const um_status *s);

@@ -2,7 +2,6 @@
  * origins.c - peers and origins in the documents of the status, and
  * what is wrong with them.
  */
-#include "clearinghouse/status/problems.h"
 #include "clearinghouse/status/status.h"
 #include "support/test.h"
 
@@ -86,7 +85,7 @@ static void columns_are_aligned_and_times_are_words(void **state)
     open_network(&n);
     n.item[NORTH].refused[UMBEL_SYNC_ROOT] = 3;
     char *text = print(print_table, &n.status);
-    assert_has(text, "name     origin  state       digests    full    heard  "
+    assert_has(text, "name     origin  state       digests    full     seen  "
                      "lag       in       out\n");
     assert_has(text, "-        aa00    self              0   0.0 %        -  "
                      "  -        -         -\n");

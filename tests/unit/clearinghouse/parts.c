@@ -248,16 +248,18 @@ static void metrics_add_up(void **state)
     (void)state;
     assert_contains(
         text,
-        "\numbel_requests_total{front=\"pyzor\",op=\"check\",code=\"200\"} "
+        "\numbel_requests_total{protocol=\"pyzor\",op=\"check\",code=\"200\"} "
         "7\n");
-    assert_contains(text, "\numbel_requests_total{front=\"pyzor\",op=\"check\","
-                          "code=\"401\"} 1\n");
-    assert_contains(
-        text, "\numbel_refused_total{front=\"pyzor\",reason=\"unknown_user\"} "
-              "2\n");
+    assert_contains(text,
+                    "\numbel_requests_total{protocol=\"pyzor\",op=\"check\","
+                    "code=\"401\"} 1\n");
     assert_contains(
         text,
-        "\numbel_refused_total{front=\"pyzor\",reason=\"rate_limit\"} 0\n");
+        "\numbel_refused_total{protocol=\"pyzor\",reason=\"unknown_user\"} "
+        "2\n");
+    assert_contains(
+        text,
+        "\numbel_refused_total{protocol=\"pyzor\",reason=\"rate_limit\"} 0\n");
     assert_contains(text,
                     "\numbel_list_digests{list=\"pyzor-reports\"} 1234\n");
     assert_contains(text, "\numbel_list_error{list=\"pyzor-reports\"} 1e-06\n");

@@ -3,7 +3,7 @@
  * server goes on as a new incarnation: remembered, or their loss is in the log.
  */
 #include "base/rng.h"
-#include "clearinghouse/peering/inside.h"
+#include "clearinghouse/peering/internal.h"
 #include "support/test.h"
 
 #include <poll.h>
@@ -30,7 +30,7 @@ typedef struct server {
     um_clock clock;
     um_peers peers;
     umbel_filter *shape;
-    char *data, *copies, *logged;
+    char *data, *replicas, *logged;
     size_t logged_len;
 } server;
 
@@ -76,7 +76,7 @@ static void open_store(server *s)
         lists[c.nlists] = (um_list_config){
             .name = um_list_name(c.nlists),
             .kind = c.nlists == mail_list() ? UM_NEAR_KIND : "table",
-            .capacity = c.nlists == mail_list() ? 2 * UM_MAILS_MOST : 100,
+            .capacity = c.nlists == mail_list() ? 2 * UM_MAILS_MAX : 100,
             .error = 1e-3,
             .epoch_seconds = DAY,
             .epochs = 2};
@@ -91,20 +91,20 @@ static void open_machine(server *s)
 {
     uint8_t key[UMBEL_ORIGIN_SECRET_LEN], public[UMBEL_ORIGIN_LEN];
     umbel_sync_params p = UMBEL_SYNC_INIT;
-    um_replica_store_config c = {.dir = s->copies, .list = um_list_name};
+    um_replica_store_config c = {.dir = s->replicas, .list = um_list_name};
 
     assert_int_equal(crypto_sign_keypair(public, key), 0);
     p.sign_key = key;
     p.incarnation = p.session = 1;
     assert_ok(umbel_sync_open(&p, &s->peers.machine, &test_refusal));
     c.machine = s->peers.machine;
-    assert_ok(um_replica_store_open(&c, &s->peers.copies, &test_refusal));
+    assert_ok(um_replica_store_open(&c, &s->peers.replicas, &test_refusal));
 }
 
 static void open_server(server *s)
 {
     *s = (server){
-        .clock.now = NOW, .data = test_dir_make(), .copies = test_dir_make()};
+        .clock.now = NOW, .data = test_dir_make(), .replicas = test_dir_make()};
     um_log_init(&s->log, NOW);
     s->log.to = open_memstream(&s->logged, &s->logged_len);
     assert_non_null(s->log.to);
@@ -118,7 +118,7 @@ static void open_server(server *s)
 
 static void close_server(server *s)
 {
-    um_replica_store_close(s->peers.copies);
+    um_replica_store_close(s->peers.replicas);
     umbel_sync_close(s->peers.machine);
     um_store_close(s->peers.store);
     free(s->peers.latest.item);
@@ -126,7 +126,7 @@ static void close_server(server *s)
     fclose(s->log.to);
     free(s->logged);
     test_dir_remove(s->data);
-    test_dir_remove(s->copies);
+    test_dir_remove(s->replicas);
 }
 
 static const char *log_of(server *s)
@@ -174,11 +174,11 @@ static void all_that_is_remembered_is_written_again(void **state)
     server s;
 
     open_server(&s);
-    write_mails(&s, 1, 1 + UM_MAILS_MOST);
+    write_mails(&s, 1, 1 + UM_MAILS_MAX);
     assert_int_equal(um_mails_lost(&s.peers), 0);
     um_peers_renew(&s.peers);
     assert_string_equal(log_of(&s), "");
-    for (uint64_t i = 1; i <= UM_MAILS_MOST; i++)
+    for (uint64_t i = 1; i <= UM_MAILS_MAX; i++)
         assert_true(has_mail(&s, i));
     close_server(&s);
 }
@@ -189,13 +189,13 @@ static void mails_that_are_lost_are_in_the_log(void **state)
     server s;
 
     open_server(&s);
-    write_mails(&s, 1, 1 + UM_MAILS_MOST + 3);
+    write_mails(&s, 1, 1 + UM_MAILS_MAX + 3);
     assert_int_equal(um_mails_lost(&s.peers), 3);
     um_peers_renew(&s.peers);
     assert_non_null(strstr(log_of(&s),
-                           "list fuzzy: up to 3 mails are lost that no peer "
-                           "had yet: write or delete again what came since"));
-    for (uint64_t i = 1; i <= UM_MAILS_MOST + 3; i++)
+                           "list fuzzy: up to 3 mails that no peer had yet "
+                           "are lost: write or delete again what came since"));
+    for (uint64_t i = 1; i <= UM_MAILS_MAX + 3; i++)
         assert_int_equal(has_mail(&s, i), i > 3);
     close_server(&s);
 }
@@ -208,9 +208,9 @@ static void mails_that_are_published_are_not_lost(void **state)
     open_server(&s);
     write_mails(&s, 1, 10);
     s.peers.mails.published[mail_list()] = s.peers.mails.n;
-    write_mails(&s, 10, 10 + UM_MAILS_MOST);
+    write_mails(&s, 10, 10 + UM_MAILS_MAX);
     assert_int_equal(um_mails_lost(&s.peers), 0);
-    write_mails(&s, 10 + UM_MAILS_MOST, 12 + UM_MAILS_MOST);
+    write_mails(&s, 10 + UM_MAILS_MAX, 12 + UM_MAILS_MAX);
     assert_int_equal(um_mails_lost(&s.peers), 2);
     close_server(&s);
 }
@@ -221,8 +221,8 @@ static void missing_memory_is_in_the_log_and_counted(void **state)
     server s;
 
     open_server(&s);
-    um_mails_settle(&s.peers); /* a start; nothing is left of it */
-    write_mails(&s, 1, 2);     /* in the only place */
+    um_mails_prune(&s.peers); /* a start; nothing is left of it */
+    write_mails(&s, 1, 2);    /* in the only place */
     assert_int_equal(um_mails_lost(&s.peers), 0);
     no_more = true;
     for (uint64_t i = 2; i < 6; i++) {
@@ -230,8 +230,8 @@ static void missing_memory_is_in_the_log_and_counted(void **state)
         um_peers_written(&s.peers, mail_list(), &w);
     }
     no_more = false;
-    const char *line = strstr(log_of(&s), "out of memory: of mails that no "
-                                          "peer has yet only the last 1 are");
+    const char *line = strstr(log_of(&s), "out of memory: only the last 1 "
+                                          "mails that no peer has yet are");
     assert_non_null(line);
     assert_null(strstr(line + 1, "out of memory")); /* said once */
     assert_int_equal(um_mails_lost(&s.peers), 4);
@@ -275,11 +275,11 @@ static void counts_that_are_remembered_are_counted_again(void **state)
     server s;
 
     open_server(&s);
-    report(&s, 0, UM_LATEST_MOST);
+    report(&s, 0, UM_LATEST_MAX);
     assert_int_equal(lost_counts(&s), 0);
     um_peers_renew(&s.peers);
     assert_string_equal(log_of(&s), "");
-    assert_int_equal(reported(&s), UM_LATEST_MOST);
+    assert_int_equal(reported(&s), UM_LATEST_MAX);
     close_server(&s);
 }
 
@@ -289,14 +289,14 @@ static void counts_that_are_lost_are_in_the_log(void **state)
     server s;
 
     open_server(&s);
-    report(&s, 0, UM_LATEST_MOST + 3);
+    report(&s, 0, UM_LATEST_MAX + 3);
     assert_int_equal(lost_counts(&s), 3);
     um_peers_renew(&s.peers);
-    assert_non_null(strstr(log_of(&s), "up to 3 counts are lost that no peer "
-                                       "had yet: this server remembers the "
+    assert_non_null(strstr(log_of(&s), "up to 3 counts that no peer had yet "
+                                       "are lost: this server remembers the "
                                        "last 131072"));
     assert_non_null(strstr(log_of(&s), um_list_name(count_list())));
-    assert_int_equal(reported(&s), UM_LATEST_MOST);
+    assert_int_equal(reported(&s), UM_LATEST_MAX);
     assert_int_equal(lost_counts(&s), 0);
     close_server(&s);
 }
@@ -309,7 +309,7 @@ static void counts_that_are_published_are_not_lost(void **state)
     open_server(&s);
     report(&s, 0, 5);
     um_latest_published(&s.peers, count_list(), 5);
-    report(&s, 5, 5 + UM_LATEST_MOST);
+    report(&s, 5, 5 + UM_LATEST_MAX);
     assert_int_equal(lost_counts(&s), 0);
     report(&s, 0, 2); /* 5 and 6 give way */
     assert_int_equal(lost_counts(&s), 2);
@@ -332,8 +332,8 @@ static void memory_that_is_missing_for_counts_is_in_the_log(void **state)
     for (unsigned i = 0; i < 4; i++)
         um_peers_counted(&s.peers, &e);
     no_more = false;
-    const char *line = strstr(log_of(&s), "out of memory: of counts that no "
-                                          "peer has yet only the last 1024");
+    const char *line = strstr(log_of(&s), "out of memory: only the last 1024 "
+                                          "counts that no peer has yet");
     assert_non_null(line);
     assert_null(strstr(line + 1, "out of memory")); /* said once */
     assert_int_equal(lost_counts(&s), 4);

@@ -18,7 +18,7 @@
 
 enum { NOW = 1000000, DAY = 86400, OTHERS = 3, INTERVAL = 100 };
 
-/* A server with its disk, and others that it heard. */
+/* A server with its disk, and others whose reports it has. */
 typedef struct world {
     test_sync_server here, other[OTHERS];
     um_replica_store *store;

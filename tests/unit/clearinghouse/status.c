@@ -1,10 +1,8 @@
 /*
- * status.c - the last hour, the busiest reporters, problems, and
+ * status.c - the last hour, the top reporters, problems, and
  * names that strangers choose.
  */
-#include "clearinghouse/status/status.h"
-#include "clearinghouse/status/graph.h"
-#include "clearinghouse/status/problems.h"
+#include "clearinghouse/status/internal.h"
 #include "support/test.h"
 
 #include <errno.h>
@@ -115,7 +113,8 @@ static void a_graph_takes_any_count(void **state)
     free(text);
 }
 
-/* --- busiest -------------------------------------------------------------- */
+/* --- top reporters
+ * -------------------------------------------------------------- */
 
 static void count_network(um_top_reporters *b, uint32_t ip, uint64_t n)
 {
@@ -236,7 +235,7 @@ static void a_server_without_workers_is_not_well(void **state)
     s.pool.ready = 0;
     um_status_problems(&s, &p);
     assert_int_equal(p.n, 1);
-    assert_non_null(strstr(p.item[0].what, "No worker runs"));
+    assert_non_null(strstr(p.item[0].what, "No worker is running"));
     assert_int_equal(um_status_health(&s), 200); /* the others are served */
 }
 
@@ -353,7 +352,7 @@ static void hostile_names_are_escaped_in_metrics(void **state)
     char *text = printed(um_status_print_metrics);
 
     (void)state;
-    assert_non_null(strstr(text, "front=\"<script>\\\"'&\\\\\\n"));
+    assert_non_null(strstr(text, "protocol=\"<script>\\\"'&\\\\\\n"));
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         assert_true(strncmp(line, "umbel_", 6) == 0 || line[0] == '#');
     free(text);

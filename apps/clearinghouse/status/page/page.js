@@ -3,7 +3,7 @@
  *
  * The server writes every figure and draws every graph; this script asks for
  * the page again and takes over what has changed, node by node. So scroll
- * position, focus and selection stay, screen readers hear a new state only, and
+ * position, focus and selection stay, screen readers announce a new state only, and
  * no figure has two ways to be written.
  */
 "use strict";

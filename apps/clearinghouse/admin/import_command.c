@@ -1,10 +1,10 @@
 /*
- * cmd_import.c - umbel clearinghouse import: counts of another server.
+ * import_command.c - umbel clearinghouse import: reads the file of another
+ * server, and sends its counts in pieces.
  */
-#include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/commands.h"
-#include "clearinghouse/admin/import.h"
 #include "clearinghouse/admin/import_files.h"
+#include "clearinghouse/admin/internal.h"
 #include "cli/framework/report.h"
 
 #include "base/error.h"
@@ -18,8 +18,8 @@
 #include <time.h>
 
 enum {
-    SHOWN = 5,    /* records that were skipped, and are named */
-    TEXT = 60000, /* bytes of a piece */
+    SHOWN = 5,                              /* skipped records that are named */
+    TEXT = 60000,                           /* bytes of a piece */
     MAIL_TEXT = 128 + 3 + 11 + 10 + 512 + 5 /* and of one mail in it */
 };
 
@@ -51,12 +51,12 @@ struct import {
     uint64_t pieces;
     char text[TEXT];
     size_t len, lines;
-    size_t records;  /* of the piece, lines or not */
+    size_t records;  /* of the piece, with those that gave no line */
     uint64_t oldest; /* what was updated before has expired */
     uint64_t read, expired, skipped, again, counted, left_out, saturated;
 };
 
-/* A file that is read again makes the same pieces. */
+/* Computes the checksum of a file: the same file gives the same pieces. */
 static umbel_status checksum_file(FILE *in, uint64_t *out, umbel_error *err)
 {
     char bytes[65536];
@@ -72,7 +72,7 @@ static umbel_status checksum_file(FILE *in, uint64_t *out, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Sends the lines that were collected, and waits until they are safe. */
+/* Sends the collected lines, and waits until they are safe. */
 static umbel_status send_piece(import *im, umbel_error *err)
 {
     char line[64], *answer = NULL;
@@ -106,8 +106,9 @@ static umbel_status send_piece(import *im, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* A record has its piece by its place in the file: one that expires before an
- * import is repeated must not move those behind it into other pieces. */
+/* Adds a record to the piece that its place in the file determines: a record
+ * that expires before an import is repeated must not move others to other
+ * pieces. */
 static umbel_status add_record(import *im, const um_pyzord_record *r,
                                umbel_error *err)
 {
@@ -207,7 +208,7 @@ static umbel_status import_rspamd(import *im, const char *path,
 
 /* --- the command ---------------------------------------------------------- */
 
-/* Counts that the list would have dropped by now are not taken. */
+/* Returns the time before which the list would have dropped a count. */
 static uint64_t oldest_of(const um_config *c, const char *list)
 {
     const um_list_settings *l = &c->list[um_list_find(list)];
@@ -301,7 +302,7 @@ static int run(const um_args *args)
 
 const um_command um_clearinghouse_cmd_import = {
     .name = "clearinghouse import",
-    .summary = "take over the counts of another server",
+    .summary = "import the counts of another server",
     .details =
         "Of pyzord, FILE is what gdbm_dump prints of its file. Of rspamd, it "
         "is the file of its fuzzy storage (backend sqlite); stop rspamd "

@@ -1,32 +1,38 @@
 /*
- * peers_settings.c - the keys that a configuration names, and what is wrong
- * with them.
+ * parameters.c - what a configuration says about peers: keys, limits, and the
+ * parameters under which each list is exchanged.
  */
-#include "clearinghouse/peering/settings.h"
+#include "clearinghouse/peering/internal.h"
 
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "clearinghouse/peering/peers.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     NAME_MAX_LEN = 63,
-    LOG_BYTES = 16 << 20, /* of exceptions, for the most part; at least */
-    ENTRY_BYTES = 256,    /* of one, or of an account */
-    HISTORY_SHARE = 8,    /* of memory, for differences: as in umbel/sync.h */
-    TREE_SHARE = 64,      /* hashes of pages; a page has 4096 bytes */
-    LINK_BYTES =
-        5 * UM_PEERS_MESSAGE /* in, out, a message and what is unread */
+    LOG_BYTES = 16 << 20, /* at least; most entries are exceptions */
+    ENTRY_BYTES = 256,    /* of an exception, or of an account */
+    HISTORY_SHARE = 8,    /* of memory, for differences, as in umbel/sync.h */
+    TREE_SHARE = 64,      /* of memory, for hashes of pages of 4096 bytes */
+    LINK_BYTES = 5 * UM_PEERS_MESSAGE /* in, out, a message and unread bytes */
 };
 
-static const char *const make_it =
-    "make one with: umbel keygen --sign -o FILE, and give its public key, "
-    "which FILE.pub has, to the peers";
+static const char *const how_to_create =
+    "create one with: umbel keygen --sign -o FILE, and give the public key "
+    "in FILE.pub to the peers";
+
+/* --- keys ----------------------------------------------------------------- */
 
 static umbel_status read_origin(const um_config *c, um_peers_keys *k,
                                 umbel_error *err)
@@ -36,7 +42,7 @@ static umbel_status read_origin(const um_config *c, um_peers_keys *k,
     if (access(c->origin, F_OK) != 0)
         return um_fail(err, UMBEL_E_IO, "origin: there is no %s%s; %s",
                        um_path_dots(c->origin), um_path_tail(c->origin),
-                       make_it);
+                       how_to_create);
     umbel_status status = umbel_sign_key_load(c->origin, k->sign_key, &why);
     if (status != UMBEL_OK)
         return um_fail(err, status,
@@ -47,7 +53,7 @@ static umbel_status read_origin(const um_config *c, um_peers_keys *k,
     return UMBEL_OK;
 }
 
-/* Names stand in logs and metrics. */
+/* Returns true for a name that may appear in logs and metrics. */
 static bool is_name(const char *name)
 {
     size_t len = strlen(name), i = 0;
@@ -79,19 +85,19 @@ static umbel_status read_key(const um_peer_settings *s, uint8_t *key,
     if (!s->key)
         return um_fail(err, UMBEL_E_RANGE,
                        "peer \"%s\" has no key: give the public key of its "
-                       "server, which umbel keygen --sign printed there and "
-                       "its file that ends in .pub has",
+                       "server, which umbel keygen --sign printed there; it is "
+                       "also in the file that ends in .pub",
                        s->name);
     umbel_status status = umbel_trust_key_load(s->key, key, &why);
     if (status != UMBEL_OK)
         return um_fail(err, status,
-                       "peer \"%s\": key: %s; it stands in the file of umbel "
+                       "peer \"%s\": key: %s; it is in the file of umbel "
                        "keygen --sign that ends in .pub",
                        s->name, why.text);
     return UMBEL_OK;
 }
 
-/* Refuses a key that this server, or a peer before it, has. */
+/* Refuses the key of this server, or of an earlier peer. */
 static umbel_status check_key(const um_config *c, const um_peers_keys *k,
                               size_t i, umbel_error *err)
 {
@@ -116,15 +122,15 @@ static umbel_status check_numbers(const um_config *c, umbel_error *err)
         return um_fail(err, UMBEL_E_RANGE,
                        "peer \"%s\" needs origin = \"FILE\", the key of this "
                        "server; %s",
-                       c->peer[0].name, make_it);
+                       c->peer[0].name, how_to_create);
     if (!c->origin && c->peers.listen.n)
         return um_fail(err, UMBEL_E_RANGE,
                        "peers.listen needs origin = \"FILE\", the key of this "
                        "server; %s",
-                       make_it);
-    if (c->npeers > UM_PEERS_MOST)
+                       how_to_create);
+    if (c->npeers > UM_PEERS_MAX)
         return um_fail(err, UMBEL_E_LIMIT, "%zu peers; at most %d", c->npeers,
-                       UM_PEERS_MOST);
+                       UM_PEERS_MAX);
     return UMBEL_OK;
 }
 
@@ -172,8 +178,10 @@ umbel_status um_peers_check(const um_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Streams lose nothing, but peers restart: what they did not answer is repeated
- * so often that they agree within a few intervals. */
+/* --- limits --------------------------------------------------------------- */
+
+/* Streams lose nothing, but peers restart: messages without an answer are
+ * repeated often enough that servers agree within a few intervals. */
 static uint32_t retry_seconds(const um_peers_settings *s)
 {
     return s->interval < 1000 ? 1 : (uint32_t)(s->interval / 1000);
@@ -190,7 +198,7 @@ umbel_sync_limits um_peers_limits(const um_config *c)
 {
     return (umbel_sync_limits){.memory = c->peers.memory,
                                .origins = (uint32_t)c->peers.origins,
-                               .peers = UM_PEERS_MOST,
+                               .peers = UM_PEERS_MAX,
                                .message_bytes = UM_PEERS_MESSAGE,
                                .slice_pages = UM_PEERS_SLICE,
                                .log_entries = (uint32_t)c->peers.log_entries,
@@ -204,4 +212,52 @@ uint64_t um_peers_bytes(const um_config *c)
 
     return m + m / HISTORY_SHARE + m / TREE_SHARE + log_bytes(&c->peers) +
            c->npeers * LINK_BYTES;
+}
+
+/* --- lists ---------------------------------------------------------------- */
+
+/* Returns the quorum of a list; lists of revocations have one of their own. */
+uint32_t um_peers_quorum(const um_config *c, size_t list)
+{
+    return (uint32_t)(um_list_rows[list].revokes ? c->peers.revoke_quorum
+                                                 : c->peers.quorum);
+}
+
+um_sync_parameters um_peers_parameters(const um_config *c, size_t list,
+                                       const uint8_t *key)
+{
+    um_list_config l = um_list_config_of(c, list);
+    um_sync_parameters t = {.epoch_seconds = l.epoch_seconds,
+                            .epochs = l.epochs,
+                            .page_bytes = UM_PEERS_PAGE,
+                            .quorum = um_peers_quorum(c, list),
+                            .origin_cap = c->peers.origin_cap,
+                            .has_server = true};
+
+    snprintf(t.list, sizeof t.list, "%s", l.name);
+    memcpy(t.server, key, sizeof t.server);
+    um_list_agree(c, list, t.agree);
+    return t;
+}
+
+umbel_status um_peers_create_shapes(const um_config *c, const uint8_t *secret,
+                                    umbel_sync_list *list, umbel_filter **shape,
+                                    char agree[][UMBEL_SYNC_MAX_AGREE],
+                                    umbel_error *err)
+{
+    for (size_t i = 0; i < UM_LISTS; i++) {
+        um_list_config l = um_list_config_of(c, i);
+        um_list_agree(c, i, agree[i]);
+        UM_TRY(um_list_config_filter(&l, secret, &shape[i], err));
+        list[i] = (umbel_sync_list){.name = l.name,
+                                    .shape = shape[i],
+                                    .epoch_seconds = l.epoch_seconds,
+                                    .epochs = l.epochs,
+                                    .page_bytes = UM_PEERS_PAGE,
+                                    .quorum = um_peers_quorum(c, i),
+                                    .origin_cap = c->peers.origin_cap,
+                                    .agree = agree[i][0] ? agree[i] : NULL,
+                                    .indexed = true};
+    }
+    return UMBEL_OK;
 }

@@ -1,11 +1,11 @@
 /*
- * cmd_shape.c - umbel clearinghouse shape: an empty filter of a list, with all
+ * shape.c - umbel clearinghouse shape: an empty filter of a list, with all
  * that 'umbel sync --init DIR --like FILE' needs to exchange with this server.
  */
-#include "clearinghouse/admin/client.h"
 #include "clearinghouse/admin/commands.h"
+#include "clearinghouse/admin/control.h"
+#include "clearinghouse/peering/internal.h"
 #include "clearinghouse/peering/peers.h"
-#include "clearinghouse/peering/settings.h"
 #include "clearinghouse/protocols/protocol.h"
 
 #include "base/error.h"
@@ -38,7 +38,7 @@ static umbel_status find_list(const char *name, size_t *list, umbel_error *err)
         snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
                  um_list_name(*list));
     }
-    return um_fail(err, UMBEL_E_UNKNOWN, "there is no list %.40s: lists are %s",
+    return um_fail(err, UMBEL_E_UNKNOWN, "unknown list %.40s: lists are %s",
                    name, names);
 }
 
