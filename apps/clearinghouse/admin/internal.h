@@ -8,7 +8,8 @@
  *     doctor.c          tries the addresses of a configuration
  *     client.c          sends requests of the commands to the running server
  *     control.c         the server's side: answers them
- *     why.c, import.c   what control.c does for `why` and `import`
+ *     why.c, import_pieces.c
+ *                       what control.c does for `why` and `import`
  */
 #ifndef UM_CLEARINGHOUSE_ADMIN_INTERNAL_H
 #define UM_CLEARINGHOUSE_ADMIN_INTERNAL_H
@@ -29,7 +30,8 @@ enum {
 /* A reply that begins with this is an error: the rest is for standard error. */
 #define UM_REPLY_ERROR "error: "
 
-/* --- import.c ------------------------------------------------------------- */
+/* --- import_pieces.c
+ * ------------------------------------------------------------- */
 
 enum {
     UM_IMPORT_LINES = 100, /* of a piece: both counts fit one append */

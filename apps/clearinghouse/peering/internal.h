@@ -5,7 +5,7 @@
  *     remotes.c        the table of configured peers, and their log lines
  *     unpublished.c    counts and mails that no replica contains yet
  *     machine.c        the sync engine: opening, trust, events, our own log
- *     publish.c        publishes our own lists; new incarnations
+ *     publisher.c      publishes our own lists; new incarnations
  *     links.c          connections, calls, messages
  *     peers.c          start, timers, reload, stop
  *     replica_store.c  replicas of other origins on disk
@@ -238,7 +238,7 @@ umbel_status um_peers_allow(um_peers *p, umbel_error *err);
 void um_peers_set_trust(um_peers *p);
 umbel_status um_peers_load_log(um_peers *p, umbel_error *err);
 
-/* --- publish.c ------------------------------------------------------------ */
+/* --- publisher.c ---------------------------------------------------------- */
 
 /* Publishes for a fraction of a millisecond, if it is time. Returns true if
  * there is more. */

@@ -3,7 +3,7 @@
  *
  * The order of a start: keys are read first, so that a wrong one is refused
  * before anything is created. The store is opened next; it passes on the
- * publish markers (publish.c), for which the sync engine is opened. Then come
+ * publish markers (publisher.c), for which the sync engine is opened. Then come
  * replicas of other origins, and links.
  */
 #include "clearinghouse/peering/internal.h"

@@ -1,5 +1,5 @@
 /*
- * publish.c - publishes the changes of our own lists to peers.
+ * publisher.c - publishes the changes of our own lists to peers.
  *
  * The sync engine has a replica of each live epoch as it was published last. A
  * pass compares the lists with it, some pages at a time, and publishes what

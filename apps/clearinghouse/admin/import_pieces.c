@@ -1,5 +1,5 @@
 /*
- * import.c - the server's side of import: adds counts and mails of another
+ * import_pieces.c - the server's side of import: adds counts and mails of another
  * server, in pieces.
  *
  * A piece has a name: the checksum of the file that it comes from and its
