@@ -30,7 +30,7 @@ static um_code_version rule_of(const uint8_t *shape)
 
 static size_t encode(const um_packed *c, um_code_version rule, uint8_t **out)
 {
-    *out = malloc(um_code_max(c) + UM_CODE_ROOM);
+    *out = malloc(um_code_max(c) + UM_CODE_SPACE);
     if (!*out)
         abort();
     size_t len = um_code_encode(c, rule, *out);

@@ -4,7 +4,7 @@
 #ifndef UM_FUZZ_H
 #define UM_FUZZ_H
 
-#include "coding/code.h"
+#include "coding/section.h"
 
 #include <umbel/sync.h>
 #include <umbel/umbel.h>

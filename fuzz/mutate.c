@@ -65,7 +65,7 @@ static void change_number(um_shape *s, um_rng *rng)
     uint64_t *const numbers[] = {
         &s->seed,       &s->secret_id,
         &s->cells,      &s->capacity,
-        &s->added,      &s->denied,
+        &s->added,      &s->false_negatives,
         &s->attached,   &s->key_form,
         &s->setting[0], &s->setting[1 + um_random_below(rng, 9)],
         &s->delta.from, &s->delta.to};
@@ -131,7 +131,7 @@ static size_t fill_up(const um_shape *s, uint8_t *data, size_t head, size_t len,
     for (size_t i = 0; i < n; i++) {
         uint64_t used = um_section_bytes(&section[i]);
         uint64_t over = um_section_bits(&section[i]) % 8;
-        uint64_t room = um_section_room(&section[i]);
+        uint64_t room = um_section_space(&section[i]);
         if (over)
             data[at + used - 1] &= (uint8_t)((1u << over) - 1);
         memset(data + at + used, 0, room - used);

@@ -56,7 +56,7 @@ static void write_code(const char *name, const cells *t,
                        const uint8_t taken[UM_FUZZ_SHAPE])
 {
     um_packed c = um_fuzz_cells(t->shape);
-    uint8_t *out = malloc(UM_FUZZ_SHAPE + um_code_max(&c) + UM_CODE_ROOM);
+    uint8_t *out = malloc(UM_FUZZ_SHAPE + um_code_max(&c) + UM_CODE_SPACE);
     char full_name[64];
 
     if (!out)
@@ -93,7 +93,7 @@ static void write_late_hole(void)
     static const uint8_t shape[] = {0 | ONES | MANY, 255};
     static const uint8_t taken[] = {0 | MANY, 250};
     um_packed c = um_fuzz_cells(shape);
-    uint8_t *out = malloc(UM_FUZZ_SHAPE + um_code_max(&c) + UM_CODE_ROOM);
+    uint8_t *out = malloc(UM_FUZZ_SHAPE + um_code_max(&c) + UM_CODE_SPACE);
 
     if (!out)
         exit(EXIT_FAILURE);

@@ -54,9 +54,9 @@ static umbel_status write_figure(const char *dir, const um_figure *f,
 
     UM_TRY(um_folder_begin(dir, "umbel bench", err));
     snprintf(name, sizeof name, "%s.svg", f->id);
-    UM_TRY(um_folder_write(dir, name, &(um_page){f, write_svg}, err));
+    UM_TRY(um_folder_write(dir, name, &(um_folder_page){f, write_svg}, err));
     snprintf(name, sizeof name, "%s.csv", f->id);
-    return um_folder_write(dir, name, &(um_page){f, write_csv}, err);
+    return um_folder_write(dir, name, &(um_folder_page){f, write_csv}, err);
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
  * keys on classic addressing; MB are millions of raw bytes; best of ROUNDS.
  */
 #include "base/clock.h"
-#include "coding/code.h"
+#include "coding/section.h"
 #include "filter/envelope.h"
 
 #include <umbel/diff.h>
@@ -78,7 +78,7 @@ typedef struct result {
 static result measure(const um_packed *c, int rounds)
 {
     size_t raw = (size_t)um_packed_bytes(c);
-    uint8_t *out = malloc((size_t)um_code_max(c) + UM_CODE_ROOM);
+    uint8_t *out = malloc((size_t)um_code_max(c) + UM_CODE_SPACE);
     um_packed back = {.at = calloc(1, raw + 64), .n = c->n, .bits = c->bits};
     result best = {0, INFINITY, INFINITY};
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "filter/addressing/addressing.h"
 #include "filter/handle.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 #include "kinds/ribbon/ribbon.h"
 
 #include <umbel/build.h>
@@ -427,7 +427,7 @@ static umbel_status forge_ribbon(um_rng *rng, umbel_filter **out,
     umbel_close(any);
     um_ribbon_shape(&s, &form, 0, &members, &never);
     s.added = um_random_below(rng, 1000);
-    size_t len = um_ribbon_room(s.cells);
+    size_t len = um_ribbon_space(s.cells);
     uint8_t *payload = um_get(&alloc, len);
     if (!payload)
         return um_no_memory(err, len);

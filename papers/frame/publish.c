@@ -46,7 +46,7 @@ static void checks_csv(FILE *out, const void *what)
 /* NAME-ID.ending */
 static umbel_status write_part(const char *dir, const um_study *s,
                                const char *id, const char *ending,
-                               const um_page *p, umbel_error *err)
+                               const um_folder_page *p, umbel_error *err)
 {
     char name[2 * UM_TEXT_LEN + 8];
 
@@ -68,27 +68,28 @@ umbel_status um_publish_study(const char *dir, const um_study *s,
                               umbel_error *err)
 {
     const um_record *r = &s->record;
-    umbel_status status =
-        write_part(dir, s, "checks", "csv", &(um_page){r, checks_csv}, err);
+    umbel_status status = write_part(dir, s, "checks", "csv",
+                                     &(um_folder_page){r, checks_csv}, err);
 
     if (status == UMBEL_OK)
-        status =
-            write_part(dir, s, "checks", "svg", &(um_page){r, checks_svg}, err);
+        status = write_part(dir, s, "checks", "svg",
+                            &(um_folder_page){r, checks_svg}, err);
     for (size_t i = 0; status == UMBEL_OK && i < r->nfigures; i++) {
         const um_figure *f = &r->figure[i];
-        status =
-            write_part(dir, s, f->id, "csv", &(um_page){f, figure_csv}, err);
+        status = write_part(dir, s, f->id, "csv",
+                            &(um_folder_page){f, figure_csv}, err);
         if (status == UMBEL_OK)
-            status = write_part(dir, s, f->id, "svg", &(um_page){f, figure_svg},
-                                err);
+            status = write_part(dir, s, f->id, "svg",
+                                &(um_folder_page){f, figure_svg}, err);
     }
     for (size_t i = 0; status == UMBEL_OK && i < r->nsheets; i++)
         status = write_part(dir, s, r->sheet[i].id, "csv",
-                            &(um_page){&r->sheet[i], sheet_csv}, err);
+                            &(um_folder_page){&r->sheet[i], sheet_csv}, err);
     if (status == UMBEL_OK) {
         char name[UM_TEXT_LEN + 8];
         snprintf(name, sizeof name, "%s.html", s->paper->name);
-        status = um_folder_write(dir, name, &(um_page){s, study_page}, err);
+        status =
+            um_folder_write(dir, name, &(um_folder_page){s, study_page}, err);
     }
     return status;
 }
@@ -135,5 +136,6 @@ umbel_status um_publish_page(const char *dir, const um_study *s, size_t n,
                              umbel_error *err)
 {
     return um_folder_write(dir, "index.html",
-                           &(um_page){&(studies){s, n}, whole_page}, err);
+                           &(um_folder_page){&(studies){s, n}, whole_page},
+                           err);
 }

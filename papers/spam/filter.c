@@ -5,7 +5,7 @@
 #include "papers/spam/filter.h"
 
 #include "filter/handle.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 
 #include <string.h>
 

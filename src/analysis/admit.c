@@ -423,7 +423,7 @@ static umbel_status hold_by_chance(judging *j, const char *who,
     double few = um_occupancy_below(&j->f->layout, keys, j->used);
 
     j->most = fmin(j->most, most);
-    if (!s->denied && few < log(CHANCE))
+    if (!s->false_negatives && few < log(CHANCE))
         refuse_fill(j, UMBEL_REFUSED_TOO_EMPTY, who, claimed);
     return s->intersected ? UMBEL_OK : hold_above(j, most, who, claimed, err);
 }
@@ -588,7 +588,7 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
     judging j = {.f = f, .wants = wants, .out = &ruling, .most = INFINITY};
 
     ruling.has_false_negatives = umbel_has_false_negatives(f);
-    ruling.known_false_negatives = f->denied;
+    ruling.known_false_negatives = f->false_negatives;
     hold_shape(&j);
     look_at_cells(&j);
     UM_TRY(hold_claims(&j, err));

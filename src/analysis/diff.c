@@ -6,7 +6,7 @@
  *    48  content name of the new one
  *    80  flags  0  length of all
  *    96  the new filter's head, as in its raw file
- *    --  per section: how, then 0: the changes (coding/code.h),
+ *    --  per section: how, then 0: the changes (coding/section.h),
  *                           or 1: length and code of the new cells (code.h)
  *    --  checksum of all before
  *
@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "coding/code.h"
+#include "coding/section.h"
 #include "filter/envelope.h"
 
 #include <inttypes.h>
@@ -73,8 +73,8 @@ static size_t pairs_of(const umbel_filter *old, const um_shape *s, uint8_t *now,
         out[i].now = out[i].old;
         out[i].old.at = alike ? at : NULL;
         out[i].now.at = now;
-        at += alike ? um_section_room(&was[i]) : 0;
-        now += um_section_room(&is[i]);
+        at += alike ? um_section_space(&was[i]) : 0;
+        now += um_section_space(&is[i]);
     }
     return n;
 }
@@ -177,7 +177,7 @@ static void write_section(um_writer *w, const pair *p)
     *w = before;
     um_write_bytes(w, &all, 1);
     um_write_varint(w, whole);
-    if ((size_t)(w->end - w->at) < um_code_max(&p->now) + UM_CODE_ROOM) {
+    if ((size_t)(w->end - w->at) < um_code_max(&p->now) + UM_CODE_SPACE) {
         w->bad = true;
         return;
     }

@@ -60,7 +60,7 @@ static umbel_status want_keys_told(const umbel_filter *f, umbel_error *err)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "the cells of a difference of refined counts do not "
                        "tell how many keys it has");
-    if (f->denied)
+    if (f->false_negatives)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "the cells of a retouched filter do not tell how many "
                        "keys it has: ask the one it was made from");

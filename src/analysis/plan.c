@@ -5,7 +5,7 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "coding/code.h"
+#include "coding/section.h"
 #include "filter/envelope.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
@@ -389,7 +389,7 @@ static double file_with(const um_shape *s, double code)
     full.added = s->capacity;
     um_payload_len(s, &payload);
     code = fmax(1, ceil(fmin(code, (double)payload + 1)));
-    return (double)um_head_room(&full, &(uint64_t){(uint64_t)code}) + code;
+    return (double)um_head_size(&full, &(uint64_t){(uint64_t)code}) + code;
 }
 
 /* The question: bytes on the wire, bytes in memory. */

@@ -3,7 +3,7 @@
  *
  * Cells of one bit go by words of 64: a word without a flip costs a popcount.
  */
-#include "coding/code.h"
+#include "coding/section.h"
 
 /* Old values 0, 1, 2 apart, and all above together; bits have two. */
 enum { CONTEXTS = 4 };
@@ -59,7 +59,7 @@ static size_t close_gap(walk *w, uint64_t rank, uint64_t *out)
     return n;
 }
 
-/* At the first cell: its gap is open still. Then all is told. */
+/* Writes the last gap, which is still open at the first cell. */
 static size_t finish(walk *w, uint64_t *out, size_t n)
 {
     if (!w->at && w->open) {

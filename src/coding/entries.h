@@ -138,11 +138,11 @@ static inline void um_entry_set(const um_entry_form *f, uint8_t *at, uint64_t i,
 
 /* --- what a page of entries became, given what it was ----------------------
  *
- * For people who hold the old page. Entries only grow, so for each that changed
- * there is a gap since the last one, the fingerprint if it is new, and by how
- * much its count grew. All numbers are learnt on the way (internal.h), over all
- * pages of one code: a single change takes some bytes, many come near their
- * entropy. Gaps skip bits that are set, since these cannot grow.
+ * For receivers that have the old page. Entries only grow, so for each that
+ * changed there is a gap since the last one, the fingerprint if it is new, and
+ * by how much its count grew. All numbers are learnt on the way (internal.h),
+ * over all pages of one code: a single change takes some bytes, many come near
+ * their entropy. Gaps skip bits that are set, since these cannot grow.
  */
 
 typedef struct um_growth um_growth;

@@ -1,12 +1,12 @@
 /*
- * internal.h - the entropy coders behind code.h and entries.h.
+ * internal.h - the entropy coders behind section.h and entries.h.
  */
 #ifndef UM_CODING_INTERNAL_H
 #define UM_CODING_INTERNAL_H
 
 #include "base/bits.h"
 #include "base/bytes.h"
-#include "coding/code.h"
+#include "coding/section.h"
 
 #include <stddef.h>
 
@@ -130,7 +130,7 @@ const um_rans_variant *um_rans_variant_row(size_t i);
  * that is constant where they are inlined, and return what was decided.
  */
 
-#define UM_BINARY_LEAST ((uint64_t)1 << 56)
+#define UM_BINARY_MIN ((uint64_t)1 << 56)
 
 enum { UM_BINARY_BEHIND = 7 }; /* bytes read behind the end, as zeros */
 
@@ -207,7 +207,7 @@ static inline void um_binary_finish(um_binary *c)
 {
     uint64_t start = c->at;
 
-    c->at += UM_BINARY_LEAST - 1;
+    c->at += UM_BINARY_MIN - 1;
     if (c->at < start)
         um_binary_carry(c);
     um_binary_pass(c);
@@ -216,7 +216,7 @@ static inline void um_binary_finish(um_binary *c)
 /* The decoder read all bytes, and the encoder would have written them. */
 static inline bool um_binary_ended(const um_binary *c)
 {
-    return c->behind == UM_BINARY_BEHIND && c->at < UM_BINARY_LEAST;
+    return c->behind == UM_BINARY_BEHIND && c->at < UM_BINARY_MIN;
 }
 
 /* The decoder is behind the end: what it decides means nothing. */
@@ -240,7 +240,7 @@ static inline unsigned um_decide(um_binary *c, uint32_t chance, unsigned one,
     c->at += decoding ? 0 - skipped : skipped;
     if (!decoding && c->at < skipped)
         um_binary_carry(c);
-    while (c->range < UM_BINARY_LEAST) {
+    while (c->range < UM_BINARY_MIN) {
         c->range <<= 8;
         if (decoding)
             um_binary_consume(c);

@@ -227,7 +227,7 @@ void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
     d->rows = pick();
     d->bad = false;
     for (unsigned i = 0; i < d->lanes; i++) {
-        d->state[i] = um_get_u32(&r); /* 0 where there is none */
+        d->state[i] = um_get_u32(&r); /* 0 past the end */
         d->bad |= d->state[i] < UM_RANS_LOW;
     }
     d->at = r.at;

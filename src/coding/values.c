@@ -5,7 +5,7 @@
  * the coder walks backwards. The string of bits is filled from its end, too:
  * its length is known from the count.
  */
-#include "coding/code.h"
+#include "coding/section.h"
 
 #include "coding/internal.h"
 
@@ -187,7 +187,7 @@ typedef struct coder {
     um_rans_encoder rans;
     uint8_t *bits; /* NULL: only count */
     uint64_t left; /* bits that the string still lacks */
-    uint64_t some; /* the lowest nsome bits are its front, not written yet */
+    uint64_t some; /* the lowest nsome bits begin it, not written yet */
     unsigned nsome;
     uint8_t *at; /* where they end */
 } coder;
@@ -417,20 +417,20 @@ bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
                       um_values_count *seen)
 {
     uint64_t n = um_get_varint(r);
-    um_freqs told, fit;
+    um_freqs stored, fit;
     decoder d;
 
     memset(seen, 0, sizeof *seen);
     if (r->bad || n == 0 || n > most)
         return !r->bad && n == 0;
-    if (!get_model(r, &told) || !consume_string(r, &d))
+    if (!get_model(r, &stored) || !consume_string(r, &d))
         return false;
-    um_rans_decoder_init(&d.rans, &told, n, r->at, r->end);
+    um_rans_decoder_init(&d.rans, &stored, n, r->at, r->end);
     if (!decode_all(&d, n, to, seen))
         return false;
     const uint8_t *end = um_rans_end(&d.rans);
     um_freqs_fit(&fit, seen->token);
-    if (!end || memcmp(&fit, &told, sizeof fit) != 0)
+    if (!end || memcmp(&fit, &stored, sizeof fit) != 0)
         return false;
     seen->bits = d.nbits;
     r->at = end;

@@ -20,7 +20,7 @@ static umbel_status path_of(char out[PATH_MAX], const char *dir,
 }
 
 umbel_status um_folder_write(const char *dir, const char *name,
-                             const um_page *p, umbel_error *err)
+                             const um_folder_page *p, umbel_error *err)
 {
     char path[PATH_MAX];
 

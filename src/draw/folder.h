@@ -9,16 +9,16 @@
 #include <stdio.h>
 
 /* A file, and the function that knows how to write it. */
-typedef struct um_page {
+typedef struct um_folder_page {
     const void *what;
     void (*write)(FILE *out, const void *what);
-} um_page;
+} um_folder_page;
 
 /* Makes the directory, or checks that it can be written to and that its
  * index.html, if any, was written by the same generator (um_html_begin). */
 umbel_status um_folder_begin(const char *dir, const char *generator,
                              umbel_error *err);
 umbel_status um_folder_write(const char *dir, const char *name,
-                             const um_page *p, umbel_error *err);
+                             const um_folder_page *p, umbel_error *err);
 
 #endif

@@ -24,7 +24,7 @@
 
 static size_t cells_len(const umbel_filter *f)
 {
-    return f->payload_len - um_data_room(f);
+    return f->payload_len - um_data_space(f);
 }
 
 static uint64_t state_of(const umbel_filter *f)
@@ -278,7 +278,8 @@ static umbel_status merge_links(umbel_filter *into, const umbel_filter *from,
     into->estimated = true;
     if (into->key_form != from->key_form)
         into->key_form = UMBEL_KEYS_UNRECORDED;
-    into->denied = add_saturating(into->denied, from->denied);
+    into->false_negatives =
+        add_saturating(into->false_negatives, from->false_negatives);
     return UMBEL_OK;
 }
 
@@ -312,7 +313,8 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     into->intersected |= op == UMBEL_AND || from->intersected;
     if (into->key_form != from->key_form)
         into->key_form = UMBEL_KEYS_UNRECORDED;
-    into->denied = add_saturating(into->denied, from->denied);
+    into->false_negatives =
+        add_saturating(into->false_negatives, from->false_negatives);
     return UMBEL_OK;
 }
 
@@ -363,7 +365,8 @@ uint64_t umbel_fold_parts(const umbel_filter *f)
 
 /*
  * Keys that chose their cells chose them in the large filter; in the small one
- * these are like any others. So many choosing keys would fill it like that.
+ * these are like any others. Returns the number of choosing keys that would
+ * fill it to the same degree.
  */
 static double keys_to_fold(const umbel_filter *f, uint64_t by, double keys)
 {
@@ -390,7 +393,7 @@ static double folded_fpr(const umbel_filter *f, const um_shape *s, uint64_t by)
     return error > s->fpr && error < 1 ? error : s->fpr;
 }
 
-/* The divisors next to by, 1 aside; 0: there is none on that side. */
+/* Finds the divisors next to by, except 1; 0: no divisor on that side. */
 static void near_divisors(uint64_t parts, uint64_t by, uint64_t near[2])
 {
     near[0] = near[1] = 0;

@@ -2,15 +2,15 @@
  * envelope.c - filters as bytes: a head, then its sections, each from a
  * multiple of 64 bytes on.
  *
- * The head is believed first, from a private copy; what it says then bounds all
- * that is done with the payload.
+ * The head is checked first, in a private copy; its numbers then bound all that
+ * is done with the payload.
  */
 #include "filter/envelope.h"
 
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "coding/code.h"
+#include "coding/section.h"
 #include "filter/sizing.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static size_t cells_of(const um_shape *s, uint8_t *payload,
     for (size_t i = 0; i < n; i++) {
         out[i] = (um_packed){
             .at = payload, .n = section[i].cells, .bits = section[i].cell_bits};
-        payload += um_section_room(&section[i]);
+        payload += um_section_space(&section[i]);
     }
     return n;
 }
@@ -43,7 +43,7 @@ static umbel_status coded_init(um_coded *c, const umbel_filter *f,
     um_packed cells[UM_MAX_SECTIONS];
     size_t n = cells_of(um_shape_of(f), f->payload, cells);
 
-    *c = (um_coded){.cap = UM_CODE_ROOM};
+    *c = (um_coded){.cap = UM_CODE_SPACE};
     for (size_t i = 0; i < n; i++)
         c->cap += (size_t)um_code_max(&cells[i]);
     c->bytes = um_get(&f->alloc, c->cap);
@@ -159,7 +159,7 @@ static bool padding_is_zero(const um_head *head, const uint8_t *payload)
     for (size_t i = 0; i < n; i++) {
         uint64_t over = um_section_bits(&section[i]) % 8;
         uint64_t used = um_section_bytes(&section[i]);
-        uint64_t room = um_section_room(&section[i]);
+        uint64_t room = um_section_space(&section[i]);
         if (over && payload[used - 1] >> over)
             return false;
         if (!um_all_zero(payload + used, room - used))
@@ -258,7 +258,7 @@ umbel_status um_filter_open(const um_head *head, const uint8_t *stored,
     return status;
 }
 
-/* The head is copied before it is believed: a mapped file may change. */
+/* Checks a copy of the head: a mapped file may change. */
 static umbel_status read_head(const uint8_t *bytes, size_t len, um_head *head,
                               umbel_error *err)
 {
@@ -326,7 +326,7 @@ bool um_file_len(const um_shape *s, size_t *len)
         full.added = full.capacity;
     if (!um_payload_len(s, &payload))
         return false;
-    *len = payload + um_head_room(&full, NULL);
+    *len = payload + um_head_size(&full, NULL);
     return true;
 }
 
@@ -336,7 +336,7 @@ size_t um_stored_len(const umbel_filter *f, size_t *head)
     bool coded = f->coded;
     size_t len = coded ? coded_len(f, section) : f->payload_len;
 
-    *head = um_head_room(um_shape_of(f), coded ? section : NULL);
+    *head = um_head_size(um_shape_of(f), coded ? section : NULL);
     return len;
 }
 
@@ -349,13 +349,13 @@ size_t umbel_encoded_len(const umbel_filter *f)
 
 uint64_t umbel_raw_len(const umbel_filter *f)
 {
-    return um_head_room(um_shape_of(f), NULL) + f->payload_len;
+    return um_head_size(um_shape_of(f), NULL) + f->payload_len;
 }
 
 umbel_status umbel_encode_part(const umbel_filter *f, uint64_t offset,
                                void *out, size_t len, umbel_error *err)
 {
-    size_t head_len = um_head_room(um_shape_of(f), NULL), in_head = 0;
+    size_t head_len = um_head_size(um_shape_of(f), NULL), in_head = 0;
     uint64_t size = head_len + f->payload_len;
 
     if (offset > size || len > size - offset)
@@ -451,7 +451,7 @@ void um_decoder_fini(umbel_decoder *d)
     um_memory_free(&d->stored, &d->alloc);
 }
 
-size_t um_decoder_room(umbel_decoder *d, uint8_t **at)
+size_t um_decoder_space(umbel_decoder *d, uint8_t **at)
 {
     bool in_head = !d->stored.base;
     size_t room = in_head ? d->want - d->have : d->stored.len - d->got;
@@ -461,7 +461,7 @@ size_t um_decoder_room(umbel_decoder *d, uint8_t **at)
     return in_head && left < room ? (size_t)left : room;
 }
 
-/* The head is complete: believes it, or refuses before memory is taken. */
+/* Checks the head, which is complete, before memory is allocated. */
 static umbel_status consume_head(umbel_decoder *d, umbel_error *err)
 {
     UM_TRY(um_head_decode(d->start, d->have, &d->head, err));
@@ -493,7 +493,7 @@ static umbel_status feed(umbel_decoder *d, const uint8_t *bytes, size_t len,
     uint8_t *at;
 
     while (len) {
-        size_t room = um_decoder_room(d, &at), some = len < room ? len : room;
+        size_t room = um_decoder_space(d, &at), some = len < room ? len : room;
         if (!room)
             return um_fail(err, UMBEL_E_FORMAT,
                            "%zu bytes where %zu should be: something was "

@@ -102,7 +102,7 @@ void um_decoder_init(umbel_decoder *d, const umbel_source *source,
 void um_decoder_fini(umbel_decoder *d);
 
 /* Returns how many bytes are expected next, and where; 0: no more are. */
-size_t um_decoder_room(umbel_decoder *d, uint8_t **at);
+size_t um_decoder_space(umbel_decoder *d, uint8_t **at);
 /* The next n of them are there. */
 umbel_status um_decoder_took(umbel_decoder *d, size_t n, umbel_error *err);
 

@@ -56,12 +56,12 @@ void um_filter_use(umbel_filter *f, const um_fast *row)
 }
 
 /* Payloads of up to 4 KiB lie in the block of their handle. */
-enum { INSIDE_MOST = 4096 };
+enum { MAX_INSIDE = 4096 };
 
 /* One that grows leaves its payload behind. */
 static bool fits_inside(const um_shape *shape, size_t len)
 {
-    return len > 0 && len <= INSIDE_MOST && !shape->kind->growing;
+    return len > 0 && len <= MAX_INSIDE && !shape->kind->growing;
 }
 
 static size_t in_lines(size_t len)
@@ -214,7 +214,7 @@ void um_filter_swap_cells(umbel_filter *f, umbel_filter *g)
 /* Copies the user's data to a filter that was made for it. */
 static void retain_data(umbel_filter *to, const umbel_filter *from)
 {
-    size_t len = um_data_room(from);
+    size_t len = um_data_space(from);
 
     memcpy(to->payload + to->payload_len - len,
            from->payload + from->payload_len - len, len);
@@ -429,14 +429,14 @@ umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
     UM_TRY(um_check_writable(f, err));
     if (f->kind->growing)
         UM_TRY(forget_growth(f, err));
-    memset(f->payload, 0, f->payload_len - um_data_room(f));
+    memset(f->payload, 0, f->payload_len - um_data_space(f));
     um_set_added(f, 0);
     f->estimated = false;
     f->intersected = false;
     f->joined = false;
     f->difference = false;
     um_set_delta(f, (um_delta){0, 0});
-    f->denied = 0;
+    f->false_negatives = 0;
     um_filter_attach(f);
     if (f->kind->start)
         f->kind->start(f->self);
@@ -508,7 +508,7 @@ umbel_status umbel_set_data(umbel_filter *f, const void *data, size_t len,
                             umbel_error *err)
 {
     um_shape s = *um_shape_of(f);
-    size_t cells = f->payload_len - um_data_room(f), room;
+    size_t cells = f->payload_len - um_data_space(f), room;
 
     UM_TRY(um_check_writable(f, err));
     if (f->gate)
@@ -761,10 +761,10 @@ umbel_status umbel_add(umbel_filter *f, const void *key, size_t len,
 
 umbel_status umbel_rotate(umbel_filter *f, umbel_error *err)
 {
-    if (!f->kind->turn)
+    if (!f->kind->rotate)
         return um_cannot(f, "take turns: it has no generations", err);
     UM_TRY(um_check_writable(f, err));
-    f->kind->turn(f->self);
+    f->kind->rotate(f->self);
     return UMBEL_OK;
 }
 

@@ -139,7 +139,7 @@ const um_shape *um_get_shape(const umbel_filter *f, um_shape *s)
         .difference = f->difference,
         .coded = f->coded,
         .attached = f->attached,
-        .denied = f->denied,
+        .false_negatives = f->false_negatives,
         .key_form = f->key_form,
         .expansion = f->expansion,
         .delta = *um_delta_of(f),
@@ -169,9 +169,9 @@ void um_set_shape(umbel_filter *f, const um_shape *s)
     f->difference = s->difference;
     f->coded = s->coded;
     f->attached = s->attached;
-    f->denied = s->denied;
+    f->false_negatives = s->false_negatives;
     f->key_form = s->key_form & 7;
-    f->expansion = s->expansion & UM_EXPANSION_MOST;
+    f->expansion = s->expansion & UM_MAX_EXPANSION;
     um_set_delta(f, s->delta);
     if (s->hash->keyed)
         ((keyed *)part_at(f, parts_in(f).keyed))->id = s->secret_id;
@@ -202,7 +202,7 @@ void um_filter_attach(umbel_filter *f)
 
     for (size_t i = 0; i < n; i++) {
         memory[i] = at;
-        at += um_section_room(&section[i]);
+        at += um_section_space(&section[i]);
     }
     f->layout.far = is_far(f->payload_len);
     memset(f->self, 0, f->kind->self_len);
@@ -222,7 +222,7 @@ void um_clear_padding(umbel_filter *f)
     for (size_t i = 0; i < n; i++) {
         uint64_t over = um_section_bits(&section[i]) % 8;
         uint64_t used = um_section_bytes(&section[i]);
-        uint64_t room = um_section_room(&section[i]);
+        uint64_t room = um_section_space(&section[i]);
         if (over)
             at[used - 1] &= (uint8_t)((1u << over) - 1);
         memset(at + used, 0, (size_t)(room - used));
@@ -251,15 +251,15 @@ void um_payload_free(umbel_filter *f)
         um_spool_release(f->payload, f->payload_len);
 }
 
-size_t um_data_room(const umbel_filter *f)
+size_t um_data_space(const umbel_filter *f)
 {
     um_section data = {.cells = f->attached, .cell_bits = 8};
-    return (size_t)um_section_room(&data);
+    return (size_t)um_section_space(&data);
 }
 
 umbel_slice umbel_data(const umbel_filter *f)
 {
-    size_t room = um_data_room(f);
+    size_t room = um_data_space(f);
 
     return (umbel_slice){f->payload + f->payload_len - room,
                          (size_t)f->attached};

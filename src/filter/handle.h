@@ -50,7 +50,7 @@ struct umbel_filter {
 
     /* As in um_shape. */
     double fpr;
-    uint64_t capacity, added, denied, attached;
+    uint64_t capacity, added, false_negatives, attached;
     uint64_t expansion : 33;
     uint64_t key_form : 3;
     uint64_t spare_len : 8;
@@ -186,7 +186,7 @@ void um_filter_use(umbel_filter *f, const um_fast *row);
 bool um_file_len(const um_shape *s, size_t *len);
 
 /* Returns the bytes of umbel_data at the payload's end, with padding. */
-size_t um_data_room(const umbel_filter *f);
+size_t um_data_space(const umbel_filter *f);
 /* Copies the data of from, if any, to to. */
 umbel_status um_pass_data(umbel_filter *to, const umbel_filter *from,
                           umbel_error *err);

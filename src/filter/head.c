@@ -17,7 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "coding/code.h"
+#include "coding/section.h"
 #include "filter/sizing.h"
 
 #include <umbel/file.h>
@@ -66,7 +66,7 @@ static const struct field {
     {UM_TAG_SECRET_ID, offsetof(wire, s.secret_id)},
     {UM_TAG_FLAGS, offsetof(wire, flags)},
     {UM_TAG_FPR, offsetof(wire, fpr)},
-    {UM_TAG_DENIED, offsetof(wire, s.denied)},
+    {UM_TAG_FALSE_NEGATIVES, offsetof(wire, s.false_negatives)},
     {UM_TAG_DATA, offsetof(wire, s.attached)},
     {UM_TAG_KEY_FORM, offsetof(wire, s.key_form)},
     {UM_TAG_FROM, offsetof(wire, s.delta.from)},
@@ -250,7 +250,7 @@ size_t um_head_append(const um_shape *s, uint64_t payload_checksum,
     return len;
 }
 
-size_t um_head_room(const um_shape *s, const uint64_t *code)
+size_t um_head_size(const um_shape *s, const uint64_t *code)
 {
     uint8_t head[UM_HEAD_MAX];
 
@@ -385,7 +385,7 @@ static bool retain_field(um_shape *s, const uint8_t *from, size_t len)
     return true;
 }
 
-/* Fills in the field of that number; false: there is none. */
+/* Fills in the field of that number; false: the number is unknown. */
 static bool consume_field(wire *all, uint64_t tag, um_reader value)
 {
     const struct field *f = fields;
@@ -404,8 +404,8 @@ static bool consume_field(wire *all, uint64_t tag, um_reader value)
 }
 
 /*
- * Reads fields up to the end, or the zeros before it. Whether they stand in
- * order, and in their shortest form, is seen when they are encoded again.
+ * Reads fields up to the end, or the zeros before it. check_only, which encodes
+ * the head again, refuses fields out of order or not in their shortest form.
  */
 static umbel_status get_fields(um_reader *r, wire *all, um_reader *coding,
                                umbel_error *err)
@@ -445,7 +445,7 @@ static umbel_status check_head(const um_shape *s, umbel_error *err)
 
     if (!(s->fpr > 0 && (s->fpr < 1 || um_is_map(s))) ||
         s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
-        s->attached > UM_MAX_CELLS || s->expansion > UM_EXPANSION_MOST ||
+        s->attached > UM_MAX_CELLS || s->expansion > UM_MAX_EXPANSION ||
         ((s->joined || s->difference || um_is_delta(&s->delta)) &&
          !um_merges_by(s->kind, UMBEL_MINUS)) ||
         !s->delta.from != !s->delta.to ||
@@ -484,7 +484,7 @@ static umbel_status get_sections(um_reader coding, um_head *head,
         fine &= stored_fits(&section[i], coded, len);
         head->stored[i] = len;
         head->stored_len +=
-            (size_t)(coded ? len : um_section_room(&section[i]));
+            (size_t)(coded ? len : um_section_space(&section[i]));
     }
     if (!fine || coding.bad)
         return um_fail(err, UMBEL_E_FORMAT,
@@ -532,7 +532,7 @@ static umbel_status check_only(const um_head *head, const uint8_t *bytes,
  *     0  magic  version  head length
  *    16  kind  addressing  hash            names of 16 bytes each
  *    64  seed  secret id  cells  hashes  flags
- *    96  capacity  fpr  added  denied
+ *    96  capacity  fpr  added  known false negatives
  *   128  settings  sections  payload checksum
  *   144  a number per setting; per section cells, bits, coding, length
  *        zeros up to a multiple of 64, the last 8 bytes the head's checksum
@@ -605,7 +605,7 @@ static umbel_status get_sections_v1(um_reader *r, size_t n, um_head *head,
         s->coded = coding == CODING_CODED;
         fine &= stored_fits(&want[i], s->coded, head->stored[i]);
         want[i].cells = head->stored[i], want[i].cell_bits = 8;
-        head->stored_len += (size_t)um_section_room(&want[i]);
+        head->stored_len += (size_t)um_section_space(&want[i]);
     }
     if (!fine || r->bad)
         return um_fail(err, UMBEL_E_FORMAT,
@@ -628,7 +628,7 @@ static umbel_status get_shape_v1(um_reader *r, um_head *head, umbel_error *err)
     s->capacity = um_get_u64(r);
     s->fpr = um_get_f64(r);
     s->added = um_get_u64(r);
-    s->denied = um_get_u64(r);
+    s->false_negatives = um_get_u64(r);
     uint32_t settings = um_get_u32(r), sections = um_get_u32(r);
     head->payload_checksum = um_get_u64(r);
     s->key_form = UMBEL_KEYS_UNRECORDED;

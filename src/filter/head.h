@@ -5,7 +5,7 @@
 #define UM_FILTER_HEAD_H
 
 #include "base/bytes.h"
-#include "coding/code.h"
+#include "coding/section.h"
 #include "filter/handle.h"
 
 /* Places in a head, and its sizes; on the wire. */
@@ -28,7 +28,7 @@ typedef enum um_head_tag {
     UM_TAG_SECRET_ID = 3,
     UM_TAG_FLAGS = 5,
     UM_TAG_FPR = 7,
-    UM_TAG_DENIED = 9,
+    UM_TAG_FALSE_NEGATIVES = 9,
     UM_TAG_DATA = 11,
     UM_TAG_KEY_FORM = 13,
     UM_TAG_FROM = 15,
@@ -57,7 +57,7 @@ typedef struct um_head {
 size_t um_head_append(const um_shape *s, uint64_t payload_checksum,
                       const uint64_t *code, uint8_t out[UM_HEAD_MAX]);
 /* The length alone. */
-size_t um_head_room(const um_shape *s, const uint64_t *code);
+size_t um_head_size(const um_shape *s, const uint64_t *code);
 
 /* Returns a rate that takes two bytes of a head, at most 0.25 % above fpr; fpr
  * itself if it is below 4.1e-13 or above 0.999. */
@@ -69,7 +69,7 @@ bool um_is_umbel_file(const void *bytes, size_t len);
 /* The head's length, from its first UM_HEAD_START bytes. */
 umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *head_len,
                          umbel_error *err);
-/* The whole head, from a private copy of its bytes: believe, then use. */
+/* Decodes and checks the whole head, from a private copy of its bytes. */
 umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
                             umbel_error *err);
 

@@ -128,15 +128,15 @@ bool um_payload_len(const um_shape *s, size_t *len)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < n; i++)
-        sum += um_section_room(&section[i]);
+        sum += um_section_space(&section[i]);
     *len = (size_t)sum;
     return sum <= SIZE_MAX / 4;
 }
 
 /* --- the tables for programs ---------------------------------------------- */
 
-static bool tell(const char *name, const char *summary, const char **out_name,
-                 const char **out_summary)
+static bool name_row(const char *name, const char *summary,
+                     const char **out_name, const char **out_summary)
 {
     *out_name = name;
     if (out_summary)
@@ -147,13 +147,13 @@ static bool tell(const char *name, const char *summary, const char **out_name,
 bool umbel_kind_at(size_t i, const char **name, const char **summary)
 {
     const um_kind *row = um_kind_row(i);
-    return row && tell(row->name, row->summary, name, summary);
+    return row && name_row(row->name, row->summary, name, summary);
 }
 
 bool umbel_addressing_at(size_t i, const char **name, const char **summary)
 {
     const um_addressing *row = um_addressing_row(i);
-    return row && tell(row->name, row->summary, name, summary);
+    return row && name_row(row->name, row->summary, name, summary);
 }
 
 bool umbel_hash_at(size_t i, const char **name, const char **summary,
@@ -163,7 +163,7 @@ bool umbel_hash_at(size_t i, const char **name, const char **summary,
 
     if (row && keyed)
         *keyed = row->keyed;
-    return row && tell(row->name, row->summary, name, summary);
+    return row && name_row(row->name, row->summary, name, summary);
 }
 
 bool umbel_is_growing(const char *kind)

@@ -37,7 +37,7 @@ static inline bool um_is_delta(const um_delta *d)
     return d->from || d->to;
 }
 
-#define UM_EXPANSION_MOST (((uint64_t)1 << 33) - 1)
+#define UM_MAX_EXPANSION (((uint64_t)1 << 33) - 1)
 
 /* Everything that defines a filter: the head of its file. A handle holds it
  * packed (handle.h). */
@@ -62,10 +62,10 @@ typedef struct um_shape {
     bool difference;   /* of refined counts: too low by itself */
     bool coded;        /* its file is, or will be, coded */
     uint64_t attached; /* bytes of the user's data behind the cells */
-    uint64_t denied;   /* members known to be denied */
-    uint64_t key_form; /* umbel_key_form: how its keys were read */
+    uint64_t false_negatives; /* members that are known not to match */
+    uint64_t key_form;        /* umbel_key_form: how its keys were read */
     /* How it grows in RedisBloom (foreign/redisbloom_file.c), at most
-     * UM_EXPANSION_MOST. */
+     * UM_MAX_EXPANSION. */
     uint64_t expansion;
     um_delta delta;
     uint8_t spare_len; /* fields of a later version that may be ignored: kept */
@@ -92,7 +92,7 @@ static inline uint64_t um_section_bytes(const um_section *s)
 }
 
 /* With the zeros up to the next section. */
-static inline uint64_t um_section_room(const um_section *s)
+static inline uint64_t um_section_space(const um_section *s)
 {
     uint64_t bytes = um_section_bytes(s) + UM_SECTION_ALIGN - 1;
     return bytes / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
@@ -215,7 +215,7 @@ typedef struct um_row_bits {
     /* Returns the cells. A key matches only if all its cells are set. */
     uint8_t *(*cells)(void *self);
     /* Returns how many digests a key may be added by
-     * (filter/addressing/groups.h). */
+     * (filter/addressing/hash_groups.h). */
     uint32_t (*groups)(const void *self);
     /* Sets the bits of the cells in use; bits is zero. */
     void (*copy)(const void *self, uint8_t *bits);
@@ -331,7 +331,7 @@ static inline void um_total_grow(uint8_t *sum, uint64_t by)
 
 /* What many filters of one shape hold, side by side (um_filter_index). */
 typedef struct um_row_index {
-    /* Returns the bytes that so many columns take. */
+    /* Returns the bytes that this many columns take. */
     uint64_t (*len)(const void *self, unsigned width);
     /* Notes what bytes of the only section hold, at an offset where an entry
      * begins. */
@@ -359,7 +359,7 @@ typedef struct um_row_totals {
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
-    bool forgets;           /* may deny a key that was added */
+    bool forgets;           /* has false negatives by design */
     const char *addressing; /* the default; NULL: UM_DEFAULT_ADDRESSING */
     double fpr;             /* the default; 0: UM_DEFAULT_FPR */
     uint64_t capacity;      /* the default; 0: none */
@@ -400,7 +400,7 @@ struct um_kind {
     /* Counts the keys, where each has an entry of its own; NULL: none has. */
     uint64_t (*entries)(const void *self);
     /* Forgets the older half of the keys; NULL: has no halves. */
-    void (*turn)(void *self);
+    void (*rotate)(void *self);
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
 
@@ -525,10 +525,10 @@ typedef struct um_fast {
      * Both or none. */
     um_one_key one[UM_FAST_WORDS];
     /*
-     * For filters that are shared (shared.c); NULL: not with this row. Adds and
-     * queries by set_hash, has_hash, add and query may run together as long as
-     * no two threads add to one pair of neighbouring blocks. set_hash returns
-     * true if the key was new; neither counts it.
+     * For filters that are shared (locked_add.c); NULL: not with this row. Adds
+     * and queries by set_hash, has_hash, add and query may run together as long
+     * as no two threads add to one pair of neighbouring blocks. set_hash
+     * returns true if the key was new; neither counts it.
      */
     um_one_key shared[UM_FAST_WORDS];
     bool (*set_hash[UM_FAST_WORDS])(umbel_filter *f, uint64_t lo);

@@ -61,7 +61,7 @@ umbel_status um_pages_init(um_pages *p, const um_shape *s, size_t page_bytes,
         page_section(at, &section[i], page_bytes);
         at->offset = offset;
         at->first = p->n;
-        offset += (size_t)um_section_room(&section[i]);
+        offset += (size_t)um_section_space(&section[i]);
         p->n += at->pages;
         p->bytes += at->len;
         if (at->page_bytes > p->max_page)

@@ -7,10 +7,10 @@
 #ifndef UM_FILTER_PAGES_H
 #define UM_FILTER_PAGES_H
 
-#include "coding/code.h"
+#include "coding/section.h"
 #include "filter/handle.h"
 
-enum { UM_PAGE_LEAST = 512, UM_PAGE_MOST = 1 << 20 }; /* bytes asked for */
+enum { UM_MIN_PAGE = 512, UM_MAX_PAGE = 1 << 20 }; /* bytes asked for */
 
 typedef struct um_paged_section {
     um_entry_form form;

@@ -7,9 +7,9 @@
  * replaces. Where the file system has no unnamed files it starts with the
  * temporary name.
  *
- * A temporary name, .umbel-MACHINE-RANDOM.tmp, is never used twice: whoever
- * renames it cannot meet another's file there. Such a file is locked until it
- * is renamed, so one that can be locked was left by a killed process, and
+ * A temporary name, .umbel-MACHINE-RANDOM.tmp, is never used twice, so
+ * a rename cannot meet the file of another process. Such a file is locked until
+ * it is renamed, so one that can be locked was left by a killed process, and
  * the next process that needs a name in that directory removes it. Locks need
  * not reach other machines, so theirs are left alone.
  */

@@ -698,7 +698,7 @@ static umbel_status create_bloom(const um_bf *b, const uint8_t *bits,
     f->added = b->items;
     f->expansion =
         um_redisbloom_growth(b->expansion, b->options & UM_BF_FIXED) &
-        UM_EXPANSION_MOST;
+        UM_MAX_EXPANSION;
     memcpy(f->payload, bits, (size_t)l->bytes);
     *out = f;
     return UMBEL_OK;
@@ -743,7 +743,7 @@ static umbel_status create_chain(const um_bf *b, const uint8_t *bits,
     s.hashes =
         b->links[0].hashes < UM_MAX_HASHES ? b->links[0].hashes : UM_MAX_HASHES;
     s.expansion = um_chain_growth(b->expansion, b->options & UM_BF_FIXED) &
-                  UM_EXPANSION_MOST;
+                  UM_MAX_EXPANSION;
     UM_TRY(um_check_shape(&s, err));
     UM_TRY(um_filter_create(&s, &alloc, &f, err));
     f->added = b->items;

@@ -69,7 +69,7 @@ static int active(const aging *a)
 }
 
 /* The older generation is emptied, and becomes the active one. */
-static void turn(void *self)
+static void rotate(void *self)
 {
     const aging *a = self;
     int older = !active(a);
@@ -84,7 +84,7 @@ static void count_key(aging *a)
     uint64_t held = um_load64(a->state + HELD) + 1;
 
     if (held >= a->capacity)
-        turn(a);
+        rotate(a);
     else
         um_store64(a->state + HELD, held);
 }
@@ -169,7 +169,7 @@ const um_kind um_kind_aging = {
     .add = add,
     .query = query,
     .fold = fold,
-    .turn = turn,
+    .rotate = rotate,
     .error = error,
     .predict = predict,
     .info = info,

@@ -10,9 +10,8 @@
  * A key's home is the bucket at the high half of lo * buckets; its fingerprint
  * is the low half of lo, so bucket and fingerprint together are nearly the
  * whole of it. A key takes the first empty slot from its home on, over at most
- * REACH buckets, round the end. Nothing is ever taken out, so whoever meets an
- * empty slot knows that the key is not there, and a key that found no room once
- * finds none later.
+ * REACH buckets, round the end. Nothing is ever removed, so a search ends at an
+ * empty slot, and a key that found no slot once finds none later.
  *
  * Two keys are taken for one when they share a fingerprint within reach: for a
  * key that is not there, some 15 in 2^32.

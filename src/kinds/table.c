@@ -36,7 +36,7 @@
 #include "base/hash.h"
 #include "filter/addressing/addressing.h"
 #include "filter/kind.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 #include "kinds/rows.h"
 
 #include <inttypes.h>
@@ -60,8 +60,8 @@ typedef struct table_form {
 typedef struct table {
     const uint64_t *added; /* the handle's number of keys */
     uint8_t *at;
-    uint64_t lines, room; /* room: keys that it takes */
-    uint64_t refused;     /* keys of the last add */
+    uint64_t lines, capacity; /* capacity: in keys */
+    uint64_t refused;         /* keys of the last add */
     table_form form;
     uint64_t rest_max, print_max, count_max;
     uint64_t slot_tops[2]; /* the top bits of tags, in the line's two words */
@@ -103,8 +103,8 @@ static inline uint64_t table_rest(const table *t, const uint8_t *line,
 enum {
     LINE_BITS = 8 * UM_LINE,
     TAG_BITS = UM_ENTRY_TAG_BITS,
-    MAX_SLOTS = 16,  /* of a line */
-    LEAST_PRINT = 8, /* bits of a fingerprint */
+    MAX_SLOTS = 16, /* of a line */
+    MIN_PRINT = 8,  /* bits of a fingerprint */
     MAX_PRINT = 40,
     MAX_COUNT = 32, /* bits */
     LOAD_NUM = 9,
@@ -134,7 +134,7 @@ static uint64_t lines_of(const um_shape *s)
     return s->cells / LINE_BITS;
 }
 
-static uint64_t room_of(const um_shape *s, const table_form *f)
+static uint64_t capacity_of(const um_shape *s, const table_form *f)
 {
     return lines_of(s) * f->slots * LOAD_NUM / LOAD_DEN;
 }
@@ -155,7 +155,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
     *(table *)self = (table){
         .at = memory[0],
         .lines = lines_of(s),
-        .room = room_of(s, &f),
+        .capacity = capacity_of(s, &f),
         .form = f,
         .rest_max = UINT64_MAX >> (64 - f.rest_bits),
         .print_max = ((uint64_t)1 << f.print_bits) - 1,
@@ -249,7 +249,7 @@ static void grow(const table *t, uint8_t *line, uint32_t slot, uint64_t print,
 }
 
 static outcome add_one(const table *t, const umbel_digest *d, uint64_t amount,
-                       bool has_room)
+                       bool has_space)
 {
     table_key key = table_key_of(t, d->hi);
     uint64_t x = d->lo;
@@ -263,7 +263,8 @@ static outcome add_one(const table *t, const umbel_digest *d, uint64_t amount,
         }
         slot = free_slot(t, line);
         if (slot >= 0)
-            return has_room ? write_entry(t, line, slot, key, amount) : REFUSED;
+            return has_space ? write_entry(t, line, slot, key, amount)
+                             : REFUSED;
     }
     return REFUSED;
 }
@@ -282,7 +283,7 @@ static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
         if (i % UM_BATCH == 0)
             fetch_to_add(t, d + i, um_next_batch(n - i));
         if (amount)
-            what = add_one(t, &d[i], amount, before + added < t->room);
+            what = add_one(t, &d[i], amount, before + added < t->capacity);
         added += what == NEW;
         t->refused += what == REFUSED;
         if (fresh)
@@ -436,14 +437,14 @@ static void loads_at(double load, loads *l)
     }
 }
 
-/* Beyond its room it has no error: it takes no such keys. */
+/* Beyond its capacity it has no error: it refuses such keys. */
 static double error(const um_shape *s, const um_layout *lay, double keys)
 {
     table_form f = form_of(s);
     loads l = {.slots = f.slots};
 
     (void)lay;
-    if (keys > (double)room_of(s, &f))
+    if (keys > (double)capacity_of(s, &f))
         return 1;
     loads_at(keys / (double)lines_of(s), &l);
     return match_chance(&l, f.print_bits);
@@ -501,16 +502,16 @@ static void info(const void *self, umbel_info *out)
     um_info_count(out, "count_limit", t->count_max);
     um_info_count(out, "entries", used);
     um_info_count(out, "slots", t->lines * t->form.slots);
-    um_info_count(out, "room", t->room);
+    um_info_count(out, "room", t->capacity);
     um_info_count(out, "fingerprint_bits", TAG_BITS + t->form.print_bits);
     um_info_count(out, "counts_at_limit", stuck);
     um_info_count(out, "largest_count", largest);
-    um_info_flag(out, "table_full", used >= t->room);
+    um_info_flag(out, "table_full", used >= t->capacity);
 }
 
 static uint64_t granule(uint32_t hashes)
 {
-    return hashes >= LEAST_PRINT && hashes <= MAX_PRINT ? LINE_BITS : 0;
+    return hashes >= MIN_PRINT && hashes <= MAX_PRINT ? LINE_BITS : 0;
 }
 
 /* The lines of a key are the kind's own matter. */

@@ -25,9 +25,9 @@
  * since it is unknown which keys are missing. Up to the limit no count is too
  * low.
  *
- * Merging by cells would not do: 10 and 10 are 20, but no cell says so, and no
- * cell knows the key that should move. Keep a filter for each origin, and add
- * their counts.
+ * Merging by cells would not do: 10 and 10 are 20, but no cell can hold that,
+ * and no cell knows the key that should move. Keep a filter for each origin,
+ * and add their counts.
  *
  * Idea: split storage (J. Yan, P. L. Cho, CS-TR-973, 2006, section IV), but
  * keys overflow, not cells: one look-up instead of one for each cell.
@@ -37,7 +37,7 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "kinds/bloom/bloom.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 #include "kinds/heavy.h"
 #include "kinds/rows.h"
 
@@ -186,8 +186,8 @@ static inline void raise_to(uint8_t *line, uint64_t hi, uint32_t hashes,
 
 /* --- many keys ------------------------------------------------------------ */
 
-/* What a batch has yet to do in the table: key number i, of which the cells
- * said so much. */
+/* What a batch has yet to do in the table: key number i, whose least cell is
+ * min. */
 typedef struct later {
     uint32_t i, min;
 } later;

@@ -528,7 +528,7 @@ bool um_list_has_space(const um_list *l, const um_near_write *w)
     const umbel_filter *newest = l->epoch[0].filter;
 
     return um_is_near(newest) && ((!um_list_is_held(l) && um_list_space(l)) ||
-                                  !um_near_needs_room(newest, w));
+                                  !um_near_needs_record(newest, w));
 }
 
 /* --- counts --------------------------------------------------------------- */

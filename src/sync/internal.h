@@ -21,7 +21,7 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
-#include "coding/code.h"
+#include "coding/section.h"
 #include "coding/entries.h"
 #include "filter/kind.h"
 #include "filter/pages.h"

@@ -257,7 +257,7 @@ static umbel_status open_list(um_sync_list *l, const umbel_sync_list *from,
     memcpy(l->name, from->name, strlen(from->name) + 1);
     UM_TRY(copy_agree(l, from->agree, err));
     l->set.agree = NULL; /* the caller's */
-    if (l->set.page_bytes < UM_PAGE_LEAST || l->set.page_bytes > UM_PAGE_MOST)
+    if (l->set.page_bytes < UM_MIN_PAGE || l->set.page_bytes > UM_MAX_PAGE)
         return um_fail(err, UMBEL_E_RANGE, "page_bytes is 512 to 1048576");
     UM_TRY(um_pages_init(&l->pages, um_shape_of(from->shape), l->set.page_bytes,
                          err));

@@ -152,7 +152,7 @@ static umbel_status fill_replica(umbel_sync *s, um_replica *c,
     for (uint64_t i = 0; i < l->pages.n && !r->bad; i++)
         c->changed[i] = now.version - um_get_varint(r);
     UM_TRY(get_steps(s, c, r, err));
-    memcpy(c->filter->payload, f->payload, f->payload_len - um_data_room(f));
+    memcpy(c->filter->payload, f->payload, f->payload_len - um_data_space(f));
     for (uint64_t i = 0; i < l->pages.n; i++) {
         um_page p = um_page_of(&l->pages, i);
         um_tree_hash_page(c->filter->payload + p.offset, p.len,

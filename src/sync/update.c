@@ -2,7 +2,7 @@
  * update.c - UPDATE: a version of a replica that a peer lacks.
  *
  *   runs       varint: pages that come whole, in runs of one section
- *   each run   first page, pages, bytes: varints; its code (coding/code.h)
+ *   each run   first page, pages, bytes: varints; its code (coding/section.h)
  *   the rest   pages that are coded given those of the base (coding/entries.h)
  *
  * A page comes whole where the base is nothing, or no longer known here, or
@@ -24,7 +24,7 @@
  * coder.
  */
 #include "base/error.h"
-#include "coding/code.h"
+#include "coding/section.h"
 #include "sync/internal.h"
 
 #include <math.h>
@@ -421,7 +421,7 @@ static bool write_run(const update *u, uint64_t number, uint64_t n,
 
     run.at = cells;
     uint8_t *at =
-        um_buffer_reserve(&code, (size_t)um_code_max(&run) + UM_CODE_ROOM);
+        um_buffer_reserve(&code, (size_t)um_code_max(&run) + UM_CODE_SPACE);
     if (!at)
         return false;
     code.len = um_code_encode(&run, UM_CODE_NOW, at);

@@ -205,9 +205,11 @@ static umbel_status publish_picture(const ss_tradeoff *x,
     if (um_figure_bad(&f))
         status = um_fail(err, UMBEL_E_NOMEM, "no memory for a figure");
     if (status == UMBEL_OK)
-        status = um_folder_write(dir, name[0], &(um_page){&f, write_svg}, err);
+        status = um_folder_write(dir, name[0], &(um_folder_page){&f, write_svg},
+                                 err);
     if (status == UMBEL_OK)
-        status = um_folder_write(dir, name[1], &(um_page){&f, write_csv}, err);
+        status = um_folder_write(dir, name[1], &(um_folder_page){&f, write_csv},
+                                 err);
     um_figure_fini(&f);
     return status;
 }
@@ -250,11 +252,11 @@ umbel_status ss_tradeoff_publish(const ss_tradeoff *x, const char *dir,
         status = um_fail(err, UMBEL_E_NOMEM, "no memory for the table");
     if (status == UMBEL_OK)
         status = um_folder_write(dir, "tradeoff.csv",
-                                 &(um_page){&sheet, write_sheet}, err);
+                                 &(um_folder_page){&sheet, write_sheet}, err);
     if (status == UMBEL_OK)
         status = um_folder_write(
-            dir, "index.html", &(um_page){&(whole_page){x, &sheet}, write_page},
-            err);
+            dir, "index.html",
+            &(um_folder_page){&(whole_page){x, &sheet}, write_page}, err);
     um_sheet_fini(&sheet);
     return status;
 }

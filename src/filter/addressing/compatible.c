@@ -11,17 +11,17 @@
 /* --- universal and chunks-md5: addressings of the papers -------------------
  *
  * They take a cell as a number modulo m, so they fold by parts, and cells below
- * (range mod m) are a little likelier than the others: um_range says so and
- * the model counts it.
+ * (range mod m) are a little likelier than the others: um_range returns
+ * the range, and the model includes the bias.
  */
 
 /*
  * universal: h(x) = ((c x + d) mod p) mod m, with c and d drawn from the seed
  * (spam 2006, equation 2; generalized 2011, equation 14). The digest is the
  * integer key itself. Linear: a few known cells give c and d away, so it is for
- * reproducing the papers, not for defence. And whoever chooses the seed may
+ * reproducing the papers, not for defence. An attacker who chooses the seed can
  * choose one where c of one function is a small multiple of another's, so that
- * their cells go together: admission samples.
+ * their cells coincide: admission samples such filters.
  */
 static uint64_t universal_limit(uint32_t hashes)
 {

@@ -143,12 +143,12 @@ double um_extra_error(const um_layout *l, double keys, double about)
  *     E t^(sum) = product over i of g(number in A),  g(a) = exp(-mean(1 - t^a))
  *
  * and sets of the same size can be summed class by class. The terms of large
- * sets cancel; beyond MOST classes each further one is taken to match with the
- * chance that the last one had, given those before.
+ * sets cancel; beyond MAX_CLASSES classes each further one is taken to match
+ * with the chance that the last one had, given those before.
  */
 
 enum {
-    MOST = 24,
+    MAX_CLASSES = 24,
     CLASS_CROWDED =
         1000 /* keys that begin in a class, per hash: all are alike */
 };
@@ -156,7 +156,7 @@ enum {
 typedef struct cycle {
     double mean, t;
     uint32_t hashes;
-    double g[MOST + 1];
+    double g[MAX_CLASSES + 1];
 } cycle;
 
 /*
@@ -166,7 +166,7 @@ typedef struct cycle {
  */
 static double sets_of(const cycle *c, uint32_t n, uint32_t a)
 {
-    double sum[MOST + 2] = {1};
+    double sum[MAX_CLASSES + 2] = {1};
 
     for (uint32_t i = 1; i <= n; i++)
         for (uint32_t have = i < a ? i : a; have <= a; have--) {
@@ -198,7 +198,7 @@ static double classes_error(const um_layout *l, double keys, double independent)
     cycle c = {.mean = keys / (double)um_classes(l, NULL),
                .t = 1 - (double)um_classes(l, NULL) / (double)l->cells,
                .hashes = l->hashes};
-    uint32_t n = l->hashes < MOST ? l->hashes : MOST;
+    uint32_t n = l->hashes < MAX_CLASSES ? l->hashes : MAX_CLASSES;
 
     /* The cycles of most classes have a quarter of their number. */
     if (c.mean > (double)CLASS_CROWDED * l->hashes ||
@@ -206,7 +206,7 @@ static double classes_error(const um_layout *l, double keys, double independent)
         return independent;
     if (um_classes(l, NULL) == l->cells)
         return fmax(chance_of_singles(c.mean, l->hashes), independent);
-    for (uint32_t a = 0; a <= MOST; a++)
+    for (uint32_t a = 0; a <= MAX_CLASSES; a++)
         c.g[a] = exp(-c.mean * (1 - pow(c.t, a)));
     double all = classes_chance(&c, n),
            before = n > 1 ? classes_chance(&c, n - 1) : 1;

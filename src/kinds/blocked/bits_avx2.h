@@ -70,7 +70,7 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
     if (how.verb == UM_ADD)
         w->added += (size_t)__builtin_popcount(answer & ((1u << n) - 1));
     if (w->out)
-        um_tell_bits((bool *)w->out + out, answer, n);
+        um_store_bits((bool *)w->out + out, answer, n);
 }
 
 UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,

@@ -80,7 +80,7 @@ UM_INLINE void um_write_avx2(void *p, __m256i x)
 }
 
 /* The first n of four bits as bytes. */
-UM_INLINE void um_tell_bits(bool *out, unsigned bits, size_t n)
+UM_INLINE void um_store_bits(bool *out, unsigned bits, size_t n)
 {
     uint32_t bytes = bits * 0x00204081u & 0x01010101u;
     memcpy(out, &bytes, n);

@@ -25,13 +25,14 @@ UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
 UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
                          int block, int groups);
 
-UM_INLINE umbel_status um_tell_one(bool *hit, bool matches)
+UM_INLINE umbel_status um_return_hit(bool *hit, bool matches)
 {
     *hit = matches;
     return UMBEL_OK;
 }
 
-UM_INLINE umbel_status um_tell_added(umbel_filter *f, bool *fresh, bool is_new)
+UM_INLINE umbel_status um_return_added(umbel_filter *f, bool *fresh,
+                                       bool is_new)
 {
     um_count_added(f, 1, is_new);
     if (fresh)
@@ -45,7 +46,7 @@ UM_INLINE umbel_status um_tell_added(umbel_filter *f, bool *fresh, bool is_new)
     UM_INLINE umbel_status query_lo##block##_##groups(const umbel_filter *f,   \
                                                       uint64_t lo, bool *hit)  \
     {                                                                          \
-        return um_tell_one(hit, serve_one(f, lo, UM_QUERY, block, groups));    \
+        return um_return_hit(hit, serve_one(f, lo, UM_QUERY, block, groups));  \
     }                                                                          \
     static __attribute__((noinline))                                           \
     umbel_status query_long##block##_##groups(                                 \
@@ -70,8 +71,8 @@ UM_INLINE umbel_status um_tell_added(umbel_filter *f, bool *fresh, bool is_new)
     UM_INLINE umbel_status add_lo##block##_##groups(umbel_filter *f,           \
                                                     uint64_t lo, bool *fresh)  \
     {                                                                          \
-        return um_tell_added(f, fresh,                                         \
-                             serve_one(f, lo, UM_ADD, block, groups));         \
+        return um_return_added(f, fresh,                                       \
+                               serve_one(f, lo, UM_ADD, block, groups));       \
     }                                                                          \
     static __attribute__((noinline)) umbel_status add_long##block##_##groups(  \
         umbel_filter *f, const void *text, size_t len, bool *fresh)            \

@@ -1,8 +1,8 @@
 /*
  * bloom.c - one bit a cell (Bloom 1970).
  *
- * A key sets its cells; a query asks whether all of them are set. Nothing that
- * went in is ever denied, and a key that did not go in matches with a chance
+ * A key sets its cells; a query asks whether all of them are set. There are no
+ * false negatives, and a key that did not go in matches with a chance
  * that follows from the cells. One section: cells x 1 bit, cell i at bit i%8
  * of byte i/8.
  *
@@ -11,7 +11,7 @@
  * taken out again; where that is needed, count.
  *
  * Setting groups: a key may use one of this many digests
- * (filter/addressing/groups.h).
+ * (filter/addressing/hash_groups.h).
  */
 #include "kinds/bloom/bloom.h"
 
@@ -20,7 +20,7 @@
 #include "base/rng.h"
 #include "base/xxh3.h"
 #include "filter/addressing/addressing.h"
-#include "filter/addressing/groups.h"
+#include "filter/addressing/hash_groups.h"
 #include "filter/handle.h"
 #include "filter/kind.h"
 #include "kinds/bloom/classic_walk.h"
@@ -75,8 +75,8 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 
 /* --- bloom with a choice of digests: add and query -------------------------
  *
- * Which cells are set depends on the order of the keys, but no key is ever
- * denied.
+ * Which cells are set depends on the order of the keys; there are no false
+ * negatives.
  */
 
 /* Digests of a batch that match by no group so far. */
@@ -204,8 +204,8 @@ static umbel_status merge_bits(void *self, const void *from, umbel_merge_op op,
     if (op == UMBEL_AND && ((um_bloom *)self)->groups > 1)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "filters with groups have no intersection: a key of "
-                       "both may stand in another group there, and would be "
-                       "denied");
+                       "both may be in a different group of each, and would be "
+                       "lost");
     uint8_t *to = ((um_bloom *)self)->bits;
     const uint8_t *bits = ((const um_bloom *)from)->bits;
     size_t len = (size_t)((((const um_bloom *)from)->layout->cells + 7) / 8);
@@ -228,7 +228,7 @@ static void fold_bits(const um_bloom *to, const um_bloom *from, uint64_t by,
     }
 }
 
-/* Word by word; where whole words stay together (blocks) they move as such. */
+/* Word by word; where words stay together (blocks), they move whole. */
 static void fold(void *self, const void *from, uint64_t by)
 {
     const um_bloom *to = self, *b = from;
@@ -258,7 +258,7 @@ static double error(const um_shape *s, const um_layout *l, double keys)
  * any. So the error is the mean over classes of the product of k fills. Large
  * filters are sampled: the product of the fills of a few cells of each class
  * has the right mean, as the cells are drawn anew each time. Admission relies
- * on it, so whoever makes a filter must not know which cells are looked at: the
+ * on it, so the maker of a filter must not know which cells are sampled: the
  * system seeds the sample. Its figure varies by a few parts in a thousand.
  */
 

@@ -46,7 +46,7 @@ UM_INLINE void consume_whole(const source *s, const void *p, walk8 *w)
 }
 
 /* Fewer than eight are filled up with zeros. */
-static __attribute__((noinline)) void take_rest(const source *s, const void *p,
+static __attribute__((noinline)) void copy_rest(const source *s, const void *p,
                                                 size_t len, walk8 *w)
 {
     umbel_digest copy[8] = {{0, 0}};
@@ -65,7 +65,7 @@ UM_INLINE void take8(const source *s, size_t from, size_t n, walk8 *w)
     if (n - from >= 8)
         consume_whole(s, p, w);
     else
-        take_rest(s, p, (n - from) * size, w);
+        copy_rest(s, p, (n - from) * size, w);
 }
 
 /* --- cells ---------------------------------------------------------------- */

@@ -329,7 +329,7 @@ UM_INLINE __m128i least(const __m256i cells[4], um_loop_config how)
     return how.shift == SHIFT8 ? line8_least(cells) : line4_least(cells);
 }
 
-UM_INLINE void tell_counts(uint64_t *out, __m128i counts, size_t n)
+UM_INLINE void store_counts(uint64_t *out, __m128i counts, size_t n)
 {
     uint64_t four[4];
 
@@ -361,7 +361,7 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
     __m256i cells[4];
 
     if (how.verb == UM_QUERY && how.shift == SHIFT4) {
-        um_tell_bits((bool *)w->out + out, has4(&w->t, e, i, how), n);
+        um_store_bits((bool *)w->out + out, has4(&w->t, e, i, how), n);
         return;
     }
     cells[0] = touch_of(&w->t, e, i, how);
@@ -369,15 +369,15 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
     for (size_t j = 1; j < n; j++) /* one after another */
         cells[j] = touch_of(&w->t, e, i + j, how);
     if (how.verb == UM_COUNT) {
-        tell_counts((uint64_t *)w->out + out, least(cells, how), n);
+        store_counts((uint64_t *)w->out + out, least(cells, how), n);
         return;
     }
     unsigned fresh = zeros(cells, how);
     if (how.verb != UM_QUERY)
         w->added += (size_t)__builtin_popcount(fresh & ((1u << n) - 1));
     if (w->out)
-        um_tell_bits((bool *)w->out + out,
-                     how.verb == UM_QUERY ? fresh ^ 15 : fresh, n);
+        um_store_bits((bool *)w->out + out,
+                      how.verb == UM_QUERY ? fresh ^ 15 : fresh, n);
 }
 
 UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,

@@ -8,7 +8,7 @@
 #define UM_KINDS_COUNTING_H
 
 #include "base/gate.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 #include "kinds/each.h"
 
 /* Numbers of the kind's settings, and what update may be. */

@@ -66,7 +66,7 @@ double umbel_generalized_fp(const umbel_generalized *g)
 }
 
 /* (9), (10): a bit of a key, touched again with chance t, is as it left it. */
-static double denied(double t, double w, uint32_t reset, uint32_t set)
+static double false_negative(double t, double w, uint32_t reset, uint32_t set)
 {
     double p00 = reset ? reset * log1p(-(1 - w) * t) : 0;
     double p11 = set ? set * log1p(-w * t) : 0;
@@ -78,7 +78,8 @@ double umbel_generalized_fn_at(const umbel_generalized *g, double position)
 {
     if (!is_filter(g) || !(position >= 0 && position <= g->keys))
         return NAN;
-    return denied(touched(g, g->keys - position), cleared(g), g->reset, g->set);
+    return false_negative(touched(g, g->keys - position), cleared(g), g->reset,
+                          g->set);
 }
 
 /* 1 + x + x^2 + .. of n terms, where x = exp(log_x). */
@@ -130,7 +131,7 @@ double umbel_generalized_fn_bound(uint32_t reset, uint32_t set,
 
     if (k == 0 || !(bits_per_key > 0))
         return NAN;
-    return denied(-expm1(-k / bits_per_key), reset / k, reset, set);
+    return false_negative(-expm1(-k / bits_per_key), reset / k, reset, set);
 }
 
 double um_distinct_chance(double z, double n, uint32_t reset, uint32_t set)
@@ -181,7 +182,7 @@ double umbel_generalized_distinct_bound(uint64_t cells, uint32_t reset,
  * equations of the paper are good enough, block by block.
  */
 
-enum { MOST = 8, SIDE = MOST + 1, MAX_BLOCK = 4096 };
+enum { MAX_CELLS = 8, SIDE = MAX_CELLS + 1, MAX_BLOCK = 4096 };
 
 /* Chances, by how many cells are left that must be clear, and set. */
 typedef struct state {
@@ -212,7 +213,7 @@ static bool chain_init(chain *c, const um_roles *r)
                  .set = r->set / r->lanes,
                  .lanes = r->lanes,
                  .cells = (double)r->cells / r->lanes};
-    if (c->reset > MOST || c->set > MOST || r->cells > MAX_BLOCK)
+    if (c->reset > MAX_CELLS || c->set > MAX_CELLS || r->cells > MAX_BLOCK)
         return false;
     double all = log_ways(c->cells, c->reset, c->set);
     for (uint32_t a = 0; a <= c->reset; a++)

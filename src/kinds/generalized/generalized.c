@@ -12,12 +12,12 @@
  * similar bound. So it is for cases where it cannot be judged: where a stranger
  * chooses the bits and honest parties add theirs afterwards, as in packets.
  *
- * The bound is for keys that the author of the bits could not foresee. Whoever
- * knows which keys will be asked inserts them, and they match.
+ * The bound is for keys that the author of the bits could not foresee. An
+ * attacker with knowledge of the keys inserts them, and they match.
  *
  * Settings reset (k0) and set (k1); all cells of a key are distinct
- * (generalized.c), so that none is cleared and set by one key, which the
- * paper allows and then denies for ever. Setting collide: the functions of a
+ * (below), so that none is cleared and set by one key, which the paper allows
+ * and then never matches. Setting collide: the functions of a
  * key are those of the addressing, classic or universal, and may coincide;
  * where they do, the cell is cleared. That is the paper's filter, to repeat its
  * tables. With k0 = 0 it is a plain filter, cell

@@ -2,12 +2,12 @@
  * packet.c - generalized filters that are nothing but their bits.
  *
  * A packet that collects the names of those it passes has a few bytes for them,
- * no room for a head, and a first sender who chooses what they hold (2011
- * paper, section 1). So the shape lives outside, agreed on by all, and any
- * content of the bits is as good as any other. Cells are drawn from the whole
+ * no space for a head, and a first sender who chooses what they hold (2011
+ * paper, section 1). So the shape lives outside, agreed on by all, and the
+ * bits may have any content. Cells are drawn from the whole
  * array as on addressing classic: distinct, which matters here, where the
  * paper's own functions would coincide for 6 % of the keys (256 bits, 4 + 4)
- * and deny them at once.
+ * and lose them at once.
  */
 #include "base/alloc.h"
 #include "base/error.h"

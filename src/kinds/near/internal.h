@@ -69,8 +69,9 @@ static inline uint32_t um_near_tags(const uint8_t *line, uint64_t tags)
 
 enum {
     UM_NEAR_TAG_BITS = 8,
-    UM_NEAR_VOICES = 16, /* entries of one key that are heard, at most */
-    UM_NEAR_KEYS = 32    /* keys that are looked for at once */
+    UM_NEAR_MAX_MATCHES =
+        16,           /* entries of one key that are hit_line, at most */
+    UM_NEAR_KEYS = 32 /* keys that are looked for at once */
 };
 
 typedef struct um_near_lines {
@@ -101,25 +102,25 @@ static inline uint8_t *um_near_line(const um_near_lines *t, const um_probe *p)
 }
 
 /* An entry with the right tag. */
-typedef struct um_voice {
+typedef struct um_near_match {
     uint8_t *line;
     uint64_t number;
     uint8_t slot;
-} um_voice;
+} um_near_match;
 
-typedef struct um_voices {
+typedef struct um_near_matches {
     unsigned n;
-    um_voice at[UM_NEAR_VOICES];
-} um_voices;
+    um_near_match at[UM_NEAR_MAX_MATCHES];
+} um_near_matches;
 
 /* Finds the voices of n keys, UM_NEAR_KEYS at most; their probes are used up.
  */
-void um_near_hear(const um_near_lines *t, um_probe *p, unsigned n,
-                  um_voices *out);
+void um_near_look_up(const um_near_lines *t, um_probe *p, unsigned n,
+                     um_near_matches *out);
 /* Gives a key an entry, where there is room. Without room it has none. */
 void um_near_add_entry(const um_near_lines *t, um_probe p, uint64_t number);
 /* Makes an entry lead to another, later record. */
-void um_near_move_entry(const um_near_lines *t, const um_voice *v,
+void um_near_move_entry(const um_near_lines *t, const um_near_match *v,
                         uint64_t number);
 
 /* --- records of kind near, for its own files ------------------------------ */
@@ -128,9 +129,9 @@ enum {
     UM_NEAR_INDEXED = 10, /* positions that have entries */
     UM_NEAR_PRINT = UM_NEAR_NAME,
     UM_NEAR_FLAG = UM_NEAR_PRINT + 3,
-    UM_NEAR_NAME_ROOM = UM_NEAR_FLAG + 1,
-    UM_NEAR_NUMBER_ROOM = 8,
-    UM_NEAR_MARK_ROOM = 2 * UM_NEAR_SHINGLES
+    UM_NEAR_NAME_SPACE = UM_NEAR_FLAG + 1,
+    UM_NEAR_NUMBER_SPACE = 8,
+    UM_NEAR_MARK_SPACE = 2 * UM_NEAR_SHINGLES
 };
 
 typedef struct um_near {
@@ -141,7 +142,7 @@ typedef struct um_near {
 
 /* 16 bits of each shingle, as records have them. */
 typedef struct um_near_marks {
-    uint8_t at[UM_NEAR_MARK_ROOM];
+    uint8_t at[UM_NEAR_MARK_SPACE];
 } um_near_marks;
 
 /* Returns false if it is free: its page may not have come yet. */
@@ -166,6 +167,6 @@ bool um_near_may_be_name(const um_near *t, uint64_t i, uint8_t tag);
 
 /* Finds the entry of a name; *out leads to its latest record. */
 bool um_near_find_name(const um_near *t, const umbel_digest *d,
-                       const uint8_t *name, um_voice *out);
+                       const uint8_t *name, um_near_match *out);
 
 #endif

@@ -17,10 +17,10 @@
  *   marks     16 bits of each of its 32 shingles
  *
  * Entries find records that may be meant, marks decide: all that agree at a
- * position are counted, whoever else has that shingle. A copy that agrees at
- * just 17 positions has none of the ten among them with a chance of 1 in
- * 21,000. Where two shingles differ, their marks are equal with a chance of 1
- * in 65,536: a mail that agrees at 16 positions is taken for a copy with a
+ * position are counted, even if other mails have that shingle. A copy that
+ * agrees at just 17 positions has none of the ten among them with a chance of 1
+ * in 21,000. Where two shingles differ, their marks are equal with a chance of
+ * 1 in 65,536: a mail that agrees at 16 positions is taken for a copy with a
  * chance of 1 in 4,096, and one that agrees at 15 of 1 in 32 million.
  *
  * A shingle that many mails have (of a greeting or footer) leads to the latest
@@ -65,7 +65,7 @@ static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 {
     out[0] = (um_section){.cells = lines_of(s->cells) * 8, .cell_bits = 64};
     out[1] =
-        (um_section){.cells = s->cells * UM_NEAR_NAME_ROOM, .cell_bits = 8};
+        (um_section){.cells = s->cells * UM_NEAR_NAME_SPACE, .cell_bits = 8};
     out[2] = (um_section){.cells = s->cells * 2, .cell_bits = 32};
     out[3] =
         (um_section){.cells = s->cells * UM_NEAR_SHINGLES, .cell_bits = 16};
@@ -139,7 +139,7 @@ static void count(const void *self, const umbel_digest *d, size_t n,
 
     for (size_t i = 0; i < n; i++) {
         um_near_record r;
-        um_voice v;
+        um_near_match v;
         bool there = um_near_find_name(t, &d[i], NULL, &v) &&
                      um_near_read(t, v.number, &r) && !r.gone;
         out[i] = !there ? 0 : r.value > 1 ? (uint64_t)r.value : 1;
@@ -227,7 +227,7 @@ const um_kind um_kind_near = {
 enum {
     OWNERS = 4, /* mails that a shingle leads to, the latest ones */
     EVERY = 3,  /* position has an entry */
-    CANDIDATES = UM_NEAR_INDEXED * UM_NEAR_VOICES
+    CANDIDATES = UM_NEAR_INDEXED * UM_NEAR_MAX_MATCHES
 };
 _Static_assert((UM_NEAR_INDEXED - 1) * EVERY < UM_NEAR_SHINGLES,
                "there are as many positions");
@@ -254,14 +254,14 @@ static um_probe probe_of(const uint64_t *shingle, unsigned entry)
     return um_probe_of(key, um_remix(key));
 }
 
-static void hear_shingles(const um_near *t, const uint64_t *shingle,
-                          um_voices v[UM_NEAR_INDEXED])
+static void look_up_shingles(const um_near *t, const uint64_t *shingle,
+                             um_near_matches v[UM_NEAR_INDEXED])
 {
     um_probe p[UM_NEAR_INDEXED];
 
     for (unsigned i = 0; i < UM_NEAR_INDEXED; i++)
         p[i] = probe_of(shingle, i);
-    um_near_hear(&t->lines, p, UM_NEAR_INDEXED, v);
+    um_near_look_up(&t->lines, p, UM_NEAR_INDEXED, v);
 }
 
 /* --- writing -------------------------------------------------------------- */
@@ -269,15 +269,16 @@ static void hear_shingles(const um_near *t, const uint64_t *shingle,
 /* The entry that a shingle's new owner takes over: that of an older record of
  * the same mail, or of the oldest if there are enough; NULL: it gets another.
  * What may be the entry of a name stays, or that mail would be hidden. */
-static const um_voice *find_entry(const um_near *t, const um_near_write *w,
-                                  const um_near_marks *m, unsigned position,
-                                  const um_voices *v)
+static const um_near_match *find_entry(const um_near *t, const um_near_write *w,
+                                       const um_near_marks *m,
+                                       unsigned position,
+                                       const um_near_matches *v)
 {
-    const um_voice *oldest = NULL;
+    const um_near_match *oldest = NULL;
     unsigned owners = 0;
 
     for (unsigned i = 0; i < v->n; i++) {
-        const um_voice *one = &v->at[i];
+        const um_near_match *one = &v->at[i];
         if (!um_near_agrees_at(t, one->number, m, position) ||
             um_near_may_be_name(t, one->number, one->line[one->slot]))
             continue;
@@ -294,11 +295,11 @@ static void index_shingles(const um_near *t, const um_near_write *w,
                            uint64_t number)
 {
     um_near_marks m = um_near_marks_of(w->shingle);
-    um_voices v[UM_NEAR_INDEXED];
+    um_near_matches v[UM_NEAR_INDEXED];
 
-    hear_shingles(t, w->shingle, v);
+    look_up_shingles(t, w->shingle, v);
     for (unsigned i = 0; i < UM_NEAR_INDEXED; i++) {
-        const um_voice *entry = find_entry(t, w, &m, i * EVERY, &v[i]);
+        const um_near_match *entry = find_entry(t, w, &m, i * EVERY, &v[i]);
         if (entry)
             um_near_move_entry(&t->lines, entry, number);
         else
@@ -307,7 +308,7 @@ static void index_shingles(const um_near *t, const um_near_write *w,
 }
 
 static void index_name(const um_near *t, const um_near_write *w,
-                       const um_voice *old, uint64_t number)
+                       const um_near_match *old, uint64_t number)
 {
     if (old)
         um_near_move_entry(&t->lines, old, number);
@@ -326,7 +327,7 @@ static int32_t clamped(int64_t value)
 /* What a write finds. */
 typedef struct finding {
     bool found, adds; /* adds: the record takes the amount */
-    um_voice voice;
+    um_near_match entry;
     int32_t value; /* that the mail has then */
 } finding;
 
@@ -335,16 +336,16 @@ static finding find_for(const um_near *t, const um_near_write *w)
     finding f = {.found = false};
     um_near_record r = {.gone = true};
 
-    f.found = um_near_find_name(t, &w->digest, w->name, &f.voice);
+    f.found = um_near_find_name(t, &w->digest, w->name, &f.entry);
     if (f.found)
-        um_near_read(t, f.voice.number, &r);
+        um_near_read(t, f.entry.number, &r);
     bool counts = !r.gone && !w->renewed && r.flag == w->flag;
     f.value = clamped((counts ? (int64_t)r.value : 0) + w->amount);
     f.adds = counts && !w->gone && f.value >= r.value;
     return f;
 }
 
-bool um_near_needs_room(const umbel_filter *f, const um_near_write *w)
+bool um_near_needs_record(const umbel_filter *f, const um_near_write *w)
 {
     return !find_for(near_of(f), w).adds;
 }
@@ -357,14 +358,14 @@ umbel_status um_near_append(umbel_filter *f, const um_near_write *w,
     uint64_t number = f->added;
 
     if (found.adds) {
-        um_near_raise(t, found.voice.number, w->stamp, found.value);
+        um_near_raise(t, found.entry.number, w->stamp, found.value);
         return UMBEL_OK;
     }
     if (number >= t->mails)
         return um_fail(err, UMBEL_E_FULL, "there is room for %" PRIu64 " mails",
                        t->mails);
     um_near_write_record(t, w, found.value, number);
-    index_name(t, w, found.found ? &found.voice : NULL, number);
+    index_name(t, w, found.found ? &found.entry : NULL, number);
     if (w->has_shingles)
         index_shingles(t, w, number);
     f->added++;
@@ -376,7 +377,7 @@ umbel_status um_near_append(umbel_filter *f, const um_near_write *w,
 bool um_near_find(const umbel_filter *f, const umbel_digest *d,
                   const uint8_t *name, um_near_record *out)
 {
-    um_voice v;
+    um_near_match v;
 
     return um_near_find_name(near_of(f), d, name, &v) &&
            um_near_read(near_of(f), v.number, out);
@@ -385,7 +386,7 @@ bool um_near_find(const umbel_filter *f, const umbel_digest *d,
 /* Lists the records that voices lead to, each once, and begins to fetch their
  * marks. */
 static unsigned list_records(const um_near *t,
-                             const um_voices v[UM_NEAR_INDEXED],
+                             const um_near_matches v[UM_NEAR_INDEXED],
                              uint64_t out[CANDIDATES])
 {
     unsigned n = 0;
@@ -398,7 +399,7 @@ static unsigned list_records(const um_near *t,
                 at++;
             if (at < n)
                 continue;
-            __builtin_prefetch(t->marks + number * UM_NEAR_MARK_ROOM);
+            __builtin_prefetch(t->marks + number * UM_NEAR_MARK_SPACE);
             out[n++] = number;
         }
     return n;
@@ -440,12 +441,12 @@ unsigned um_near_search(const umbel_filter *f,
 {
     const um_near *t = near_of(f);
     um_near_marks m = um_near_marks_of(shingle);
-    um_voices v[UM_NEAR_INDEXED];
+    um_near_matches v[UM_NEAR_INDEXED];
     uint64_t record[CANDIDATES];
     uint32_t agree[CANDIDATES], common;
     unsigned best = 0;
 
-    hear_shingles(t, shingle, v);
+    look_up_shingles(t, shingle, v);
     unsigned n = list_records(t, v, record);
     for (unsigned i = 0; i < n; i++)
         agree[i] = um_near_agree(t, record[i], &m);

@@ -7,8 +7,8 @@
  * An index leads from each of 32 shingles, and from the name, to the latest
  * record that has it.
  *
- * Nothing here knows a clock, or a second filter: who wins if several have a
- * mail is decided by those who ask.
+ * Nothing here knows a clock, or a second filter: if several have a
+ * mail, the caller decides which one counts.
  */
 #ifndef UM_KINDS_NEAR_H
 #define UM_KINDS_NEAR_H
@@ -54,7 +54,7 @@ bool um_is_near(const umbel_filter *f);
 
 /* Returns true if a write needs a record of its own: it finds none that it
  * could add to. */
-bool um_near_needs_room(const umbel_filter *f, const um_near_write *w);
+bool um_near_needs_record(const umbel_filter *f, const um_near_write *w);
 /* Writes. E_FULL if it needs a record and all are in use; then nothing has
  * changed. */
 umbel_status um_near_append(umbel_filter *f, const um_near_write *w,

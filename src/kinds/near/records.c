@@ -83,52 +83,52 @@ static bool is_full(const um_near_lines *t, const uint8_t *line)
     return line[t->slots - 1] != 0;
 }
 
-static void hear_slots(const um_near_lines *t, uint8_t *line, uint32_t slots,
-                       um_voices *out)
+static void collect_slots(const um_near_lines *t, uint8_t *line, uint32_t slots,
+                          um_near_matches *out)
 {
-    for (; slots && out->n < UM_NEAR_VOICES; slots &= slots - 1) {
+    for (; slots && out->n < UM_NEAR_MAX_MATCHES; slots &= slots - 1) {
         unsigned slot = (unsigned)__builtin_ctz(slots);
         uint64_t number = number_in(t, line, slot);
-        out->at[out->n] = (um_voice){line, number, (uint8_t)slot};
+        out->at[out->n] = (um_near_match){line, number, (uint8_t)slot};
         out->n += number < t->mails;
     }
 }
 
 /* Lines that have the tag of a key. */
-typedef struct heard {
+typedef struct hit_line {
     uint8_t *line;
     uint32_t slots;
     uint8_t key;
-} heard;
+} hit_line;
 
 /*
- * Each turn takes the next line of all keys that have one: the lines come while
- * those of other keys are read. Whether a line has the tag, and whether it is
- * full, is as good as random, so neither is a branch.
+ * Each round reads the next line of all keys that still have one, while the
+ * lines of other keys are fetched. That a line has the tag, or is full, cannot
+ * be predicted, so neither is a branch.
  */
-void um_near_hear(const um_near_lines *t, um_probe *p, unsigned n,
-                  um_voices *out)
+void um_near_look_up(const um_near_lines *t, um_probe *p, unsigned n,
+                     um_near_matches *out)
 {
     uint8_t open[UM_NEAR_KEYS] = {0};
-    heard h[UM_NEAR_KEYS];
+    hit_line h[UM_NEAR_KEYS];
 
     for (unsigned i = 0; i < n; i++) {
         out[i].n = 0;
         open[i] = (uint8_t)i;
     }
-    for (int turn = 0; n && turn < REACH; turn++) {
+    for (int round = 0; n && round < REACH; round++) {
         unsigned more = 0, found = 0;
         for (unsigned i = 0; i < n; i++) {
             uint8_t key = open[i], *line = um_near_line(t, &p[key]);
             next_line(&p[key]);
             __builtin_prefetch(um_near_line(t, &p[key]));
-            h[found] = (heard){line, slots_with(t, line, p[key].tags), key};
+            h[found] = (hit_line){line, slots_with(t, line, p[key].tags), key};
             found += h[found].slots != 0;
             open[more] = key;
             more += is_full(t, line);
         }
         for (unsigned i = 0; i < found; i++)
-            hear_slots(t, h[i].line, h[i].slots, &out[h[i].key]);
+            collect_slots(t, h[i].line, h[i].slots, &out[h[i].key]);
         n = more;
     }
 }
@@ -147,7 +147,7 @@ void um_near_add_entry(const um_near_lines *t, um_probe p, uint64_t number)
     }
 }
 
-void um_near_move_entry(const um_near_lines *t, const um_voice *v,
+void um_near_move_entry(const um_near_lines *t, const um_near_match *v,
                         uint64_t number)
 {
     set_number(t, v->line, v->slot, number);
@@ -157,7 +157,7 @@ void um_near_move_entry(const um_near_lines *t, const um_voice *v,
 
 static uint8_t *name_at(const um_near *t, uint64_t i)
 {
-    return t->names + i * UM_NEAR_NAME_ROOM;
+    return t->names + i * UM_NEAR_NAME_SPACE;
 }
 
 static uint32_t get32(const uint8_t *at)
@@ -187,7 +187,7 @@ static uint32_t print_at(const uint8_t *name)
 
 bool um_near_read(const um_near *t, uint64_t i, um_near_record *out)
 {
-    const uint8_t *numbers = t->numbers + i * UM_NEAR_NUMBER_ROOM;
+    const uint8_t *numbers = t->numbers + i * UM_NEAR_NUMBER_SPACE;
     uint32_t value = get32(numbers + 4);
 
     *out = (um_near_record){.name = name_at(t, i),
@@ -201,8 +201,8 @@ bool um_near_read(const um_near *t, uint64_t i, um_near_record *out)
 static void set_numbers(const um_near *t, uint64_t i, uint32_t stamp,
                         uint32_t value)
 {
-    set32(t->numbers + i * UM_NEAR_NUMBER_ROOM, stamp);
-    set32(t->numbers + i * UM_NEAR_NUMBER_ROOM + 4, value);
+    set32(t->numbers + i * UM_NEAR_NUMBER_SPACE, stamp);
+    set32(t->numbers + i * UM_NEAR_NUMBER_SPACE + 4, value);
 }
 
 void um_near_raise(const um_near *t, uint64_t i, uint32_t stamp, int32_t value)
@@ -226,7 +226,7 @@ void um_near_write_record(const um_near *t, const um_near_write *w,
     at[UM_NEAR_FLAG] = w->flag;
     if (w->has_shingles) {
         um_near_marks m = um_near_marks_of(w->shingle);
-        memcpy(t->marks + i * UM_NEAR_MARK_ROOM, m.at, sizeof m.at);
+        memcpy(t->marks + i * UM_NEAR_MARK_SPACE, m.at, sizeof m.at);
     }
     set_numbers(t, i, w->stamp, w->gone ? 0 : (uint32_t)value ^ 0x80000000);
 }
@@ -250,7 +250,7 @@ uint32_t um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m)
     uint16_t a[UM_NEAR_SHINGLES], b[UM_NEAR_SHINGLES];
     uint32_t bits = 0;
 
-    memcpy(a, t->marks + i * UM_NEAR_MARK_ROOM, sizeof a);
+    memcpy(a, t->marks + i * UM_NEAR_MARK_SPACE, sizeof a);
     memcpy(b, m->at, sizeof b);
     for (unsigned k = 0; k < UM_NEAR_SHINGLES; k++)
         bits |= (uint32_t)(a[k] == b[k]) << k;
@@ -260,7 +260,7 @@ uint32_t um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m)
 bool um_near_agrees_at(const um_near *t, uint64_t i, const um_near_marks *m,
                        unsigned position)
 {
-    return memcmp(t->marks + i * UM_NEAR_MARK_ROOM + 2 * (size_t)position,
+    return memcmp(t->marks + i * UM_NEAR_MARK_SPACE + 2 * (size_t)position,
                   m->at + 2 * (size_t)position, 2) == 0;
 }
 
@@ -287,13 +287,13 @@ bool um_near_may_be_name(const um_near *t, uint64_t i, uint8_t tag)
 }
 
 bool um_near_find_name(const um_near *t, const umbel_digest *d,
-                       const uint8_t *name, um_voice *out)
+                       const uint8_t *name, um_near_match *out)
 {
     um_probe p = um_probe_of(d->lo, d->hi);
-    um_voices v;
+    um_near_matches v;
     bool found = false;
 
-    um_near_hear(&t->lines, &p, 1, &v);
+    um_near_look_up(&t->lines, &p, 1, &v);
     for (unsigned i = 0; i < v.n; i++) {
         if (!um_near_is_of(t, v.at[i].number, d, name) ||
             (found && v.at[i].number < out->number))

@@ -15,17 +15,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-size_t um_ribbon_room(uint64_t bits)
+size_t um_ribbon_space(uint64_t bits)
 {
     um_section section = {.cells = bits, .cell_bits = 1};
-    return (size_t)um_section_room(&section);
+    return (size_t)um_section_space(&section);
 }
 
 uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
                          uint8_t *second, size_t m)
 {
     size_t bytes = n + m ? n + m : 8;
-    uint8_t *payload = um_get(alloc, um_ribbon_room(8 * (uint64_t)bytes));
+    uint8_t *payload = um_get(alloc, um_ribbon_space(8 * (uint64_t)bytes));
 
     if (payload && n)
         memcpy(payload, first, n);
@@ -202,7 +202,7 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
     UM_TRY(refuse_parts(s, in->n, err));
     UM_TRY(create(&made, in, 1, payload, err));
     for (double share = 1; is_over(&made, asked);) {
-        um_put(in->alloc, *payload, um_ribbon_room(made.cells));
+        um_put(in->alloc, *payload, um_ribbon_space(made.cells));
         share = next_share(share, asked, made.cells);
         if (share <= 0.9)
             return cells_too_few(s, made.added, err);
@@ -356,7 +356,7 @@ static bool retain_item(item_list *l, const um_ribbon_item *item)
     return true;
 }
 
-/* The next item, still in its heap; *out NULL: there is none. */
+/* Finds the next item, which stays in its heap; *out NULL: no item is left. */
 static umbel_status peek(large *x, const um_ribbon_item **out, umbel_error *err)
 {
     while (x->taken == x->loaded.n && x->heap < UM_SPILL_HEAPS)
@@ -501,8 +501,8 @@ static umbel_status create_second(large *x, um_spool *payload, umbel_error *err)
     x->hi_follows = false;
     UM_TRY(sort_heaps(x, err));
     x->to_tail = true;
-    return x->next.n > UM_RIBBON_FEW ? fill_layer(x, 1, payload, err)
-                                     : gather(x, err);
+    return x->next.n > UM_RIBBON_MAX_TAIL ? fill_layer(x, 1, payload, err)
+                                          : gather(x, err);
 }
 
 /* Puts everything behind the words of layers into its place. */
@@ -516,7 +516,7 @@ static umbel_status join(large *x, um_spool *payload, umbel_error *err)
     if (status)
         goto done;
     um_ribbon_lay(&all, &x->form, &x->sizes, NULL);
-    status = um_spool_resize(payload, um_ribbon_room(8 * all.bytes), err);
+    status = um_spool_resize(payload, um_ribbon_space(8 * all.bytes), err);
     if (status)
         goto done;
     um_ribbon_lay(&all, &x->form, &x->sizes, payload->memory);
@@ -550,7 +550,7 @@ static umbel_status create_small(large *x, um_spool *payload, umbel_error *err)
     UM_TRY(um_ribbon_create(x->tail.at, x->tail.n, &x->form, x->in->threads,
                             x->in->alloc, &x->sizes, &made, &len, err));
     umbel_status status =
-        um_spool_resize(payload, um_ribbon_room(8 * (len ? len : 8)), err);
+        um_spool_resize(payload, um_ribbon_space(8 * (len ? len : 8)), err);
     if (!status && len)
         memcpy(payload->memory, made, len);
     um_put(x->in->alloc, made, len);

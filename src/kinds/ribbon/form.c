@@ -140,7 +140,8 @@ static bool has_salt_alone(const um_ribbon_sizes *s)
     return s->salt && !s->tail;
 }
 
-/* An index and a hash of parts go together; without keys there is none. */
+/* An index and a hash of parts occur together; without keys there is no index.
+ */
 static bool parts_fit(const um_shape *s, const um_ribbon_sizes *members,
                       const um_ribbon_sizes *never)
 {
@@ -272,7 +273,7 @@ static double error_of_parts(const um_ribbon_form *form,
 /* Few keys are in a tail, which has no finer part. */
 static bool has_finer(double keys)
 {
-    return keys > UM_RIBBON_FEW;
+    return keys > UM_RIBBON_MAX_TAIL;
 }
 
 bool um_ribbon_form_for(double fpr, double keys, um_ribbon_form *out)

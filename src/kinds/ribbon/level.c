@@ -316,7 +316,7 @@ double um_ribbon_chance_of_one(const um_ribbon_level *l)
 double um_ribbon_guess(double keys, const um_ribbon_form *form)
 {
     double columns = form->columns + (double)form->finer / UM_RIBBON_FINE;
-    double few = fmin(keys, UM_RIBBON_FEW), many = keys - few;
+    double few = fmin(keys, UM_RIBBON_MAX_TAIL), many = keys - few;
 
     /* Measured: behind a layer, 2 % of the slots of few keys are empty. */
     few *= many > 0 ? 1.02 : UM_RIBBON_SLOTS;

@@ -46,7 +46,8 @@ enum {
     UM_RIBBON_UNIFORM_SALTS = 16, /* below: starts of the tail are uniform */
     UM_RIBBON_REACH = 32, /* otherwise: how much more the end starts count */
     UM_RIBBON_FINE = 1 << 16,
-    UM_RIBBON_FEW = 1500, /* keys that go to a tail at once: umbel's choice */
+    UM_RIBBON_MAX_TAIL =
+        1500,             /* keys that go to a tail at once: umbel's choice */
     UM_RIBBON_STEPS = 12, /* beyond the finer column */
     UM_RIBBON_MAX_COLUMNS = 64 /* with the finer one, and steps */
 };
@@ -56,7 +57,7 @@ enum {
 #define UM_RIBBON_SLOTS 1.001
 
 /*
- * How wide the slots are. So many 65536ths of the starts, those at the end of
+ * How wide the slots are. `finer` 65536ths of the starts, those at the end of
  * each layer, have a column more, which makes any mean error possible.
  */
 typedef struct um_ribbon_form {
@@ -68,7 +69,7 @@ typedef struct um_ribbon_sizes {
     uint64_t buckets[UM_RIBBON_LAYERS]; /* 0: no such layer */
     uint64_t tail;                      /* slots */
     uint64_t salt;                      /* of the tail */
-    /* So many 65536ths of the starts have 2, 3, ... columns more; each at most
+    /* 65536ths of the starts that have 2, 3, ... columns more; each at most
      * the one before, the first at most the finer ones. */
     uint16_t steps[UM_RIBBON_STEPS];
     bool wide; /* layers; tails are never */
@@ -188,7 +189,7 @@ static inline uint64_t um_ribbon_remap(uint64_t x, const um_ribbon_share *share)
            um_scale(x, (uint64_t)share->width << 48);
 }
 
-/* Returns the share of keys of so many columns more than the fewest. */
+/* Returns the share of keys with `more` columns more than the fewest. */
 um_ribbon_share um_ribbon_share_of(const um_ribbon_form *form,
                                    const uint16_t steps[UM_RIBBON_STEPS],
                                    uint32_t more);

@@ -15,7 +15,7 @@
  * few keys. Heaps of the first byte are sorted by threads.
  */
 
-enum { HEAPS = 256, FEW = 40, BYTES = 16, MAX_PIECES = 64 };
+enum { HEAPS = 256, MAX_INSERTION = 40, BYTES = 16, MAX_PIECES = 64 };
 
 /* Byte number at, from the highest of lo to the lowest of hi. */
 static inline unsigned byte_of(const um_ribbon_item *x, unsigned at)
@@ -76,7 +76,7 @@ static void sort_from(um_ribbon_item *x, size_t n, unsigned at)
 {
     size_t end[HEAPS], from = 0;
 
-    if (n <= FEW) {
+    if (n <= MAX_INSERTION) {
         sort_few(x, n);
         return;
     }
@@ -295,7 +295,7 @@ static uint64_t next_place(const making *m, const um_ribbon_item *x)
     return um_ribbon_remap(next, &share);
 }
 
-/* Bumped keys come together at the front, hashed anew. */
+/* Collects bumped keys before the others, hashed anew. */
 static bool end_shard(making *m, const shard *s)
 {
     for (size_t i = 0; i < s->bumped; i++) {
@@ -598,13 +598,14 @@ static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
 static umbel_status create_parts(making m[], parts p[], size_t n,
                                  umbel_error *err)
 {
-    if (m->n > UM_RIBBON_FEW) {
+    if (m->n > UM_RIBBON_MAX_TAIL) {
         for (size_t i = 0; i < n; i++)
             UM_TRY(prepare_layer(&m[i], 0, &p[i], err));
         UM_TRY(create_layers(m, n, 0, err));
     }
     for (size_t i = 0; i < n; i++) {
-        for (int j = 1; j < UM_RIBBON_LAYERS && m[i].n > UM_RIBBON_FEW; j++) {
+        for (int j = 1; j < UM_RIBBON_LAYERS && m[i].n > UM_RIBBON_MAX_TAIL;
+             j++) {
             UM_TRY(prepare_layer(&m[i], j, &p[i], err));
             UM_TRY(create_layers(&m[i], 1, 0, err));
         }
@@ -671,12 +672,12 @@ static umbel_status create_best(const making *m, parts *best, umbel_error *err)
 static umbel_status create(making *m, um_ribbon_sizes *sizes, uint8_t **memory,
                            size_t *len, umbel_error *err)
 {
-    m->wide = sizes->wide && m->n > UM_RIBBON_FEW;
+    m->wide = sizes->wide && m->n > UM_RIBBON_MAX_TAIL;
     parts p = {.sizes = no_sizes(m)};
     uint8_t *made = NULL;
 
     umbel_status status =
-        m->n > UM_RIBBON_FEW && m->n <= UM_RIBBON_SMALL && !m->wide
+        m->n > UM_RIBBON_MAX_TAIL && m->n <= UM_RIBBON_SMALL && !m->wide
             ? create_best(m, &p, err)
             : create_parts(m, &p, 1, err);
     if (status)

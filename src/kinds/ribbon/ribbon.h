@@ -15,7 +15,8 @@
  */
 /*
  * How keys of a partition are answered: what the index says of it. From FIRST
- * on, by both levels, with so many columns more than the fewest in the first.
+ * on, by both levels, with entry - FIRST columns more than the fewest in the
+ * first.
  */
 enum {
     UM_RIBBON_NONE,   /* it has no members */
@@ -115,7 +116,7 @@ umbel_status um_ribbon_items(const um_members *in, uint32_t value_bits,
                              um_ribbon_item **out, umbel_error *err);
 
 /* Returns the bytes of a payload of that many bits. */
-size_t um_ribbon_room(uint64_t bits);
+size_t um_ribbon_space(uint64_t bits);
 /* A payload of two parts, of n and m bytes, which are released; or NULL. */
 uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
                          uint8_t *second, size_t m);

@@ -45,7 +45,7 @@ typedef struct chain {
     uint8_t *bits, *table;
     uint64_t cells, links;
     uint64_t expansion; /* as in the head */
-    /* What the first link is made of, if there is none yet. */
+    /* What the first link will be made of, if it is missing. */
     uint64_t capacity;
     double fpr;
     uint32_t hashes;

@@ -36,9 +36,9 @@
 #include <math.h>
 
 enum {
-    DOUBLINGS = 24,  /* that the error has room for, at least */
-    LEAST_SPILL = 8, /* places for digests */
-    START = 1400     /* keys, where none are asked for: see first_buckets */
+    DOUBLINGS = 24, /* that the error has room for, at least */
+    MIN_SPILL = 8,  /* places for digests */
+    START = 1400    /* keys, where none are asked for: see first_buckets */
 };
 
 enum { SPILL, MAX_SPILL = 15 }; /* number of the setting; its largest */
@@ -60,7 +60,7 @@ static uint64_t buckets_of(const um_shape *s)
 /* Places for the digests of keys whose bucket is full; on the wire. */
 static uint64_t spill_of(const um_shape *s)
 {
-    return (LEAST_SPILL + buckets_of(s) / 16) << s->setting[SPILL];
+    return (MIN_SPILL + buckets_of(s) / 16) << s->setting[SPILL];
 }
 
 /*

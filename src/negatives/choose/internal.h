@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "filter/addressing/groups.h"
+#include "filter/addressing/hash_groups.h"
 #include "negatives/cell_index.h"
 #include "negatives/choose/choose.h"
 #include "query/digest_set.h"

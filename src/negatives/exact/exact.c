@@ -131,10 +131,10 @@ static bool keeps_limit(const umbel_exact *x, const um_shape *made)
 /* The longest sizes, in the head, of a level of at most that many keys. */
 static um_ribbon_sizes longest_sizes(double keys)
 {
-    double many = keys > UM_RIBBON_FEW ? keys / UM_RIBBON_BUCKET + 1 : 0;
+    double many = keys > UM_RIBBON_MAX_TAIL ? keys / UM_RIBBON_BUCKET + 1 : 0;
 
     return (um_ribbon_sizes){.buckets = {(uint64_t)many},
-                             .tail = (uint64_t)fmin(keys, UM_RIBBON_FEW),
+                             .tail = (uint64_t)fmin(keys, UM_RIBBON_MAX_TAIL),
                              .salt = UM_RIBBON_SALTS - 1};
 }
 
@@ -150,7 +150,7 @@ static size_t head_of(const umbel_exact *x, const um_ribbon_form *form,
 
     um_ribbon_shape(&shape, form, 0, &first, &second);
     count_keys(x, &shape);
-    return um_head_room(&shape, NULL);
+    return um_head_size(&shape, NULL);
 }
 
 /* Bits of the levels, the first of which has that form. */
@@ -684,7 +684,7 @@ static uint8_t *whole(const umbel_exact *x, const uint8_t *second, size_t len)
 {
     size_t bytes = x->len + len + x->parts.len;
     uint8_t *payload =
-        um_get(&x->alloc, um_ribbon_room(8 * (uint64_t)(bytes ? bytes : 8)));
+        um_get(&x->alloc, um_ribbon_space(8 * (uint64_t)(bytes ? bytes : 8)));
 
     if (payload && x->len)
         memcpy(payload, x->memory, x->len);
@@ -726,7 +726,7 @@ static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
         UM_TRY(join(x, kept, shape, payload, err));
         if (keeps_limit(x, shape))
             return UMBEL_OK;
-        um_put(&x->alloc, *payload, um_ribbon_room(shape->cells));
+        um_put(&x->alloc, *payload, um_ribbon_space(shape->cells));
         if (!kept)
             return refuse_room(x, (double)shape->cells - 1, err);
         size_t most = room_for(x, share);

@@ -30,7 +30,7 @@ static const um_ribbon_form one_column = {1, 0};
  * because their builder tries several sizes. */
 static double level_bits(double n, const um_ribbon_form *form)
 {
-    bool tried = n > UM_RIBBON_FEW && n < FEW_KEYS;
+    bool tried = n > UM_RIBBON_MAX_TAIL && n < FEW_KEYS;
 
     return um_ribbon_guess(n, form) * (tried ? 0.9975 : 1);
 }
@@ -180,7 +180,7 @@ bool um_exact_within(double n, const umbel_exact_class *classes,
 {
     /* A tail has no finer part. */
     uint32_t step =
-        n > UM_RIBBON_FEW ? UM_RIBBON_FINE / SHARES : UM_RIBBON_FINE;
+        n > UM_RIBBON_MAX_TAIL ? UM_RIBBON_FINE / SHARES : UM_RIBBON_FINE;
     filling f = {.n = n,
                  .classes = classes,
                  .nclasses = nclasses,

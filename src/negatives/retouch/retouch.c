@@ -269,7 +269,7 @@ static uint64_t unlisted(const umbel_filter *f, const chosen *c)
 static umbel_status check_members(const umbel_filter *f, const chosen *c,
                                   size_t others, umbel_error *err)
 {
-    uint64_t denied = c->different - c->n - others, known = f->denied;
+    uint64_t denied = c->different - c->n - others, known = f->false_negatives;
 
     if (denied > known)
         return um_fail(err, UMBEL_E_MISMATCH,
@@ -475,7 +475,7 @@ static umbel_status save_bits(job *j, const umbel_filter *f, uint8_t **out,
 
 static void admit(umbel_filter *f, uint64_t denied)
 {
-    uint64_t *sum = &f->denied;
+    uint64_t *sum = &f->false_negatives;
     *sum = *sum > UINT64_MAX - denied ? UINT64_MAX : *sum + denied;
 }
 

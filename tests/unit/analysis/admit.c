@@ -298,7 +298,7 @@ static void retouched_filters_may_be_too_empty(void **state)
     memset(f->payload, 0, f->payload_len / 2);
     test_expect_refused(f, &test_no_demand, UMBEL_REFUSED_TOO_EMPTY, "too few");
     assert_false(test_ruled(f, &test_no_demand).has_false_negatives);
-    f->denied = TEST_RULED_KEYS;
+    f->false_negatives = TEST_RULED_KEYS;
     test_expect_admitted(f, &test_no_demand);
     assert_true(test_ruled(f, &test_no_demand).has_false_negatives);
     assert_int_equal(test_ruled(f, &test_no_demand).known_false_negatives,

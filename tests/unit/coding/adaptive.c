@@ -5,8 +5,8 @@
 #include "support/test.h"
 
 #include "base/rng.h"
-#include "coding/code.h"
 #include "coding/internal.h"
+#include "coding/section.h"
 #include "filter/envelope.h"
 
 #include <math.h>

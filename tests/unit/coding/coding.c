@@ -5,8 +5,8 @@
 #include "support/test.h"
 
 #include "base/rng.h"
-#include "coding/code.h"
 #include "coding/internal.h"
+#include "coding/section.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static um_packed random_cells(uint64_t n, unsigned bits, double chance,
 
 static uint8_t *encode(const um_packed *c, size_t *len)
 {
-    uint8_t *out = malloc(um_code_max(c) + UM_CODE_ROOM);
+    uint8_t *out = malloc(um_code_max(c) + UM_CODE_SPACE);
 
     assert_non_null(out);
     *len = um_code_encode(c, rule, out);

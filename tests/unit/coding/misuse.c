@@ -6,8 +6,8 @@
  */
 #include "support/test.h"
 
-#include "coding/code.h"
 #include "coding/internal.h"
+#include "coding/section.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +206,7 @@ static void values_that_cells_cannot_hold_are_refused(void **state)
     (void)state;
     for (uint64_t step = 2; step < 300; step *= 3) {
         um_packed wide = cells(N, 8, step), narrow = cells(N, 4, 0);
-        uint8_t *code = malloc(um_code_max(&wide) + UM_CODE_ROOM);
+        uint8_t *code = malloc(um_code_max(&wide) + UM_CODE_SPACE);
         assert_non_null(code);
         size_t len = um_code_encode(&wide, UM_CODE_NOW, code);
         assert_true(um_code_decode(code, len, UM_CODE_NOW, &narrow) == false);

@@ -128,7 +128,7 @@ static void only_divisors_fold(void **state)
 }
 
 /* A slice or a filter of a single cell would match everything. */
-/* The divisors next to by, found one by one; 0: there is none. */
+/* The divisors next to by, found one by one; 0: no divisor on that side. */
 static void nearest(uint64_t parts, uint64_t by, uint64_t *below,
                     uint64_t *above)
 {
@@ -271,7 +271,7 @@ static void merging_parts_equals_building_the_whole(void **state)
     }
 }
 
-/* The count is a guess afterwards, and says so. */
+/* The count is a guess afterwards, and is marked as one. */
 static void merging_guesses_the_number_of_keys(void **state)
 {
     umbel_filter *a = built("classic", 20000, 0, KEYS);
@@ -294,12 +294,12 @@ static void a_full_filter_merges(void **state)
 
     (void)state;
     assert_ok(umbel_merge(a, b, UMBEL_OR, &test_refusal));
-    assert_int_equal(umbel_added(a), 8); /* at least; more cannot be told */
+    assert_int_equal(umbel_added(a), 8); /* at least; more is unknown */
     umbel_close(a);
     umbel_close(b);
 }
 
-static void and_keeps_what_is_in_both(void **state)
+static void and_keeps_the_common_keys(void **state)
 {
     umbel_filter *a = built("blocked256", CELLS, 0, KEYS);
     umbel_filter *b = built("blocked256", CELLS, KEYS / 2, KEYS);
@@ -418,7 +418,7 @@ TEST_GROUP(combine)
         cmocka_unit_test(merging_parts_equals_building_the_whole),
         cmocka_unit_test(merging_guesses_the_number_of_keys),
         cmocka_unit_test(a_full_filter_merges),
-        cmocka_unit_test(and_keeps_what_is_in_both),
+        cmocka_unit_test(and_keeps_the_common_keys),
         cmocka_unit_test(every_difference_is_named),
         cmocka_unit_test(capacity_and_error_asked_for_do_not_matter),
         cmocka_unit_test(filters_of_two_key_forms_do_not_merge),

@@ -375,11 +375,11 @@ static void optional_fields_come_back(void **state)
 
     (void)state;
     f->key_form = UMBEL_KEYS_HEX;
-    f->denied = UINT64_MAX;
+    f->false_negatives = UINT64_MAX;
     uint8_t *bytes = test_encode(f, &len);
     assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
     assert_int_equal(back->key_form, UMBEL_KEYS_HEX);
-    assert_int_equal(back->denied, UINT64_MAX);
+    assert_int_equal(back->false_negatives, UINT64_MAX);
     test_assert_same_file(f, back);
     free(bytes);
     umbel_close(f);
@@ -423,11 +423,11 @@ static void common_heads_take_64_bytes(void **state)
             assert_ok(um_shape_from_params(kinds[i], &p, &s, &test_refusal));
             assert_ok(um_solve_size(&s, &test_refusal));
             s.added = s.capacity;
-            assert_int_equal(um_head_room(&s, NULL), 64);
+            assert_int_equal(um_head_size(&s, NULL), 64);
         }
     for (size_t n = 10; n < 100000; n *= 10) {
         umbel_filter *f = test_build("ribbon", &p, 0, n);
-        assert_int_equal(um_head_room(um_shape_of(f), NULL), 64);
+        assert_int_equal(um_head_size(um_shape_of(f), NULL), 64);
         umbel_close(f);
     }
 }
@@ -717,12 +717,12 @@ static void rates_are_rounded_up_to_what_a_head_tells_shortly(void **state)
 
     (void)state;
     s.fpr = 0.025;
-    size_t len = um_head_room(&s, (uint64_t[]){1});
+    size_t len = um_head_size(&s, (uint64_t[]){1});
     for (int i = 0; i < 10000; i++) {
         double fpr = ldexp((double)um_random(&rng), -64 - i % 40);
         s.fpr = um_round_fpr(fpr);
         assert_true(s.fpr >= fpr && s.fpr <= fpr * 1.0025);
-        assert_true(fpr < 4.2e-13 || um_head_room(&s, (uint64_t[]){1}) <= len);
+        assert_true(fpr < 4.2e-13 || um_head_size(&s, (uint64_t[]){1}) <= len);
         assert_true(um_round_fpr(s.fpr) == s.fpr);
     }
     assert_true(um_round_fpr(0x1p-8) == 0.003907);

@@ -80,7 +80,7 @@ static void views_answer_as_umbel_query_does(void **state)
         }
 }
 
-/* Whether a filter is one that the header promises to serve. */
+/* Returns true if the header promises to serve such a filter. */
 static bool is_served(const umbel_filter *f)
 {
     const um_shape *s = um_shape_of(f);

@@ -26,8 +26,8 @@ static um_layout layout_of(const char *addressing, uint64_t cells,
 }
 
 /*
- * Mean of (used/width)^u after so many throws into a lane: the distribution of
- * the number of used cells, throw by throw.
+ * Mean of (used/width)^u after that number of throws into a lane: the
+ * distribution of the number of used cells, throw by throw.
  */
 static double exact_lane(int width, int throws, int u)
 {

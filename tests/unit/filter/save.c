@@ -361,7 +361,7 @@ static void a_link_that_the_kernel_does_not_follow_is_refused(void **state)
     free(link);
 }
 
-/* Some file systems cannot sync a directory, and say so by EINVAL. */
+/* Some file systems cannot sync a directory, and fail with EINVAL. */
 static void a_directory_is_synced_where_it_can_be(void **state)
 {
     (void)state;

@@ -406,7 +406,7 @@ static void an_unknown_setting_is_answered_with_the_known_ones(void **state)
                    UMBEL_E_UNKNOWN, "; it has groups");
 }
 
-/* A filter for so many keys that it errs always has no error to aim at. */
+/* A filter whose error is 1 at its capacity has no error to aim at. */
 static void a_size_that_errs_always_can_be_saved(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

@@ -99,7 +99,7 @@ static void any_state_is_safe(void **state)
     umbel_close(f);
 }
 
-static void generations_turn_when_told(void **state)
+static void generations_rotate_on_demand(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
@@ -148,7 +148,7 @@ TEST_GROUP(aging)
         cmocka_unit_test(old_keys_are_forgotten_and_the_error_stays_bounded),
         cmocka_unit_test(a_key_that_comes_again_stays),
         cmocka_unit_test(any_state_is_safe),
-        cmocka_unit_test(generations_turn_when_told),
+        cmocka_unit_test(generations_rotate_on_demand),
         cmocka_unit_test(what_it_cannot_do_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * Cells in use, counted many at a time: for each width as one by one.
  */
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 
 #include "base/rng.h"
 #include "support/test.h"

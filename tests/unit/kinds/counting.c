@@ -7,7 +7,7 @@
 #include "base/batch.h"
 #include "base/rng.h"
 #include "filter/handle.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 
 #include <umbel/counting.h>
 
@@ -408,7 +408,7 @@ static void locate(const umbel_filter *f, uint64_t i,
     f->layout.row->positions(&f->layout, &d, 1, pos);
 }
 
-/* Whether two keys of two cells have exactly one in common. */
+/* Returns true if two keys of two cells have exactly one in common. */
 static bool share_one(const umbel_filter *f, uint64_t x, uint64_t y)
 {
     uint64_t p[UM_MAX_HASHES], q[UM_MAX_HASHES];

@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "filter/handle.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 
 #include <umbel/counting.h>
 

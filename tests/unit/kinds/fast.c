@@ -425,7 +425,7 @@ static void cells_of_any_content_will_do(void **state)
     }
 }
 
-/* Whether a row is there for a filter as users open it. */
+/* Filters as users open them get the row that is made for them. */
 static void rows_are_taken_where_they_fit(void **state)
 {
     (void)state;
@@ -498,7 +498,7 @@ static void check_most_blocks(subject s, const um_addressing *a)
         return;
     assert_int_equal(kind->sections(&shape, section), 1);
     assert_true(kind->self_len <= MAX_SELF);
-    size_t len = (size_t)um_section_room(section);
+    size_t len = (size_t)um_section_space(section);
     void *memory = mmap(NULL, len, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)

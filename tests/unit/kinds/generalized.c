@@ -536,7 +536,7 @@ static void who_knows_the_keys_is_not_bounded(void **state)
 
     (void)state;
     fill(&rng, keys, 100);
-    append(f, keys, 100); /* targets, by a sender who wants them believed */
+    append(f, keys, 100); /* targets, by a sender that wants them to match */
     assert_true(hits(f, keys, 100) > 90);
     umbel_close(f);
 }

@@ -335,10 +335,10 @@ static void a_full_filter_refuses_mails_and_changes_nothing(void **state)
 
     assert_non_null(before);
     memcpy(before, f->payload, f->payload_len);
-    assert_true(um_near_needs_room(f, &more));
+    assert_true(um_near_needs_record(f, &more));
     assert_int_equal(um_near_append(f, &more, NULL), UMBEL_E_FULL);
     assert_memory_equal(f->payload, before, f->payload_len);
-    assert_false(um_near_needs_room(f, &w));
+    assert_false(um_near_needs_record(f, &w));
     append(f, &w); /* adds to what is there */
     assert_int_equal(value_of(f, &w), 20);
     free(before);
@@ -362,7 +362,7 @@ static void assert_grown(const umbel_filter *f, const uint8_t *before)
             assert_true(now.count >= old.count);
             assert_true(!old.count || now.print == old.print);
         }
-        at += (size_t)um_section_room(&section[i]);
+        at += (size_t)um_section_space(&section[i]);
     }
 }
 

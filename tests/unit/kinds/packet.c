@@ -148,7 +148,8 @@ static void a_path_is_remembered_as_the_formula_says(void **state)
     umbel_packet_close(p);
 }
 
-/* Icarus: a packet that comes round again is not changed by who saw it. */
+/* Icarus: a packet that comes round again is not changed by hosts that it
+ * passed. */
 static void a_key_that_changes_nothing_was_there_before(void **state)
 {
     umbel_packet *p = open_packet(256, 0, 4, NULL);

@@ -63,7 +63,7 @@ static void compare_combo(const test_combo *c, uint64_t cells, uint32_t hashes)
 }
 
 /*
- * cells: no whole words, whole words, and so many that it fetches ahead, which
+ * cells: no whole words, whole words, and enough cells to fetch ahead, which
  * counts do not.
  */
 static void gives_the_answers_and_cells_of_an_exclusive_filter(void **state)

@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "filter/handle.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 
 #include <umbel/counting.h>
 
@@ -301,7 +301,7 @@ static void threads_never_count_too_little(void **state)
             check_threads(&subjects[i], test_own_addressing(j));
 }
 
-/* So many cells that none is shared: every key is new to one thread at least.
+/* With this many cells none is shared: every key is new to one thread at least.
  */
 static void a_first_add_is_told_to_someone(void **state)
 {

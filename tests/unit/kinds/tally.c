@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "filter/handle.h"
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 #include "kinds/heavy.h"
 
 #include <umbel/counting.h>

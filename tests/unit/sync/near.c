@@ -128,7 +128,7 @@ static uint64_t read_copy(const umbel_filter *f)
         found += um_near_find(f, &w.digest, w.name, &record);
         um_near_find(f, &w.digest, NULL, &record);
         um_near_search(f, w.shingle, &record);
-        um_near_needs_room(f, &w);
+        um_near_needs_record(f, &w);
     }
     for (uint64_t at = 0; um_near_next(f, &at, &record); n++)
         memcpy(name, record.name, sizeof name);

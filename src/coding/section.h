@@ -1,5 +1,5 @@
 /*
- * code.h - a section of a filter in few bytes.
+ * section.h - a section of a filter in few bytes.
  *
  * One of six ways, chosen by rule from the cells, so that cells have one code:
  *
@@ -11,8 +11,8 @@
  *   4 holes    few bits that are zero: where they are
  *   5 adaptive any small section: decisions learnt on the way (internal.h)
  */
-#ifndef UM_CODING_CODE_H
-#define UM_CODING_CODE_H
+#ifndef UM_CODING_SECTION_H
+#define UM_CODING_SECTION_H
 
 #include "base/bits.h"
 #include "base/bytes.h"
@@ -143,7 +143,7 @@ uint64_t um_get_varint(um_reader *r);
 /* --- the code of a section ------------------------------------------------ */
 
 /* Bytes beside those of the cells that um_code_encode may need meanwhile. */
-enum { UM_CODE_ROOM = 4096 };
+enum { UM_CODE_SPACE = 4096 };
 
 /* No code is longer. */
 static inline uint64_t um_code_max(const um_packed *cells)
@@ -163,7 +163,7 @@ void um_code_count(const um_packed *cells, um_values_count *out);
 /* How long the code is: as much work as coding. */
 uint64_t um_code_len(const um_packed *cells, um_code_version version);
 
-/* Codes into out, of um_code_max + UM_CODE_ROOM bytes; returns the length. */
+/* Codes into out, of um_code_max + UM_CODE_SPACE bytes; returns the length. */
 size_t um_code_encode(const um_packed *cells, um_code_version version,
                       uint8_t *out);
 

@@ -1,5 +1,5 @@
 /*
- * load.c - reads filters from files: load and map.
+ * read.c - reads filters from files: load and map.
  */
 #include "base/error.h"
 #include "base/text.h"
@@ -61,7 +61,7 @@ static umbel_status read_into(umbel_decoder *d, const stream *s,
     size_t room;
     ssize_t got;
 
-    while ((room = um_decoder_room(d, &at))) {
+    while ((room = um_decoder_space(d, &at))) {
         got = read_fully(s->fd, at, room);
         if (got < 0)
             return um_fail_errno(err, "cannot read");

@@ -1,5 +1,5 @@
 /*
- * code.c - which way a section is coded, and the way of bits.
+ * section.c - which way a section is coded, and the way of bits.
  *
  * The rule looks at the cells only and counts in integers, so that a decoder
  * can hold what it got against it. Bytes under the model of one number lose
@@ -7,7 +7,7 @@
  * of 0; so sparser bits are coded as gaps, and denser ones as holes. Few cells
  * would spend more on lanes and frequencies than the adaptive coder does.
  */
-#include "coding/code.h"
+#include "coding/section.h"
 
 #include "coding/internal.h"
 
@@ -434,7 +434,7 @@ uint64_t um_code_len(const um_packed *c, um_code_version version)
 size_t um_code_encode(const um_packed *c, um_code_version version, uint8_t *out)
 {
     size_t most = (size_t)um_code_max(c);
-    um_writer w = {out, out + most + UM_CODE_ROOM, false};
+    um_writer w = {out, out + most + UM_CODE_SPACE, false};
     uint64_t len = encode(c, version, &w);
 
     if (len)

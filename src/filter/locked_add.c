@@ -1,5 +1,5 @@
 /*
- * shared.c - filters that threads add to and query together.
+ * locked_add.c - filters that threads add to and query together.
  *
  * A kind has functions for that, which change words atomically. Eight atomic
  * operations a key cost more than all the rest, so blocks are written in

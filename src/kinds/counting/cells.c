@@ -1,7 +1,7 @@
 /*
  * cells.c - cells that are numbers, taken as bits: in use, or zero.
  */
-#include "kinds/cells.h"
+#include "kinds/counting/cells.h"
 
 /* The lowest bit of each cell in use: other bits than the highest carry into
  * it, and no further. */

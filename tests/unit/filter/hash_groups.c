@@ -1,9 +1,9 @@
 /*
- * groups.c - filters whose keys may go by one of several digests.
+ * hash_groups.c - filters whose keys may go by one of several digests.
  */
 #include "support/test.h"
 
-#include "filter/addressing/groups.h"
+#include "filter/addressing/hash_groups.h"
 #include "filter/handle.h"
 #include "kinds/bloom/bloom.h"
 
@@ -125,7 +125,8 @@ static void the_first_group_is_the_digest_itself(void **state)
     assert_int_equal(next.hi, UINT64_C(0xC6470BEBB52269DA));
 }
 
-/* Per addressing and number of groups: nobody is denied, the rate is told. */
+/* Per addressing and number of groups: no false negatives, the rate is as
+ * predicted. */
 static void predictions_hold_in_every_addressing(void **state)
 {
     static const char *const names[] = {"classic", "partitioned", "blocked512",
@@ -309,7 +310,7 @@ static void hostile_groups_are_refused(void **state)
     umbel_close(f);
 }
 
-TEST_GROUP(groups)
+TEST_GROUP(hash_groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dense_integers_have_no_twins_in_other_groups),

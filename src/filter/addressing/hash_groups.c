@@ -1,5 +1,5 @@
 /*
- * groups.c - digests, cells and errors of filters with groups.
+ * hash_groups.c - digests, cells and errors of filters with groups.
  *
  * A key that is added goes where it costs least; among equals, to the first
  * group. In a filter of one block the cost is the number of new cells. In many
@@ -7,7 +7,7 @@
  * fullest; there a new cell costs about what it adds to the error of its block.
  * (A cell that a key owns twice counts twice.)
  */
-#include "filter/addressing/groups.h"
+#include "filter/addressing/hash_groups.h"
 
 #include "base/bits.h"
 

@@ -1,5 +1,5 @@
 /*
- * groups.h - keys that may go by one of several digests.
+ * hash_groups.h - keys that may go by one of several digests.
  *
  * In a filter with D groups every key has D digests. It is added by one of
  * them, and matches when it matches by any. Adding can choose the digest, so

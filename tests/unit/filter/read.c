@@ -1,5 +1,5 @@
 /*
- * disk.c - load, map and save, and what they leave behind.
+ * read.c - load, map and save, and what they leave behind.
  */
 #include "support/test.h"
 
@@ -252,7 +252,7 @@ static void saving_over_a_directory_fails_and_leaves_nothing(void **state)
     free(path);
 }
 
-/* Files may not grow past so many bytes: a disk that is full. */
+/* Files may not grow past this many bytes: a disk that is full. */
 static umbel_status save_within(rlim_t bytes, const umbel_filter *f,
                                 const char *path)
 {
@@ -772,7 +772,7 @@ static void what_is_no_filter_is_refused_by_name(void **state)
 #define IN_DIR(test)                                                           \
     cmocka_unit_test_setup_teardown(test, create_dir, remove_dir)
 
-TEST_GROUP(disk)
+TEST_GROUP(read)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(what_is_saved_is_what_is_loaded_and_mapped),

@@ -1,5 +1,5 @@
 /*
- * describe.c - what a filter and the tables say of themselves.
+ * fields.c - what a filter and the tables say of themselves.
  */
 #include "base/error.h"
 #include "filter/envelope.h"
@@ -46,12 +46,12 @@ const char *umbel_key_form_name(umbel_key_form form)
 
 bool umbel_has_false_negatives(const umbel_filter *f)
 {
-    return f->denied || f->difference || f->kind->forgets;
+    return f->false_negatives || f->difference || f->kind->forgets;
 }
 
 uint64_t umbel_known_false_negatives(const umbel_filter *f)
 {
-    return f->denied;
+    return f->false_negatives;
 }
 
 static void add_error(void *ctx, const umbel_filter *slice, double share)
@@ -153,7 +153,7 @@ static void add_keys(const umbel_filter *f, umbel_info *out)
     um_info_count(out, "added", umbel_added(f));
     um_info_flag(out, "added_is_estimate", f->estimated);
     um_info_flag(out, "has_false_negatives", umbel_has_false_negatives(f));
-    um_info_count(out, "known_false_negatives", f->denied);
+    um_info_count(out, "known_false_negatives", f->false_negatives);
     if (!um_is_delta(um_delta_of(f)))
         return;
     um_info_hex(out, "difference_from", um_delta_of(f)->from);
