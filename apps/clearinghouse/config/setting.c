@@ -1,7 +1,7 @@
 /*
  * setting.c - tables of settings, and the types that settings have.
  */
-#include "clearinghouse/config/setting.h"
+#include "clearinghouse/config/config.h"
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -9,8 +9,8 @@
 #include "net/server/http.h"
 
 #include <umbel/counting.h>
-#include <umbel/filter.h>
 #include <umbel/describe.h>
+#include <umbel/filter.h>
 
 #include <math.h>
 #include <stdio.h>

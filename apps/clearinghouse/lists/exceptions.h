@@ -25,9 +25,9 @@ enum { UM_FORGET_MAX = 50000 }; /* exceptions, one for each digest and list */
 bool um_forgotten(const um_lists *l, unsigned list, const umbel_digest *d);
 /* Returns the number of exceptions in the store. */
 size_t um_forget_count(const um_lists *l);
-/* Returns true if nothing is, for sure. */
+/* Returns true if certainly nothing is forgotten. */
 bool um_forget_none(const um_lists *l);
-/* The servers that must have taken a digest back. */
+/* Returns the number of servers that must have taken a digest back. */
 size_t um_forget_quorum(const um_lists *l);
 
 /*
@@ -41,7 +41,7 @@ umbel_status um_forget(um_lists *l, const char *text, size_t *lists,
  * no hit is one again. */
 umbel_status um_forget_revoked(um_lists *l, const char *text, size_t *lists,
                                uint64_t *ticket, umbel_error *err);
-/* Takes that back. E_UNKNOWN: it is not forgotten. */
+/* Undoes um_forget. E_UNKNOWN: the digest is not forgotten. */
 umbel_status um_forget_undo(um_lists *l, const char *text, size_t *lists,
                             uint64_t *ticket, umbel_error *err);
 

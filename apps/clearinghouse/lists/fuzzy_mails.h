@@ -47,7 +47,7 @@ typedef struct um_fuzzy_mail {
 void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
                   const uint8_t *name, um_fuzzy_mail *out);
 
-/* The digest of a name, as lists hash its text. */
+/* Returns the digest of a name, as lists hash its text. */
 umbel_digest um_fuzzy_digest(const um_lists *l, const uint8_t *name);
 
 /* The key of each position, which strangers do not know; the same on servers

@@ -56,7 +56,8 @@ typedef umbel_status um_lists_append(void *ctx, uint8_t type, umbel_slice body,
  * other servers report; NULL before it is open. */
 void um_lists_set_peers(um_lists *l, um_lists_append *append, void *ctx);
 void um_lists_set_machine(um_lists *l, umbel_sync *machine);
-/* The log was read: exceptions that it lacks are appended from now on. */
+/* Call it once the log was read: exceptions that it lacks are appended from
+ * then on. */
 void um_lists_set_log_read(um_lists *l);
 
 /* --- counts --------------------------------------------------------------- */
@@ -78,7 +79,8 @@ void um_lists_count(const um_lists *l, unsigned list, const umbel_digest *d,
  */
 void um_lists_reaches(const um_lists *l, unsigned list, const umbel_digest *d,
                       size_t n, uint64_t threshold, bool *reached);
-/* When a digest was first and last counted, as um_store_times; false: never. */
+/* Finds when a digest was first and last counted, as um_store_times; false:
+ * never. */
 bool um_lists_times(const um_lists *l, unsigned list, const umbel_digest *d,
                     uint64_t *entered, uint64_t *updated);
 

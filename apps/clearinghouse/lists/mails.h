@@ -54,7 +54,8 @@ void um_mail_counts_init(um_mail_counts *c, const um_lists *l,
                          const um_mail_facts *facts);
 /* Looks the keys up. */
 void um_mail_counts_ask(um_mail_counts *c, const um_lists *l);
-/* The same for a verdict: a count is `many` if it is at least that, or 0. */
+/* Looks the keys up for a verdict: a count is `many` if it is at least that, or
+ * 0. */
 void um_mail_counts_ask_many(um_mail_counts *c, const um_lists *l,
                              uint64_t many);
 

@@ -42,7 +42,7 @@ bool um_pending_full(const um_pending *p);
 /* A note that is too long is left out. The queue must not be full; tickets
  * never decrease. */
 void um_pending_append(um_pending *p, const um_answer *a, umbel_slice note);
-/* The oldest; NULL: none. */
+/* Returns the oldest answer; NULL: none waits. */
 const um_answer *um_pending_first(const um_pending *p);
 void um_pending_drop(um_pending *p);
 
@@ -78,11 +78,11 @@ const um_answer *um_protocol_datagram_ready(const um_protocol_datagram *d,
 
 /* Answers what has been committed, and sends it: um_protocol.committed. */
 void um_protocol_datagram_committed(void *state);
-/* Takes what has come, and receives no more: um_protocol.stop. */
+/* Handles what has arrived, and receives no more: um_protocol.stop. */
 void um_protocol_datagram_stop(void *state);
 /* Returns true while answers wait: um_protocol.busy. */
 bool um_protocol_datagram_busy(const void *state);
-/* A zeroed one is fine. */
+/* Accepts a zeroed one. */
 void um_protocol_datagram_close(um_protocol_datagram *d);
 
 #endif

@@ -55,12 +55,12 @@ typedef struct um_protocol {
      * even if open fails. NULL: it has nothing to do. */
     umbel_status (*open)(const um_environment *env, void **state,
                          umbel_error *err);
-    /* Takes over what env->config says now; on failure nothing changes. */
+    /* Applies env->config as it is now; on failure nothing changes. */
     umbel_status (*reload)(void *state, umbel_error *err);
     /* Answers what waited for the store: its committed ticket, or its failure,
      * has moved. NULL: nothing waits. */
     void (*committed)(void *state);
-    /* Takes the requests that have arrived, and no more. */
+    /* Handles the requests that have arrived, and accepts no more. */
     void (*stop)(void *state);
     /* Returns true while answers are owed. */
     bool (*busy)(const void *state);

@@ -37,7 +37,7 @@ void um_protocol_stream_stop(um_protocol_stream *s);
 /* Closes all; gone is called now or in a later turn. */
 void um_protocol_stream_close(um_protocol_stream *s);
 
-/* The owner, of a connection. */
+/* Returns the owner of the stream that a connection belongs to. */
 static inline void *um_protocol_stream_owner(const um_stream *s)
 {
     return ((um_protocol_stream *)um_stream_ctx(s))->owner;

@@ -25,7 +25,7 @@ enum {
  * it is never counted. */
 bool um_digest_is_empty_text(umbel_slice digest);
 
-/* All return out, without its NUL, as a key. */
+/* Write a digest as text, and return out without its NUL, as a key. */
 umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
                                char out[UM_DIGEST_TEXT]);
 umbel_slice um_fuzzy_print_name(const uint8_t digest[UM_FUZZY_BYTES],

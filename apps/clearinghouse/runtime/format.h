@@ -35,7 +35,7 @@ typedef enum um_unit {
     UM_UNIT_TEXT /* not a number */
 } um_unit;
 
-/* A NaN is "-". */
+/* Formats a number in its unit; a NaN is "-". */
 um_formatted um_format_unit(um_unit unit, double x);
 
 #endif

@@ -36,11 +36,11 @@ void um_limits_set(um_limits *l, const um_limit_settings *s);
 bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
                        uint64_t n, uint64_t now);
 
-/* The network of a client, as it is limited. */
+/* Returns the network of a client, as it is limited. */
 um_network um_limits_network(const um_limits *l, const um_address *client);
 const um_prefixes *um_limits_prefixes(const um_limits *l);
 
-/* Bytes that such limits need. */
+/* Returns the bytes that these limits need. */
 uint64_t um_limits_bytes(const um_limit_settings *s);
 
 #endif

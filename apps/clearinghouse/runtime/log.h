@@ -45,7 +45,8 @@ void um_log_init(um_log *l, uint64_t now);
 void um_log_event(um_log *l, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same for a line of a file: a um_warn_line whose ctx is the log. */
+/* Logs a warning about a line of a file: a um_warn_line whose ctx is the log.
+ */
 void um_log_warning(void *ctx, const char *file, size_t line, const char *what);
 
 /* Logs what a stranger caused, within the limit of its topic. Call it only if

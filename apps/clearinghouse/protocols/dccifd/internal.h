@@ -212,7 +212,7 @@ struct um_dccifd_service {
     char host[UM_DCCIFD_HOST];
 };
 
-/* As they are after a reload, for those that are live. */
+/* Returns the settings, those that are live as a reload left them. */
 static inline const um_dccifd_settings *
 um_dccifd_settings_of(const um_dccifd_service *f)
 {

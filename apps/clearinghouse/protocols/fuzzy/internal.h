@@ -45,7 +45,7 @@ typedef enum um_fuzzy_op {
     UM_FUZZY_OPS
 } um_fuzzy_op;
 
-/* How a request is answered: rows of um_fuzzy_verdicts. */
+/* How a request is answered: rows of the table in protocol.c. */
 typedef enum um_fuzzy_outcome {
     UM_FUZZY_OK,
     UM_FUZZY_SHORT,

@@ -72,7 +72,7 @@ typedef struct um_pyzor_field {
 
 um_pyzor_walk um_pyzor_begin(umbel_slice text);
 bool um_pyzor_next(um_pyzor_walk *w, um_pyzor_field *out);
-/* The same, and skips all fields but Op-Digest. */
+/* Finds the next field Op-Digest. */
 bool um_pyzor_next_digest(um_pyzor_walk *w, umbel_slice *out);
 
 /* Compares the name of a field, in any case. */
@@ -178,17 +178,18 @@ typedef struct um_line_warning {
 umbel_status um_pyzor_accounts_init(um_pyzor_accounts *a, const char *passwd,
                                     const char *access, um_warn_line *warn,
                                     void *ctx, umbel_error *err);
-/* The same from texts; data NULL: there is no such file. */
+/* Reads the texts of both files; data NULL: there is no such file. */
 umbel_status um_pyzor_accounts_read(um_pyzor_accounts *a, umbel_slice passwd,
                                     umbel_slice access,
                                     const um_line_warning *w, umbel_error *err);
 /* Accepts half-built and zeroed ones. */
 void um_pyzor_accounts_fini(um_pyzor_accounts *a);
 
-/* NULL: no such account. */
+/* Returns an account; NULL: there is no account of that name. */
 um_pyzor_account *um_pyzor_account_find(const um_pyzor_accounts *a,
                                         umbel_slice name);
-/* The number of an operation; UM_PYZOR_MAX_OPS if none has that name. */
+/* Returns the number of an operation; UM_PYZOR_MAX_OPS if none has that name.
+ */
 unsigned um_pyzor_op_find(const um_pyzor_accounts *a, umbel_slice name);
 
 /* --- verdicts ---------------------------------------------------------------
@@ -250,7 +251,7 @@ typedef struct um_pyzor_service {
     um_pyzor_job job[UM_DATAGRAM_BATCH];
 } um_pyzor_service;
 
-/* Takes a batch: um_datagrams_config.take, with a um_protocol_socket. */
+/* Handles a batch: um_datagrams_config.take, with a um_protocol_socket. */
 void um_pyzor_handle_batch(void *ctx, const um_datagram *d, size_t n);
 
 /* Answers reports that the store has committed, or cannot. */

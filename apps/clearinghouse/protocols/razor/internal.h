@@ -89,7 +89,7 @@ typedef struct um_razor_request {
     umbel_slice text; /* without "-", the end of the line and the last "." */
 } um_razor_request;
 
-/* Finds the request at the front of a stream. */
+/* Finds the request at the begin of a stream. */
 um_razor_request um_razor_find(const uint8_t *bytes, size_t len);
 
 /* Walks the queries of a line or batch. */
@@ -155,7 +155,7 @@ enum {
  * without blanks. */
 bool um_razor_is_name(umbel_slice text);
 
-/* The password is valid until the store changes. */
+/* Finds the password of an account; it is valid until the store changes. */
 bool um_razor_account_find(const um_store *s, umbel_slice name,
                            umbel_slice *password);
 umbel_status um_razor_account_append(um_store *s, umbel_slice name,
@@ -219,7 +219,7 @@ umbel_status um_razor_shared_append(const um_environment *env, umbel_slice name,
 umbel_status um_razor_shared_publish(um_razor_shared *s,
                                      const um_environment *env,
                                      umbel_error *err);
-/* An entry could not be appended: the next publish looks again. */
+/* Makes the next publish look again: an entry could not be appended. */
 void um_razor_shared_again(um_razor_shared *s);
 
 /* --- replies ----------------------------------------------------------------
@@ -359,7 +359,7 @@ struct um_razor_service {
     um_razor_job job;               /* of the request that is being answered */
 };
 
-/* As they are after a reload, for those that are live. */
+/* Returns the settings, those that are live as a reload left them. */
 static inline const um_razor_settings *
 um_razor_settings_of(const um_razor_service *f)
 {
