@@ -8,7 +8,7 @@
  * readers trust. A real publisher makes its keys once, and keeps the one that
  * signs: umbel_sign_key_save, umbel_sign_key_load.
  */
-#include <umbel/exchange.h>
+#include <umbel/experimental/exchange.h>
 #include <umbel/umbel.h>
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     what.now = (uint64_t)time(NULL);
     what.valid = 30 * 86400; /* readers refuse it after 30 days */
     if (umbel_publish(&what, &shelf, &done, &err) ||
-        umbel_shelf_tidy(&shelf, done.last, done.has_last, &err))
+        umbel_publish_tidy(&shelf, done.last, done.has_last, &err))
         goto done;
     printf("serial %llu, %llu bytes\n", (unsigned long long)done.serial,
            (unsigned long long)done.bytes);

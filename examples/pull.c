@@ -7,6 +7,7 @@
  * Run it again and it fetches only what changed. The first key that signed the
  * list is trusted from then on; words.umb.pull remembers it.
  */
+#include <umbel/experimental/exchange.h>
 #include <umbel/fetch.h>
 #include <umbel/umbel.h>
 

@@ -6,7 +6,7 @@
 
 #include "coding/section.h"
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 #include <umbel/umbel.h>
 
 /* A promise of the library; a broken one is a finding, as a crash is. */

@@ -7,9 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "publish/judge.h"
-#include "publish/publish.h"
-#include "publish/pull_state.h"
+#include "publish/manifest.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -63,44 +61,47 @@ static void follow(const um_manifest *m, bool sign_it)
     UM_WANT(back.serial == m->serial + 1 && back.nsteps <= UMBEL_MAX_STEPS);
 }
 
-/* Only what the trusted key signed is believed; a key that is new to the reader
+/* Only what the trusted key signed is accepted; a key that is new to the reader
  * may start over. */
 static void judge_key(const um_manifest *m)
 {
     um_manifest none = {.serial = 0}, last = *m;
-    um_terms terms = {.name = m->name, .now = m->expires, .trust = key};
+    um_update_policy policy = {
+        .name = m->name, .now = m->expires, .trust = key};
     bool ours = m->is_signed && memcmp(m->key, key, sizeof key) == 0;
     umbel_status want = ours ? UMBEL_OK : UMBEL_E_REFUSED;
 
-    UM_WANT(um_judge(m, &none, &terms, NULL) == want);
-    UM_WANT(um_judge_unchanged(m, &terms) == ours);
+    UM_WANT(um_policy_check(m, &none, &policy, NULL) == want);
+    UM_WANT(um_policy_unchanged(m, &policy) == ours);
     last.serial++;
     last.is_signed = true;
     last.key[0] ^= 1;
-    UM_WANT(um_judge(m, &last, &terms, NULL) == want);
-    terms.trust = NULL;
-    UM_WANT(um_judge(m, &last, &terms, NULL) == UMBEL_E_REFUSED);
+    UM_WANT(um_policy_check(m, &last, &policy, NULL) == want);
+    policy.trust = NULL;
+    UM_WANT(um_policy_check(m, &last, &policy, NULL) == UMBEL_E_REFUSED);
 }
 
-/* Believed once, it is believed again, and until it expires. */
+/* Accepted once, it is accepted again, until it expires. */
 static void judge(const um_manifest *m)
 {
     um_manifest none = {.serial = 0}, last = *m;
-    um_terms terms = {.name = m->name, .now = m->expires};
+    um_update_policy policy = {.name = m->name, .now = m->expires};
     umbel_error err;
 
-    UM_WANT(um_judge(m, &none, &terms, &err) == UMBEL_OK);
-    UM_WANT(um_judge(m, &last, &terms, &err) == UMBEL_OK);
+    UM_WANT(um_policy_check(m, &none, &policy, &err) == UMBEL_OK);
+    UM_WANT(um_policy_check(m, &last, &policy, &err) == UMBEL_OK);
     last.serial++;
-    UM_WANT(um_judge(m, &last, &terms, &err) == UMBEL_E_REFUSED);
+    UM_WANT(um_policy_check(m, &last, &policy, &err) == UMBEL_E_REFUSED);
     um_fuzz_check_error(UMBEL_E_REFUSED, &err);
-    terms.name = "another.name";
-    UM_WANT(strcmp(m->name, terms.name) == 0 ||
-            um_judge(m, &none, &terms, &err) == UMBEL_E_REFUSED);
-    terms = (um_terms){.name = m->name, .now = m->expires + 1};
-    bool expired = m->expires && terms.now;
-    UM_WANT(!expired || um_judge(m, &none, &terms, &err) == UMBEL_E_REFUSED);
-    UM_WANT((um_judge_again(m, terms.now, &err) == UMBEL_E_REFUSED) == expired);
+    policy.name = "another.name";
+    UM_WANT(strcmp(m->name, policy.name) == 0 ||
+            um_policy_check(m, &none, &policy, &err) == UMBEL_E_REFUSED);
+    policy = (um_update_policy){.name = m->name, .now = m->expires + 1};
+    bool expired = m->expires && policy.now;
+    UM_WANT(!expired ||
+            um_policy_check(m, &none, &policy, &err) == UMBEL_E_REFUSED);
+    UM_WANT((um_policy_check_time(m, policy.now, &err) == UMBEL_E_REFUSED) ==
+            expired);
     judge_key(m);
 }
 

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 
 #include "base/error.h"
-#include "publish/pull_state.h"
+#include "publish/manifest.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -289,7 +289,7 @@ static void publish(world *w, unsigned key, uint64_t valid)
     what.sign_key = sign_key(w->key);
     if (umbel_publish(&what, &shelf, &done, NULL) == UMBEL_OK) {
         memcpy(w->known[w->nknown++], done.digest, sizeof done.digest);
-        umbel_shelf_tidy(&shelf, done.last, done.has_last, NULL);
+        umbel_publish_tidy(&shelf, done.last, done.has_last, NULL);
     }
     UM_WANT(!w->shelf.locked);
 }

@@ -24,7 +24,7 @@
 #include "base/rng.h"
 #include "store/list.h"
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 #include <umbel/umbel.h>
 
 #include <inttypes.h>

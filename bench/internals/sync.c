@@ -1,5 +1,6 @@
 /*
- * sync.c - how long each call of the machine of umbel/sync.h takes.
+ * sync.c - how long each call of the machine of umbel/experimental/sync.h
+ * takes.
  *
  * bench_sync [MB] [PAGE_BYTES] [MESSAGE_BYTES]: a list of MB (100) in pages of
  * PAGE_BYTES (4096) goes from one server to another in messages of at most
@@ -12,8 +13,8 @@
 #include "base/rng.h"
 
 #include <umbel/counting.h>
+#include <umbel/experimental/sync.h>
 #include <umbel/filter.h>
-#include <umbel/sync.h>
 
 #include <inttypes.h>
 #include <sodium.h>

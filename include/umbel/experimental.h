@@ -12,8 +12,10 @@
 #include <umbel/experimental/clearing.h>
 #include <umbel/experimental/compare.h>
 #include <umbel/experimental/exact.h>
+#include <umbel/experimental/exchange.h>
 #include <umbel/experimental/generalized.h>
 #include <umbel/experimental/retouch.h>
+#include <umbel/experimental/sync.h>
 #include <umbel/experimental/unless.h>
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef UMBEL_FETCH_H
 #define UMBEL_FETCH_H
 
-#include <umbel/exchange.h>
+#include <umbel/experimental/exchange.h>
 
 #ifdef __cplusplus
 extern "C" {

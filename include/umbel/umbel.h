@@ -21,7 +21,7 @@
  *   plan.h      size before building        keys.h      lists of keys
  *   estimate.h  keys in a filter, overlap   verify.h    measured errors
  *   diff.h      differences of two filters  admit.h     filters from strangers
- *   exchange.h  publish and pull            inline.h    queries in your own
+ *   publish.h   publish and pull            inline.h    queries in your own
  * loop
  *
  * <umbel/experimental.h> may change in any release; <umbel/fetch.h> belongs to

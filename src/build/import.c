@@ -10,7 +10,7 @@
 #include "build/build.h"
 
 #include "base/error.h"
-#include "publish/content.h"
+#include "filter/content.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

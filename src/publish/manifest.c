@@ -168,7 +168,7 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
 /* --- reading ----------------------------------------------------------------
  */
 
-/* Reads a step, loosely; returns its length, 0 when there is none. */
+/* Reads a step, loosely; returns its length, 0 when it is something else. */
 static int scan_step(const char *text, um_step *out)
 {
     char from[UM_DIGEST_HEX] = "", file[UM_DIGEST_HEX] = "";
@@ -287,4 +287,58 @@ umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
                        "the manifest is damaged: bytes follow its end");
     *out = m;
     return UMBEL_OK;
+}
+
+/* --- the next manifest ------------------------------------------------------
+ */
+
+static void drop_first(um_manifest *m, size_t n)
+{
+    m->nsteps -= n;
+    memmove(m->step, m->step + n, m->nsteps * sizeof m->step[0]);
+}
+
+/* Drops the steps up to the one that starts from this filter. */
+static void drop_loop(um_manifest *m, const uint8_t *digest)
+{
+    for (size_t i = 0; i < m->nsteps; i++)
+        if (um_same_digest(m->step[i].from, digest)) {
+            drop_first(m, i + 1);
+            return;
+        }
+}
+
+static void append_step(um_manifest *m, const uint8_t *from,
+                        const um_blob *step, size_t keep)
+{
+    if (m->nsteps >= keep)
+        drop_first(m, m->nsteps - keep + 1);
+    um_step *next = &m->step[m->nsteps++];
+    memcpy(next->from, from, UM_DIGEST_LEN);
+    next->file = *step;
+}
+
+void um_manifest_next(const um_manifest *last, const um_edition *e,
+                      um_manifest *out)
+{
+    size_t keep = e->keep < UMBEL_MAX_STEPS ? e->keep : UMBEL_MAX_STEPS;
+    bool first = last->serial == 0;
+
+    *out = *last;
+    out->serial++;
+    out->made = e->now;
+    out->expires = e->valid ? e->now + e->valid : 0;
+    out->filter = e->filter;
+    if (e->reports || !um_same_digest(last->filter.digest, e->filter.digest))
+        out->reports = e->reports;
+    if (!first && um_same_digest(last->filter.digest, e->filter.digest)) {
+        if (out->nsteps > keep)
+            drop_first(out, out->nsteps - keep);
+        return;
+    }
+    drop_loop(out, e->filter.digest);
+    if (e->step && keep && !first)
+        append_step(out, last->filter.digest, e->step, keep);
+    else
+        out->nsteps = 0;
 }

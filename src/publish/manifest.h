@@ -1,17 +1,17 @@
 /*
- * manifest.h - what a shelf says about one of its filters.
+ * manifest.h - describes one filter of a publish directory.
  *
  * A small text, signed if the publisher wants it: the file of the current
  * filter, and the differences that lead to it from earlier ones. Files are
  * named by their digest (BLAKE2b-256), so they never change and any cache may
  * keep them; only the manifest changes.
  */
-#ifndef UM_EXCHANGE_MANIFEST_H
-#define UM_EXCHANGE_MANIFEST_H
+#ifndef UM_PUBLISH_MANIFEST_H
+#define UM_PUBLISH_MANIFEST_H
 
 #include "base/hex.h"
 
-#include <umbel/exchange.h>
+#include <umbel/experimental/exchange.h>
 
 _Static_assert((int)UM_DIGEST_LEN == (int)UMBEL_FILE_DIGEST_LEN, "BLAKE2b-256");
 
@@ -21,7 +21,7 @@ enum {
     UM_MANIFEST_MAX = 32768 /* bytes: no manifest is longer */
 };
 
-/* A file of the shelf. */
+/* A file of a publish directory. */
 typedef struct um_blob {
     uint8_t digest[UM_DIGEST_LEN];
     uint64_t len;
@@ -54,7 +54,7 @@ void um_digest_parts(const umbel_slice *parts, size_t n,
                      uint8_t out[UM_DIGEST_LEN]);
 bool um_same_digest(const uint8_t *a, const uint8_t *b);
 
-/* Writes the name of a file on the shelf: its digest, then .umb or .umd. */
+/* Writes the name of such a file: its digest, then .umb or .umd. */
 void um_blob_name(const um_blob *blob, um_blob_kind kind,
                   char out[UM_BLOB_NAME]);
 /* Reads such a name back; returns false when it is none. */
@@ -76,9 +76,86 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
 
 /*
  * Reads a text from anyone. Every manifest has exactly one text; any other is
- * refused. A signature is checked here; um_judge decides about its key.
+ * refused. A signature is checked here; um_policy_check decides about its key.
  */
 umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
                               umbel_error *err);
+
+/* --- the next manifest -----------------------------------------------------
+ */
+
+/* What is published next, and when. */
+typedef struct um_edition {
+    um_blob filter;
+    const um_blob *step; /* from the last filter to it, or NULL */
+    uint64_t now;        /* seconds since 1970 */
+    uint64_t valid;      /* seconds; 0: for ever */
+    uint64_t reports;    /* reported keys that the filter excludes */
+    size_t keep;         /* most steps that are listed, up to UMBEL_MAX_STEPS */
+} um_edition;
+
+/*
+ * Makes the manifest after last, which has the name and, when it is the first
+ * one, serial 0. A filter that was listed before drops the steps up to it: the
+ * steps never lead through the same filter twice.
+ */
+void um_manifest_next(const um_manifest *last, const um_edition *e,
+                      um_manifest *out);
+
+/* --- update policy ---------------------------------------------------------
+ */
+
+/* What a reader asks for, and when. */
+typedef struct um_update_policy {
+    const char *name;
+    const uint8_t *trust; /* the key that must sign; NULL: the last one, if any
+                           */
+    uint64_t now;         /* seconds since 1970 */
+} um_update_policy;
+
+/*
+ * Accepts a manifest that has the name, is signed as the policy say, has not
+ * expired, and is not older than the last one; E_REFUSED otherwise. A reader
+ * that names another key than before starts over with it: serial numbers belong
+ * to a key.
+ */
+umbel_status um_policy_check(const um_manifest *m, const um_manifest *last,
+                             const um_update_policy *policy, umbel_error *err);
+
+/*
+ * Returns true if the last manifest meets the policy, time apart: only then may
+ * a server answer that nothing changed. um_policy_check_time checks the time.
+ */
+bool um_policy_unchanged(const um_manifest *last,
+                         const um_update_policy *policy);
+umbel_status um_policy_check_time(const um_manifest *last, uint64_t now,
+                                  umbel_error *err);
+
+/* What to fetch. */
+typedef struct um_route {
+    bool current;  /* nothing: the reader has it */
+    bool by_steps; /* steps from `first` on; otherwise the whole file */
+    size_t first;
+    uint64_t bytes; /* of all that */
+} um_route;
+
+/* Returns the cheaper route from the filter that a reader has, or NULL. */
+um_route um_route_from(const um_manifest *m, const uint8_t *have);
+
+/* --- what a reader remembers -----------------------------------------------
+ */
+
+enum { UM_PULL_STATE_MAX = 1024 };
+
+/*
+ * Write and read the newest manifest that the reader accepted, without steps
+ * and the filter's length, and the server's tag for it ("": none). Reading
+ * returns E_FORMAT for any other text.
+ */
+size_t um_pull_state_write(const um_manifest *newest, const char *tag,
+                           char out[UM_PULL_STATE_MAX]);
+umbel_status um_pull_state_read(const char *text, size_t len,
+                                um_manifest *newest, char tag[UMBEL_MAX_TAG],
+                                umbel_error *err);
 
 #endif

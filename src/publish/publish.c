@@ -1,84 +1,240 @@
 /*
  * publish.c - a publisher: the filter, a difference from the last one, the next
- * manifest.
+ * manifest, and the directory that holds them.
+ *
+ * In a publish directory manifests have names, and blobs (filters and
+ * differences) are named by their digest. Blobs never change. They are written
+ * first, the manifest last, and blobs that no manifest names any more are
+ * removed.
  */
 #include "publish/publish.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "filter/envelope.h"
-#include "publish/content.h"
-#include "publish/shelf.h"
-#include "publish/store.h"
+#include "publish/internal.h"
 
 #include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* --- the next manifest ------------------------------------------------------
+/* --- the publish directory -------------------------------------------------
  */
 
-static void drop_first(um_manifest *m, size_t n)
+static const char manifest_ending[] = ".manifest";
+
+enum { MANIFEST_NAME = UM_NAME_MAX + sizeof manifest_ending };
+
+static umbel_status read_manifest(const umbel_store *dir, const char *file,
+                                  um_manifest *out, umbel_error *err)
 {
-    m->nsteps -= n;
-    memmove(m->step, m->step + n, m->nsteps * sizeof m->step[0]);
+    umbel_slice text;
+
+    UM_TRY(dir->get(dir->ctx, file, &text, err));
+    umbel_status status = um_manifest_read(text.data, text.len, out, err);
+    dir->release(dir->ctx, text);
+    return um_name_file(status, um_store_where(dir, file), err);
 }
 
-/* Drops the steps up to the one that starts from this filter. */
-static void drop_loop(um_manifest *m, const uint8_t *digest)
+/* Only a manifest that certainly does not exist starts with serial 1. */
+umbel_status um_publish_dir_manifest(const umbel_store *dir, const char *name,
+                                     um_manifest *out, umbel_error *err)
 {
-    for (size_t i = 0; i < m->nsteps; i++)
-        if (um_same_digest(m->step[i].from, digest)) {
-            drop_first(m, i + 1);
-            return;
-        }
-}
+    char file[MANIFEST_NAME];
 
-static void append_step(um_manifest *m, const uint8_t *from,
-                        const um_blob *step, size_t keep)
-{
-    if (m->nsteps >= keep)
-        drop_first(m, m->nsteps - keep + 1);
-    um_step *next = &m->step[m->nsteps++];
-    memcpy(next->from, from, UM_DIGEST_LEN);
-    next->file = *step;
-}
-
-void um_manifest_next(const um_manifest *last, const um_edition *e,
-                      um_manifest *out)
-{
-    size_t keep = e->keep < UMBEL_MAX_STEPS ? e->keep : UMBEL_MAX_STEPS;
-    bool first = last->serial == 0;
-
-    *out = *last;
-    out->serial++;
-    out->made = e->now;
-    out->expires = e->valid ? e->now + e->valid : 0;
-    out->filter = e->filter;
-    if (e->reports || !um_same_digest(last->filter.digest, e->filter.digest))
-        out->reports = e->reports;
-    if (!first && um_same_digest(last->filter.digest, e->filter.digest)) {
-        if (out->nsteps > keep)
-            drop_first(out, out->nsteps - keep);
-        return;
+    snprintf(file, sizeof file, "%s%s", name, manifest_ending);
+    umbel_status status = read_manifest(dir, file, out, err);
+    if (status == UMBEL_E_UNKNOWN) {
+        *out = (um_manifest){.serial = 0};
+        snprintf(out->name, sizeof out->name, "%s", name);
+        return UMBEL_OK;
     }
-    drop_loop(out, e->filter.digest);
-    if (e->step && keep && !first)
-        append_step(out, last->filter.digest, e->step, keep);
+    if (status == UMBEL_OK && strcmp(out->name, name) != 0) {
+        const char *where = um_store_where(dir, file);
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "%s%s is the manifest of \"%s\": remove it",
+                       um_path_dots(where), um_path_tail(where), out->name);
+    }
+    return status;
+}
+
+static umbel_status write_dir_manifest(const umbel_store *dir, um_manifest *m,
+                                       const uint8_t *secret, umbel_error *err)
+{
+    char file[MANIFEST_NAME], text[UM_MANIFEST_MAX];
+    umbel_slice part = {text, um_manifest_write(m, secret, text)};
+
+    snprintf(file, sizeof file, "%s%s", m->name, manifest_ending);
+    return dir->put(dir->ctx, file, &part, 1, err);
+}
+
+umbel_status um_publish_dir_load(const umbel_store *dir, const um_blob *blob,
+                                 const umbel_source *source, umbel_filter **out,
+                                 umbel_error *err)
+{
+    char name[UM_BLOB_NAME];
+    uint8_t digest[UM_DIGEST_LEN];
+    umbel_slice all;
+    umbel_status status;
+
+    um_blob_name(blob, UM_BLOB_FILTER, name);
+    UM_TRY(dir->get(dir->ctx, name, &all, err));
+    um_digest_parts(&all, 1, digest);
+    if (um_same_digest(digest, blob->digest)) {
+        status = umbel_decode(all.data, all.len, source, out, err);
+    } else {
+        const char *where = um_store_where(dir, name);
+        status = um_fail(err, UMBEL_E_CHECKSUM,
+                         "%s%s does not match the digest in its name",
+                         um_path_dots(where), um_path_tail(where));
+    }
+    dir->release(dir->ctx, all);
+    return status;
+}
+
+/* A blob that was damaged is replaced: no reader would take it. */
+static umbel_status write_blob(const umbel_store *dir, const um_blob *blob,
+                               um_blob_kind kind, const umbel_slice *parts,
+                               size_t n, umbel_error *err)
+{
+    char name[UM_BLOB_NAME];
+    um_blob there;
+
+    um_blob_name(blob, kind, name);
+    if (um_store_object_digest(dir, name, &there, NULL) == UMBEL_OK &&
+        um_same_digest(there.digest, blob->digest))
+        return UMBEL_OK;
+    return dir->put(dir->ctx, name, parts, n, err);
+}
+
+/* --- what no manifest names any more ----------------------------------------
+ */
+
+typedef struct tidying {
+    const umbel_store *dir;
+    uint8_t (*named)[UM_DIGEST_LEN];
+    size_t n, cap;
+    umbel_status status;
+    umbel_error *err;
+} tidying;
+
+static umbel_status record_digest(tidying *t, const uint8_t *digest)
+{
+    if (!um_array_reserve(&t->named, &t->cap, t->n + 1, sizeof *t->named))
+        return um_fail(t->err, UMBEL_E_NOMEM, "no memory to tidy up");
+    memcpy(t->named[t->n++], digest, UM_DIGEST_LEN);
+    return UMBEL_OK;
+}
+
+static umbel_status record_manifest(tidying *t, const char *file)
+{
+    um_manifest m;
+
+    UM_TRY(read_manifest(t->dir, file, &m, t->err));
+    UM_TRY(record_digest(t, m.filter.digest));
+    for (size_t i = 0; i < m.nsteps; i++)
+        UM_TRY(record_digest(t, m.step[i].file.digest));
+    return UMBEL_OK;
+}
+
+/* A manifest that cannot be read may name anything: it ends the list. */
+static bool visit_manifest(void *ctx, const char *name)
+{
+    tidying *t = ctx;
+    size_t len = strlen(name), end = sizeof manifest_ending - 1;
+
+    if (len > end && strcmp(name + len - end, manifest_ending) == 0)
+        t->status = record_manifest(t, name);
+    return t->status == UMBEL_OK;
+}
+
+static bool is_named(const tidying *t, const uint8_t *digest)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (um_same_digest(t->named[i], digest))
+            return true;
+    return false;
+}
+
+/* Removes only files whose name is their digest: others are not ours. */
+static bool visit_blob(void *ctx, const char *name)
+{
+    tidying *t = ctx;
+    uint8_t digest[UM_DIGEST_LEN];
+    um_blob there;
+
+    if (um_blob_name_read(name, digest) && !is_named(t, digest) &&
+        um_store_object_digest(t->dir, name, &there, NULL) == UMBEL_OK &&
+        um_same_digest(there.digest, digest))
+        t->dir->remove(t->dir->ctx, name, NULL);
+    return true;
+}
+
+static umbel_status tidy_locked(tidying *t, const uint8_t *keep, size_t n)
+{
+    const umbel_store *s = t->dir;
+
+    for (size_t i = 0; i < n; i++)
+        UM_TRY(record_digest(t, keep + i * UM_DIGEST_LEN));
+    UM_TRY(s->list(s->ctx, visit_manifest, t, t->err));
+    UM_TRY(t->status);
+    return s->list(s->ctx, visit_blob, t, t->err);
+}
+
+umbel_status umbel_publish_tidy(const umbel_store *dir, const uint8_t *keep,
+                                size_t n, umbel_error *err)
+{
+    tidying t = {.dir = dir, .err = err};
+
+    UM_TRY(um_store_check(dir, false, err));
+    UM_TRY(dir->lock(dir->ctx, err));
+    umbel_status status = tidy_locked(&t, keep, n);
+    dir->unlock(dir->ctx);
+    free(t.named);
+    return status;
+}
+
+umbel_status um_content_diff(um_content *c, const umbel_filter *old,
+                             const umbel_filter *now, umbel_diff_result *cost,
+                             umbel_error *err)
+{
+    size_t room = umbel_diff_bound(now);
+
+    *c = (um_content){.bytes = malloc(room), .cap = room};
+    if (!c->bytes)
+        return um_no_memory(err, room);
+    umbel_status status = umbel_diff(old, now, c->bytes, c->cap, cost, err);
+    if (status == UMBEL_OK)
+        c->len = (size_t)cost->bytes;
     else
-        out->nsteps = 0;
+        um_content_fini(c);
+    return status;
+}
+
+um_name_text um_name_of(const umbel_filter *f)
+{
+    uint8_t name[UMBEL_CONTENT_LEN];
+    um_name_text out = {""};
+
+    umbel_content_name(f, name);
+    um_digest_text(name, out.text);
+    return out;
 }
 
 /* --- publishing -------------------------------------------------------------
  */
 
-/* A filter on its way to the shelf. */
+/* A filter that is being published. */
 typedef struct edition {
     const umbel_publication *what;
-    const umbel_store *shelf;
+    const umbel_store *dir;
     umbel_slice part[2]; /* the filter's file */
     size_t nparts;
     um_blob filter, step;
     bool has_step;
-    umbel_error no_step; /* why there is none */
+    umbel_error no_step; /* why has_step is false */
     um_manifest last, next;
 } edition;
 
@@ -117,7 +273,7 @@ static umbel_status check_signer(const edition *e, umbel_error *err)
                    "%s was published with %s key: sign with that one, or "
                    "remove its manifest; every reader must then %s",
                    e->what->name, secret ? "another" : "a",
-                   secret ? "be told to trust the new key" : "start over");
+                   secret ? "trust the new key" : "start over");
 }
 
 /* Puts the difference from old, where there is one and it is the smaller. */
@@ -135,8 +291,7 @@ static umbel_status write_step(edition *e, const umbel_filter *old,
     if (e->has_step) {
         um_digest_parts(&part, 1, e->step.digest);
         e->step.len = c.len;
-        status =
-            um_shelf_append(e->shelf, &e->step, UM_BLOB_STEP, &part, 1, err);
+        status = write_blob(e->dir, &e->step, UM_BLOB_STEP, &part, 1, err);
     } else {
         um_set_error(&e->no_step, UMBEL_OK, "too much has changed");
     }
@@ -153,7 +308,8 @@ static umbel_status create_step(edition *e, umbel_error *err)
     source.memory_limit = e->what->memory_limit;
     if (e->last.serial == 0 || e->what->keep == 0 ||
         um_same_digest(e->last.filter.digest, e->filter.digest) ||
-        um_shelf_load(e->shelf, &e->last.filter, &source, &old, &e->no_step))
+        um_publish_dir_load(e->dir, &e->last.filter, &source, &old,
+                            &e->no_step))
         return UMBEL_OK;
     umbel_status status = write_step(e, old, err);
     umbel_close(old);
@@ -174,19 +330,19 @@ static umbel_status write_manifest(edition *e, umbel_error *err)
     if (e->next.serial == UINT64_MAX)
         return um_fail(err, UMBEL_E_LIMIT,
                        "%s was published too often: use another name", w->name);
-    return um_shelf_append_manifest(e->shelf, &e->next, w->sign_key, err);
+    return write_dir_manifest(e->dir, &e->next, w->sign_key, err);
 }
 
 /* Blobs first, the manifest last: whatever it names is there. */
 static umbel_status publish_locked(edition *e, umbel_error *err)
 {
-    UM_TRY(um_shelf_manifest(e->shelf, e->what->name, &e->last, err));
+    UM_TRY(um_publish_dir_manifest(e->dir, e->what->name, &e->last, err));
     UM_TRY(check_signer(e, err));
     um_digest_parts(e->part, e->nparts, e->filter.digest);
     for (size_t i = 0; i < e->nparts; i++)
         e->filter.len += e->part[i].len;
-    UM_TRY(um_shelf_append(e->shelf, &e->filter, UM_BLOB_FILTER, e->part,
-                           e->nparts, err));
+    UM_TRY(write_blob(e->dir, &e->filter, UM_BLOB_FILTER, e->part, e->nparts,
+                      err));
     UM_TRY(create_step(e, err));
     return write_manifest(e, err);
 }
@@ -212,14 +368,14 @@ static void report_edition(const edition *e, umbel_published *out)
 }
 
 umbel_status umbel_publish(const umbel_publication *what,
-                           const umbel_store *shelf, umbel_published *out,
+                           const umbel_store *dir, umbel_published *out,
                            umbel_error *err)
 {
-    edition e = {.what = what, .shelf = shelf, .nparts = 1};
+    edition e = {.what = what, .dir = dir, .nparts = 1};
     um_parts parts;
 
     UM_TRY(check_publication(what, err));
-    UM_TRY(um_store_check(shelf, false, err));
+    UM_TRY(um_store_check(dir, false, err));
     if (sodium_init() < 0) /* picks the fast digest */
         return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
     e.part[0] = what->file;
@@ -228,10 +384,10 @@ umbel_status umbel_publish(const umbel_publication *what,
         memcpy(e.part, parts.part, sizeof e.part);
         e.nparts = UM_COUNT(e.part);
     }
-    umbel_status status = shelf->lock(shelf->ctx, err);
+    umbel_status status = dir->lock(dir->ctx, err);
     if (status == UMBEL_OK) {
         status = publish_locked(&e, err);
-        shelf->unlock(shelf->ctx);
+        dir->unlock(dir->ctx);
     }
     if (!what->file.len)
         um_parts_fini(&parts, what->filter);

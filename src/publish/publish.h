@@ -1,27 +1,46 @@
 /*
- * publish.h - the manifest that follows another.
+ * publish.h - a publish directory: manifests by name, blobs by digest.
  */
-#ifndef UM_EXCHANGE_PUBLISH_H
-#define UM_EXCHANGE_PUBLISH_H
+#ifndef UM_PUBLISH_PUBLISH_H
+#define UM_PUBLISH_PUBLISH_H
 
+#include "filter/content.h"
 #include "publish/manifest.h"
+#include "query/digest_set.h"
 
-/* What is published next, and when. */
-typedef struct um_edition {
-    um_blob filter;
-    const um_blob *step; /* from the last filter to it; NULL: there is none */
-    uint64_t now;        /* seconds since 1970 */
-    uint64_t valid;      /* seconds; 0: for ever */
-    uint64_t reports;    /* reported keys that the filter excludes */
-    size_t keep;         /* most steps that are listed, up to UMBEL_MAX_STEPS */
-} um_edition;
+#include <umbel/diff.h>
 
 /*
- * Makes the manifest after last, which has the name and, when it is the first
- * one, serial 0. A filter that was listed before drops the steps up to it: the
- * steps never lead through the same filter twice.
+ * Reads the manifest of a name; serial 0 when it does not exist yet. E_FORMAT
+ * when it is the manifest of another name.
  */
-void um_manifest_next(const um_manifest *last, const um_edition *e,
-                      um_manifest *out);
+umbel_status um_publish_dir_manifest(const umbel_store *dir, const char *name,
+                                     um_manifest *out, umbel_error *err);
+/* Decodes a filter of the directory; E_CHECKSUM when its digest is another. */
+umbel_status um_publish_dir_load(const umbel_store *dir, const um_blob *blob,
+                                 const umbel_source *source, umbel_filter **out,
+                                 umbel_error *err);
+
+/* Computes the difference between two filters. */
+umbel_status um_content_diff(um_content *c, const umbel_filter *old,
+                             const umbel_filter *now, umbel_diff_result *cost,
+                             umbel_error *err);
+
+/*
+ * As umbel_remove_reported. Goes through the members a few times. member[i]
+ * becomes true if reported key i is a member and the first of its digest; it
+ * has one element more than there are reported keys, and must be zeroed.
+ */
+umbel_status um_remove_reported(umbel_filter *f,
+                                const um_digest_source *members,
+                                const umbel_key_list *reported,
+                                const umbel_filter *like, bool *member,
+                                umbel_removed_reports *out, umbel_error *err);
+
+/* The content name of a filter, in hexadecimal. */
+typedef struct um_name_text {
+    char text[UM_DIGEST_HEX];
+} um_name_text;
+um_name_text um_name_of(const umbel_filter *f);
 
 #endif

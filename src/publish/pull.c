@@ -1,18 +1,19 @@
 /*
- * pull.c - a reader: manifest, judgement, the cheaper route, admission,
- * replace.
+ * pull.c - a reader: manifest, update policy, the cheaper route, admission,
+ * replacement.
  *
  * A manifest is remembered as soon as it is accepted, before anything else is
  * fetched: a server that lets a new manifest pass and holds its filter back
  * cannot return to an older one.
+ *
+ * A blob is downloaded into a part of the store, and resumed where the last try
+ * broke off.
  */
 #include "base/error.h"
+#include "base/hex.h"
 #include "filter/envelope.h"
 #include "filter/head.h"
-#include "publish/download.h"
-#include "publish/judge.h"
-#include "publish/pull_state.h"
-#include "publish/store.h"
+#include "publish/internal.h"
 
 #include <umbel/diff.h>
 
@@ -21,6 +22,164 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { UM_PART_NAME = 32 };
+
+typedef struct download {
+    const umbel_fetcher *fetcher;
+    const umbel_store *store;
+    const char *url;
+    const um_blob *blob;
+    char part[UM_PART_NAME]; /* its name in the store: .part-DIGITS */
+    uint64_t moved;          /* bytes that were fetched */
+    bool missing;            /* the server will not give it */
+    /* Of the present try. */
+    bool restarted;    /* the server began at byte 0 */
+    bool too_long;     /* it sent more than the file has */
+    bool store_failed; /* the bytes could not be kept */
+} download;
+
+/* --- downloads: parts
+ * ------------------------------------------------------------------
+ */
+
+enum { DIGITS = 16 }; /* of a digest, in a part's name */
+static const char mark[] = ".part-";
+
+static void name_part(download *d)
+{
+    char hex[UM_DIGEST_HEX];
+
+    um_digest_text(d->blob->digest, hex);
+    snprintf(d->part, sizeof d->part, "%s%.*s", mark, DIGITS, hex);
+}
+
+static bool is_part(const char *name)
+{
+    uint8_t digits[DIGITS / 2];
+    size_t skip = sizeof mark - 1;
+
+    return strlen(name) == skip + DIGITS && memcmp(name, mark, skip) == 0 &&
+           um_hex_read(name + skip, digits, sizeof digits);
+}
+
+typedef struct clearing {
+    const umbel_store *store;
+    const char *keep;
+} clearing;
+
+static bool clear_part(void *ctx, const char *name)
+{
+    const clearing *c = ctx;
+
+    if (is_part(name) && (!c->keep || strcmp(name, c->keep) != 0))
+        c->store->remove(c->store->ctx, name, NULL);
+    return true;
+}
+
+/* Removes every part of a store but keep, which may be NULL. A part that cannot
+ * be removed only takes space: failures do not matter. */
+static void clear_parts(const umbel_store *store, const char *keep)
+{
+    clearing c = {store, keep};
+
+    store->list(store->ctx, clear_part, &c, NULL);
+}
+
+static void remove_part(const download *d)
+{
+    d->store->remove(d->store->ctx, d->part, NULL);
+}
+
+/* --- downloads: bytes
+ * ------------------------------------------------------------------
+ */
+
+static umbel_status append_part(void *ctx, uint64_t at, umbel_slice bytes,
+                                umbel_error *err)
+{
+    download *d = ctx;
+
+    d->restarted |= at == 0;
+    d->too_long = at > d->blob->len || bytes.len > d->blob->len - at;
+    if (d->too_long)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "the server sends more than %" PRIu64
+                       " bytes: it is not what was published",
+                       d->blob->len);
+    umbel_status status =
+        d->store->append(d->store->ctx, d->part, at, bytes, err);
+    d->store_failed = status != UMBEL_OK;
+    return status;
+}
+
+/*
+ * Fetches what is missing. *again: an earlier try's bytes were used, and may be
+ * what is wrong. A part is removed when it cannot be continued, and when the
+ * store is full: other files may need the room.
+ */
+static umbel_status fetch_rest(download *d, bool *again, umbel_error *err)
+{
+    umbel_response response = {.bytes = 0};
+    umbel_request request = {
+        .url = d->url, .max = d->blob->len, .take = append_part, .ctx = d};
+
+    d->restarted = d->too_long = d->store_failed = false;
+    UM_TRY(d->store->resume(d->store->ctx, d->part, &request.from, err));
+    if (request.from > d->blob->len)
+        request.from = 0;
+    *again = request.from > 0;
+    if (*again && request.from == d->blob->len)
+        return UMBEL_OK;
+    umbel_status status =
+        d->fetcher->get(d->fetcher->ctx, &request, &response, err);
+    d->moved += response.bytes;
+    d->missing = response.missing;
+    *again = *again && !d->restarted &&
+             (status == UMBEL_OK || d->too_long || response.bad_range);
+    if (d->too_long || response.bad_range || d->store_failed)
+        remove_part(d);
+    return status;
+}
+
+static umbel_status check_part(const download *d, umbel_error *err)
+{
+    um_blob got = {.len = 0};
+    umbel_status status = um_store_object_digest(d->store, d->part, &got, err);
+
+    if (status != UMBEL_OK && status != UMBEL_E_UNKNOWN)
+        return status;
+    if (status == UMBEL_OK && got.len == d->blob->len &&
+        um_same_digest(got.digest, d->blob->digest))
+        return UMBEL_OK;
+    remove_part(d);
+    return um_fail(err, UMBEL_E_REFUSED,
+                   "the server's file is not what was published: its "
+                   "digest differs");
+}
+
+static umbel_status try_once(download *d, bool *again, umbel_error *err)
+{
+    *again = false;
+    UM_TRY(fetch_rest(d, again, err));
+    return check_part(d, err);
+}
+
+/*
+ * Fetches the blob into a part, from where an earlier try broke off; from the
+ * beginning when that leads nowhere. Bytes that do not match the digest are
+ * removed and refused (E_REFUSED). A part that broke off stays for the next
+ * try; parts of other blobs are removed.
+ */
+static umbel_status run_download(download *d, umbel_error *err)
+{
+    bool again;
+
+    name_part(d);
+    clear_parts(d->store, d->part);
+    umbel_status status = try_once(d, &again, err);
+    return status != UMBEL_OK && again ? try_once(d, &again, err) : status;
+}
 
 enum { URL_MAX = 2048, MAX_BYTES = 1 << 30 };
 
@@ -204,8 +363,8 @@ typedef struct text {
     size_t len;
 } text;
 
-static umbel_status parse_text(void *ctx, uint64_t at, umbel_slice bytes,
-                               umbel_error *err)
+static umbel_status append_text(void *ctx, uint64_t at, umbel_slice bytes,
+                                umbel_error *err)
 {
     text *t = ctx;
 
@@ -246,18 +405,19 @@ static void set_tag(umbel_puller *p, const char *tag)
 static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
 {
     text t = {.len = 0};
-    um_terms terms = {.name = p->name, .trust = p->trust, .now = p->now};
+    um_update_policy policy = {
+        .name = p->name, .trust = p->trust, .now = p->now};
     umbel_response response = {.bytes = 0};
     char url[URL_MAX + UM_NAME_MAX + 16];
     umbel_request request = {.url = url,
                              .max = UM_MANIFEST_MAX,
                              .fresh = true,
-                             .take = parse_text,
+                             .take = append_text,
                              .ctx = &t};
 
     snprintf(url, sizeof url, "%s%s.manifest", p->base_url, p->name);
     if (p->there && um_same_digest(p->have.digest, p->last.filter.digest) &&
-        um_judge_unchanged(&p->last, &terms))
+        um_policy_unchanged(&p->last, &policy))
         request.tag = p->last_tag;
     umbel_status status =
         p->fetcher.get(p->fetcher.ctx, &request, &response, err);
@@ -268,18 +428,18 @@ static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
         p->manifest = p->last;
         p->manifest.filter = p->have;
         memcpy(p->tag, p->last_tag, sizeof p->tag);
-        return um_judge_again(&p->last, p->now, err);
+        return um_policy_check_time(&p->last, p->now, err);
     }
     set_tag(p, response.tag);
     UM_TRY(um_manifest_read(t.bytes, t.len, &p->manifest, err));
-    return um_judge(&p->manifest, &p->last, &terms, err);
+    return um_policy_check(&p->manifest, &p->last, &policy, err);
 }
 
 /* --- admission --------------------------------------------------------------
  */
 
-static umbel_status hear_ruling(umbel_puller *p, const umbel_ruling *ruling,
-                                const uint8_t *digest, umbel_error *err)
+static umbel_status use_ruling(umbel_puller *p, const umbel_ruling *ruling,
+                               const uint8_t *digest, umbel_error *err)
 {
     if (!ruling->admitted) {
         const umbel_reason *why = &ruling->reason[0];
@@ -307,7 +467,7 @@ static umbel_status admit_file(umbel_puller *p, const char *name,
     umbel_status status = umbel_admit_bytes(all.data, all.len, &p->source,
                                             &p->wants, NULL, &ruling, err);
     p->store.release(p->store.ctx, all);
-    return status ? status : hear_ruling(p, &ruling, digest, err);
+    return status ? status : use_ruling(p, &ruling, digest, err);
 }
 
 /* Admits a filter that differences made: as strictly as if decoded here. */
@@ -325,7 +485,7 @@ static umbel_status admit_filter(umbel_puller *p, const umbel_filter *f,
                               "limit is %" PRIu64,
                               f->payload_len, limit);
     UM_TRY(umbel_admit(f, &p->wants, &ruling, err));
-    return hear_ruling(p, &ruling, p->manifest.filter.digest, err);
+    return use_ruling(p, &ruling, p->manifest.filter.digest, err);
 }
 
 /* --- the filter -------------------------------------------------------------
@@ -333,25 +493,24 @@ static umbel_status admit_filter(umbel_puller *p, const umbel_filter *f,
 
 /* Fetches a blob of the manifest: it is then a part that has the digest. */
 static umbel_status fetch_blob(umbel_puller *p, const um_blob *blob,
-                               um_blob_kind kind, um_download *d,
-                               umbel_error *err)
+                               um_blob_kind kind, download *d, umbel_error *err)
 {
     char name[UM_BLOB_NAME], url[URL_MAX + UM_BLOB_NAME];
 
     um_blob_name(blob, kind, name);
     snprintf(url, sizeof url, "%s%s", p->base_url, name);
-    *d = (um_download){
+    *d = (download){
         .fetcher = &p->fetcher, .store = &p->store, .url = url, .blob = blob};
-    umbel_status status = um_download_run(d, err);
+    umbel_status status = run_download(d, err);
     d->url = NULL;
     p->moved += d->moved;
     return status;
 }
 
 /* A filter that is refused stays a part, so that it is not fetched again. */
-static umbel_status parse_whole(umbel_puller *p, umbel_error *err)
+static umbel_status pull_whole(umbel_puller *p, umbel_error *err)
 {
-    um_download d;
+    download d;
     const um_blob *filter = &p->manifest.filter;
     umbel_status status = fetch_blob(p, filter, UM_BLOB_FILTER, &d, err);
 
@@ -377,7 +536,7 @@ static umbel_status load_filter(const umbel_puller *p, umbel_filter **out,
 static umbel_status apply_step(umbel_puller *p, const um_step *step,
                                umbel_filter **f, bool *final, umbel_error *err)
 {
-    um_download d;
+    download d;
     umbel_slice all;
     umbel_filter *next = NULL;
     umbel_status status = fetch_blob(p, &step->file, UM_BLOB_STEP, &d, err);
@@ -424,7 +583,7 @@ static umbel_status write_filter(umbel_puller *p, const umbel_filter *f,
  * Takes the steps. *final: the whole file would not help, because the network
  * or the store fails that as well, or the published filter is not admitted.
  */
-static umbel_status parse_steps(umbel_puller *p, bool *final, umbel_error *err)
+static umbel_status pull_steps(umbel_puller *p, bool *final, umbel_error *err)
 {
     umbel_filter *f = NULL;
     umbel_status status = load_filter(p, &f, err);
@@ -437,7 +596,7 @@ static umbel_status parse_steps(umbel_puller *p, bool *final, umbel_error *err)
     return status;
 }
 
-static umbel_status parse_route(umbel_puller *p, umbel_error *err)
+static umbel_status pull_route(umbel_puller *p, umbel_error *err)
 {
     bool final = false;
 
@@ -447,12 +606,12 @@ static umbel_status parse_route(umbel_puller *p, umbel_error *err)
                               " bytes, the limit is %" PRIu64,
                               p->manifest.filter.len, p->wants.max_bytes);
     if (p->route.by_steps) {
-        umbel_status status = parse_steps(p, &final, err);
+        umbel_status status = pull_steps(p, &final, err);
         if (status == UMBEL_OK || final)
             return status;
     }
     p->route.by_steps = false;
-    return parse_whole(p, err);
+    return pull_whole(p, err);
 }
 
 /* --- a round ----------------------------------------------------------------
@@ -471,8 +630,8 @@ static umbel_status round_locked(umbel_puller *p, umbel_error *err)
     if (p->route.current)
         UM_TRY(admit_file(p, filter_name, p->have.digest, err));
     else
-        UM_TRY(parse_route(p, err));
-    um_download_clear(&p->store, NULL); /* also of a round that was killed */
+        UM_TRY(pull_route(p, err));
+    clear_parts(&p->store, NULL); /* also of a round that was killed */
     return UMBEL_OK;
 }
 

@@ -9,7 +9,7 @@
 #include "filter/save.h"
 #include "sync/internal.h"
 
-#include <umbel/exchange.h>
+#include <umbel/publish.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -220,7 +220,7 @@ static uint64_t oldest_epoch(const um_sync_parameters *t, uint64_t now)
     return epoch >= t->epochs ? epoch - t->epochs + 1 : 0;
 }
 
-/* Files of copies from an epoch on. */
+/* Files of replicas from an epoch on. */
 static umbel_status list_files(const char *path, uint64_t oldest, char ***files,
                                size_t *n, umbel_error *err)
 {
@@ -287,7 +287,7 @@ static umbel_status record_saved(um_sync_dir *d, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* A copy of somebody who is out: a sync was interrupted before it removed the
+/* A replica of a dropped origin: a sync was interrupted before it removed the
  * file. */
 static bool is_unwanted(const um_sync_dir *d, const char *file)
 {
@@ -497,7 +497,7 @@ static umbel_status save_replicas(um_sync_dir *d, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Files of copies that the machine no longer has. */
+/* Files of replicas that the machine no longer has. */
 static umbel_status remove_gone(um_sync_dir *d, umbel_error *err)
 {
     char **files;

@@ -17,7 +17,7 @@
 #ifndef UM_SYNC_DIRECTORY_H
 #define UM_SYNC_DIRECTORY_H
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 
 #include <limits.h>
 

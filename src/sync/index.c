@@ -72,7 +72,7 @@ static void mark_page(const um_sync_list *l, const um_replica *c,
     const um_row_index *row = columns_row(l);
     um_page p = um_page_of(&l->pages, number);
 
-    if (row) /* else no copy has a column */
+    if (row) /* else no replica has a column */
         row->mark(c->filter->self, &l->index.bits, c->column - 1, p.offset,
                   p.len);
 }
@@ -193,7 +193,8 @@ static bool widen_index(umbel_sync *s, um_sync_list *l)
     return true;
 }
 
-/* The column of a copy that shares its epoch, and has the fewest; 0: none. */
+/* The column of a replica that shares its epoch, and has the fewest; 0: none.
+ */
 static unsigned shared_column(const umbel_sync *s, const um_replica *c)
 {
     const um_replica_index *k = &s->list[c->id.list].index;
@@ -278,7 +279,7 @@ static void add_totals_page(const um_sync_list *l, const um_replica *c,
     const um_row_totals *row = totals_row(l);
     um_page p = um_page_of(&l->pages, number);
 
-    if (row) /* else no copy is in sums */
+    if (row) /* else no replica is in sums */
         row->add(c->filter->self, &l->totals.cells, old, p.offset, p.len);
 }
 

@@ -26,7 +26,7 @@
 #include "filter/kind.h"
 #include "filter/pages.h"
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 
 enum {
     UM_HASH_LEN = 32, /* BLAKE2b-256 */
@@ -518,7 +518,7 @@ umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
 bool um_is_agree(const char *text);
 /* Forgets what a peer had. */
 void um_peer_forget(umbel_sync *s, um_peer *p);
-/* Starts a session with each peer: we have less than they believe. */
+/* Starts a session with each peer: we have less than they assume. */
 void um_peers_restart(umbel_sync *s);
 /* Extends a peer's arrays to the replicas, logs and contradictions here. */
 bool um_peer_extend(const umbel_sync *s, um_peer *p);

@@ -1,5 +1,5 @@
 /*
- * origin.c - changes of who counts: origins that are dropped, muted or allowed,
+ * origin.c - which origins count: those that are dropped, muted or allowed,
  * incarnations that contradicted themselves, and new incarnations of our own.
  */
 #include "base/error.h"
@@ -73,7 +73,7 @@ umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
     bool was_dropped = um_origin_status_of(s, origin) == UM_DROPPED;
 
     UM_TRY(set_origin_status(s, origin, UM_ALLOWED, err));
-    if (was_dropped) /* peers believe that we still have what they sent */
+    if (was_dropped) /* peers assume that we still have what they sent */
         um_peers_restart(s);
     return UMBEL_OK;
 }

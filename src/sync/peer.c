@@ -27,7 +27,7 @@ enum {
 /* --- HELLO -----------------------------------------------------------------
  */
 
-/* What lists agree on beside their shape, by their place in the greeting. */
+/* What lists agree on beside their shape, by their place in the HELLO. */
 static void write_agreed(const umbel_sync *s, um_buffer *b)
 {
     uint64_t n = 0;
@@ -74,7 +74,7 @@ static void send_hello(umbel_sync *s, um_peer *p)
     p->hello_at = s->now + 1;
 }
 
-/* Lists of a greeting: which of ours each is, and what it agrees on. */
+/* Lists of a HELLO: which of ours each is, and what it agrees on. */
 typedef struct hello_list {
     size_t list; /* nlists: none, or of another shape */
     char agree[UMBEL_SYNC_MAX_AGREE];
@@ -96,7 +96,7 @@ static umbel_status compare_list(umbel_sync *s, int peer, um_reader *r,
     uint64_t seconds = um_get_varint(r), page = um_get_varint(r);
     len = um_get_varint(r);
     if (r->bad || len > sizeof bytes)
-        return um_fail(err, UMBEL_E_FORMAT, "a greeting is cut short");
+        return um_fail(err, UMBEL_E_FORMAT, "a HELLO is cut short");
     um_get_bytes(r, bytes, (size_t)len);
     UM_TRY(um_head_decode(bytes, (size_t)len, &head, err));
     for (size_t i = 0; i < s->nlists; i++) {
@@ -115,7 +115,7 @@ static umbel_status compare_list(umbel_sync *s, int peer, um_reader *r,
     return UMBEL_OK;
 }
 
-/* Reads what lists agree on; a greeting may end before. */
+/* Reads what lists agree on; a HELLO may end before. */
 static umbel_status get_agreed(um_reader *r, hello_list *g, uint64_t n,
                                umbel_error *err)
 {
@@ -124,13 +124,13 @@ static umbel_status get_agreed(um_reader *r, hello_list *g, uint64_t n,
     for (; left && !r->bad; left--) {
         uint64_t i = um_get_varint(r), len = um_get_varint(r);
         if (r->bad || i >= n || len >= UMBEL_SYNC_MAX_AGREE)
-            return um_fail(err, UMBEL_E_FORMAT, "a greeting is damaged");
+            return um_fail(err, UMBEL_E_FORMAT, "a HELLO is damaged");
         um_get_bytes(r, g[i].agree, (size_t)len);
         g[i].agree[len] = '\0';
         if (r->bad || !um_is_agree(g[i].agree))
-            return um_fail(err, UMBEL_E_FORMAT, "a greeting is damaged");
+            return um_fail(err, UMBEL_E_FORMAT, "a HELLO is damaged");
     }
-    return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a greeting is cut short")
+    return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a HELLO is cut short")
                   : UMBEL_OK;
 }
 
@@ -182,7 +182,7 @@ static umbel_status receive_hello(umbel_sync *s, int peer, um_reader *r,
     um_get_bytes(r, origin, sizeof origin);
     uint64_t n = um_get_varint(r);
     if (r->bad || !session || n > UMBEL_SYNC_MAX_LISTS)
-        return um_fail(err, UMBEL_E_FORMAT, "a greeting is damaged");
+        return um_fail(err, UMBEL_E_FORMAT, "a HELLO is damaged");
     if (first[0] != PROTOCOL)
         return um_fail(err, UMBEL_E_VERSION,
                        "the peer speaks version %u of the protocol, not %d",
@@ -330,7 +330,7 @@ static void record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
     const um_statement *ours = um_replica_statement(c, version);
     bool differs =
         version && ours && memcmp(ours->root, word, UM_ROOT_WORD) != 0;
-    /* We prove nothing against ourselves, but hear what we signed. */
+    /* We send no proof against ourselves, but learn what we signed. */
     uint64_t disputed = differs && c->own ? version : 0;
     pc->report |= disputed != pc->disputed;
     pc->disputed = disputed;
@@ -534,7 +534,7 @@ static umbel_status receive_contradiction(umbel_sync *s, int peer, um_reader *r,
         !um_statement_holds(s, &id, &one) ||
         !um_statement_holds(s, &id, &other))
         return um_sync_refuse(s, peer, UMBEL_SYNC_ROOT, &id, UMBEL_E_REFUSED,
-                              "a contradiction that is none", err);
+                              "not a contradiction", err);
     return um_contradiction_add(s, &id, &one, &other, peer, err);
 }
 

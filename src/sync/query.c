@@ -1,5 +1,5 @@
 /*
- * sync_answer.c - what a list answers: sums over origins, and the word that is
+ * query.c - answers of a list: sums over origins, and the word that is
  * the same where answers are.
  */
 #include "base/batch.h"
@@ -84,7 +84,7 @@ static void find_likely(counting *c)
         }
 }
 
-/* Asks a copy for the digests that it may hold. */
+/* Asks a replica for the digests that it may hold. */
 static umbel_status add_likely(counting *c, const um_replica *from,
                                umbel_error *err)
 {

@@ -309,8 +309,8 @@ static uint64_t bytes_of_all(const umbel_sync *s)
     return bytes;
 }
 
-/* By default, an eighth of the filter. When the history of all copies takes
- * more than an eighth of the memory of copies, each has the same share of it.
+/* By default, an eighth of the filter. When the history of all replicas takes
+ * more than an eighth of the memory of replicas, each has the same share of it.
  */
 static uint64_t history_limit(const umbel_sync *s, const um_replica *c)
 {
@@ -383,7 +383,7 @@ bool um_same_id(const um_sync_id *a, const um_sync_id *b)
     return compare_ids(a, b) == 0;
 }
 
-/* The place in order of the first copy that is not before id. */
+/* The place in order of the first replica that is not before id. */
 static size_t place_of(const umbel_sync *s, const um_sync_id *id)
 {
     size_t from = 0, end = s->norder;
@@ -478,17 +478,18 @@ static umbel_status check_limits(umbel_sync *s, const um_sync_id *id,
     if (s->norigins >= s->limit.origins && !find_origin(s, id->origin) &&
         !um_is_allowed_by_name(s, id->origin))
         return um_fail(err, UMBEL_E_LIMIT,
-                       "there are %u origins already: raise the limit origins",
+                       "origin limit reached (%u); raise origins",
                        s->limit.origins);
     if (count_incarnations(s, id) >= s->limit.incarnations)
         return um_fail(err, UMBEL_E_LIMIT,
-                       "an origin has %u incarnations in one epoch already: "
-                       "raise the limit incarnations",
+                       "incarnation limit of an origin in one epoch reached "
+                       "(%u); raise incarnations",
                        s->limit.incarnations);
     if (!um_sync_has_memory(s, s->list[id->list].pages.bytes))
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "another copy takes %zu bytes: raise the limit memory",
-                       s->list[id->list].pages.bytes);
+        return um_fail(
+            err, UMBEL_E_LIMIT,
+            "no memory left for a replica of %zu bytes; raise memory",
+            s->list[id->list].pages.bytes);
     return UMBEL_OK;
 }
 
@@ -697,7 +698,7 @@ static void apply_own(umbel_sync *s, um_replica *c, const slice *x,
     c->seen = s->now;
 }
 
-/* Checks that f can be published; *id is its copy. */
+/* Checks that f can be published; *id is its replica. */
 static umbel_status check_filter(const umbel_sync *s, size_t list,
                                  uint64_t epoch, const umbel_filter *f,
                                  um_sync_id *id, umbel_error *err)

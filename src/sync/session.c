@@ -20,7 +20,7 @@
 #endif
 
 enum {
-    TICK_BYTES = 512 << 10, /* of copies that are indexed at once ... */
+    TICK_BYTES = 512 << 10, /* of replicas that are indexed at once ... */
     SLICE_BYTES = 32 << 10  /* ... where no call may take long */
 };
 
@@ -53,8 +53,7 @@ umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)
         i++;
     if (i >= s->limit.peers)
         return um_fail(err, UMBEL_E_LIMIT,
-                       "there are %u peers already: raise the limit peers",
-                       s->limit.peers);
+                       "peer limit reached (%u); raise peers", s->limit.peers);
     if (i == s->npeers) {
         um_peer *all = um_grow_array(s->peer, &s->npeers, sizeof *all);
         if (!all)
@@ -92,7 +91,7 @@ void um_peers_restart(umbel_sync *s)
             continue;
         um_peer_forget(s, p);
         p->own_session = next_session(s);
-        p->session = 0; /* so that it greets us at once */
+        p->session = 0; /* so that it sends HELLO at once */
         p->hello = true;
     }
 }
@@ -122,10 +121,10 @@ static void *extend(void *array, size_t *have, size_t want, size_t size)
 /* As many places as there are things to talk about. */
 bool um_peer_extend(const umbel_sync *s, um_peer *p)
 {
-    void *copy =
+    void *replica =
         extend(p->replica, &p->nreplicas, s->nreplicas, sizeof *p->replica);
-    if (copy || !s->nreplicas)
-        p->replica = copy;
+    if (replica || !s->nreplicas)
+        p->replica = replica;
     void *log = extend(p->log, &p->nlogs, s->nlogs, sizeof *p->log);
     if (log || !s->nlogs)
         p->log = log;

@@ -1,11 +1,11 @@
 /*
- * sync_state.c - restarts: a copy as a filter that carries the rest as its
+ * state.c - restarts: a replica as a filter that carries the rest as its
  * data, and everything else as bytes.
  *
- *   data of a copy    "umbel-copy-1", incarnation 8, epoch 8, origin 32, name
+ *   data of a replica "umbel-copy-1", incarnation 8, epoch 8, origin 32, name
  *                     of the list (length 1), statement; used, pages (varints),
  *                     the version that changed each page, as gaps below that of
- *                     the copy; steps: statement, length, bytes
+ *                     the replica; steps: statement, length, bytes
  *   state             "umbel-sync-state-1", oldest epoch of each list (name,
  *                     number), rules, contradictions, logs
  */
@@ -18,7 +18,8 @@
 #define STATE_MAGIC "umbel-sync-state-1"
 enum { REPLICA_MAGIC_LEN = 12, STATE_MAGIC_LEN = 18 };
 
-/* --- copies --------------------------------------------------------------- */
+/* --- replicas ---------------------------------------------------------------
+ */
 
 static void write_name(um_buffer *b, const char *name)
 {
@@ -71,7 +72,7 @@ umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
     umbel_filter *f;
 
     if (!at || at > s->norder)
-        return um_fail(err, UMBEL_E_RANGE, "there is no such copy");
+        return um_fail(err, UMBEL_E_RANGE, "there is no such replica");
     const um_replica *c = s->replica[s->order[at - 1]];
     UM_TRY(umbel_copy(c->filter, &f, err));
     write_replica_data(s, c, &data);
@@ -120,7 +121,7 @@ static umbel_status get_steps(const umbel_sync *s, um_replica *c, um_reader *r,
         uint64_t len = um_get_varint(r);
         if (r->bad || len > (uint64_t)(r->end - r->at) ||
             !is_sound_step(pages, (um_reader){r->at, r->at + len, false}))
-            return um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged");
+            return um_fail(err, UMBEL_E_FORMAT, "a saved replica is damaged");
         um_buffer_append(&step.old, r->at, (size_t)len);
         r->at += len;
         um_version_step *all = NULL;
@@ -134,7 +135,7 @@ static umbel_status get_steps(const umbel_sync *s, um_replica *c, um_reader *r,
         c->step[c->nsteps - 1] = step;
         c->history_bytes += um_step_bytes(&step);
     }
-    return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged")
+    return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a saved replica is damaged")
                   : UMBEL_OK;
 }
 
@@ -163,7 +164,7 @@ static umbel_status fill_replica(umbel_sync *s, um_replica *c,
     if (memcmp(now.root, um_tree_root(&c->tree), UM_HASH_LEN) != 0 ||
         !um_statement_holds(s, &c->id, &now))
         return um_fail(err, UMBEL_E_REFUSED,
-                       "a saved copy is not what its origin signed");
+                       "a saved replica is not what its origin signed");
     c->now = now;
     c->filter->added = now.keys;
     c->admitted = c->used;
@@ -186,17 +187,18 @@ umbel_status umbel_sync_import(umbel_sync *s, const umbel_filter *f,
     id.epoch = um_get_u64(&r);
     um_get_bytes(&r, id.origin, sizeof id.origin);
     if (r.bad || memcmp(magic, REPLICA_MAGIC, sizeof magic) != 0)
-        return um_fail(err, UMBEL_E_FORMAT, "the filter is not a saved copy");
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the filter is not a saved replica");
     if (!get_list(&r, s, &id.list))
         return um_fail(err, UMBEL_E_MISMATCH,
-                       "the copy is of a list that is not here");
+                       "the replica is of a list that is not here");
     UM_TRY(umbel_same_shape(s->list[id.list].shape, f, err));
     if (id.epoch < s->list[id.list].oldest ||
         um_origin_status_of(s, id.origin) == UM_DROPPED ||
         um_is_contradicted(s, id.origin, id.incarnation) ||
         um_replica_find(s, &id, NULL))
         return um_fail(err, UMBEL_E_REFUSED,
-                       "the copy is of an epoch that is over, of an origin "
+                       "the replica is of an epoch that is over, of an origin "
                        "that was dropped, or there already");
     UM_TRY(um_replica_create(s, &id, &c, err));
     umbel_status status = fill_replica(s, c, f, &r, err);

@@ -41,10 +41,9 @@ enum {
 enum {
     MARGIN = 512,           /* of a message, for what stands before the pages */
     ADMISSION_SECONDS = 60, /* between two admissions, after a refusal */
-    UPDATE_BYTES =
-        8 << 20,       /* of pages, that one step of versions changes ... */
-    UPDATE_SLICES = 16 /* ... or so many slices of them, since they are taken at
-                          once */
+    UPDATE_BYTES = 8 << 20, /* of pages that one update changes ... */
+    UPDATE_SLICES = 16      /* ... or slices of them, since they are applied at
+                               once */
 };
 
 /* The pages that a call works on, at most. */
@@ -73,8 +72,9 @@ static umbel_status begin_page(umbel_sync *s, um_receive_buffer *g,
                        "a message has more pages than message_bytes allow");
     *reason = UMBEL_SYNC_MEMORY;
     if (!um_sync_has_memory(s, p.len))
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "the pages of an update: raise the limit memory");
+        return um_fail(
+            err, UMBEL_E_LIMIT,
+            "no memory left for the pages of an update; raise memory");
     uint8_t *cells = g->filter ? NULL : calloc(1, p.len);
     all = g->filter || cells ? um_grow_array(g->page, &g->npages, sizeof *all)
                              : NULL;
@@ -127,7 +127,7 @@ static void swap_bytes(uint8_t *a, uint8_t *b, size_t len)
     }
 }
 
-/* Twice is as never. */
+/* Self-inverse: a second call undoes the first. */
 static void swap_hashes(um_replica *c, um_receive_buffer *g)
 {
     for (size_t i = 0; i < g->npages; i++) {
@@ -218,7 +218,7 @@ static bool is_admitted(umbel_sync *s, um_replica *c,
     return true;
 }
 
-/* The pages are those that were signed: is what they say to be believed? */
+/* Checks the contents of pages that are those that were signed. */
 static umbel_status admit_version(umbel_sync *s, um_replica *c,
                                   um_receive_buffer *g,
                                   umbel_sync_reason *reason, umbel_error *err)
@@ -296,7 +296,7 @@ static umbel_status apply_update(umbel_sync *s, int peer, um_receive_buffer *g,
     bool fresh = !c, signed_right = false;
     umbel_status status = UMBEL_OK;
 
-    if (g->filter) { /* its pages become those of the copy */
+    if (g->filter) { /* its pages become those of the replica */
         s->memory -= g->bytes;
         g->bytes = 0;
     }
@@ -771,7 +771,7 @@ static umbel_status begin_receiving(umbel_sync *s, int peer,
 /* --- work: sending ---------------------------------------------------------
  */
 
-/* The copy has gone, or does not reach back as far any more. */
+/* The replica has gone, or does not reach back as far any more. */
 static bool is_gone(const umbel_sync *s, const um_sync_work *w)
 {
     const um_peer *p = &s->peer[w->peer];
@@ -879,7 +879,7 @@ static uint64_t update_pages(const umbel_sync *s, const um_replica *c)
                : UPDATE_BYTES / s->list[c->id.list].pages.max_page;
 }
 
-/* What is to be sent of a copy: from where, and which version. */
+/* What is to be sent of a replica: from where, and which version. */
 static bool plan_update(const umbel_sync *s, const um_replica *c,
                         um_peer_replica *pc)
 {
@@ -1024,7 +1024,7 @@ static umbel_status begin_part(umbel_sync *s, int peer, const um_update_head *h,
                           err);
 }
 
-/* Returns true if the update begins where the copy is, and leads on. */
+/* Returns true if the update begins where the replica is, and leads on. */
 static bool is_wanted(umbel_sync *s, um_peer *p, const um_update_head *h,
                       const um_replica *c, size_t slot)
 {

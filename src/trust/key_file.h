@@ -1,11 +1,11 @@
 /*
- * key_file.h - files of secrets for keyed filters; umbel/exchange.h has those
+ * key_file.h - files of secrets for keyed filters; umbel/publish.h has those
  * of publishers.
  */
 #ifndef UM_EXCHANGE_KEY_FILE_H
 #define UM_EXCHANGE_KEY_FILE_H
 
-#include <umbel/exchange.h>
+#include <umbel/publish.h>
 
 /* Reads a file of `umbel keygen`; refused when group or others may read it. */
 umbel_status um_secret_load(const char *path, uint8_t out[UMBEL_SECRET_LEN],

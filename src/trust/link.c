@@ -42,7 +42,7 @@ typedef struct buffer {
 struct um_link {
     um_link_config config;
     stage stage;
-    bool heard;                  /* the other side's hello */
+    bool has_hello;              /* the other side's hello */
     uint8_t hello[2][HELLO_LEN]; /* the caller's, the other one's */
     uint8_t secret[crypto_kx_SECRETKEYBYTES]; /* of this link, until its keys
                                                  are made */
@@ -198,7 +198,7 @@ static umbel_status apply_hello(um_link *l, const uint8_t *at, umbel_error *err)
     if (!l->config.is_known(l->config.ctx, key))
         return um_fail(err, UMBEL_E_REFUSED, "the peer's key is not known");
     memcpy(their_hello(l), at, HELLO_LEN);
-    l->heard = true;
+    l->has_hello = true;
     UM_TRY(create_keys(l, err));
     UM_TRY(prove_ourselves(l, err));
     l->stage = HEAD;
@@ -371,7 +371,7 @@ bool um_link_is_ready(const um_link *l)
 
 const uint8_t *um_link_peer(const um_link *l)
 {
-    return l->heard ? l->hello[l->config.caller ? 1 : 0] + MAGIC_LEN : NULL;
+    return l->has_hello ? l->hello[l->config.caller ? 1 : 0] + MAGIC_LEN : NULL;
 }
 
 umbel_status um_link_open(const um_link_config *c, um_link **out,

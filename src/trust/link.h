@@ -14,7 +14,7 @@
 #ifndef UM_EXCHANGE_LINK_H
 #define UM_EXCHANGE_LINK_H
 
-#include <umbel/exchange.h>
+#include <umbel/publish.h>
 
 enum {
     UM_LINK_FRAME = 16384,         /* bytes of a message in one frame */

@@ -1,6 +1,7 @@
 /*
  * machine.c - clearinghouse_machine CONFIG KEY INCARNATION: the machine of
- * umbel/sync.h with the lists of a server, told what to say by a test.
+ * umbel/experimental/sync.h with the lists of a server, told what to say by a
+ * test.
  *
  * KEY is a seed and a public key, 64 bytes in hex; they need not fit each
  * other. A line of input is a command; the answer is a line of hex for each
@@ -23,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 #include <umbel/counting.h>
-#include <umbel/exchange.h>
+#include <umbel/publish.h>
 
 enum { MESSAGE_BYTES = 65536, LINE_BYTES = 1 << 20, EVERY_KEY = 100000 };
 

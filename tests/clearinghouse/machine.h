@@ -5,7 +5,7 @@
 #ifndef UM_TEST_MACHINE_H
 #define UM_TEST_MACHINE_H
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 
 /* Makes the lists of a configuration; returns how many. Their shapes stay. */
 size_t machine_lists(const char *path, umbel_sync_list *out, umbel_error *err);

@@ -1,5 +1,5 @@
 /*
- * exchange.c - stores in memory, and a server that can be told to misbehave.
+ * exchange.c - stores in memory, and a server that misbehaves on request.
  */
 #include "support/exchange.h"
 

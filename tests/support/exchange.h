@@ -1,12 +1,12 @@
 /*
- * exchange.h - stores in memory, and a server that can be told to misbehave.
+ * exchange.h - stores in memory, and a server that misbehaves on request.
  */
 #ifndef UM_TEST_EXCHANGE_H
 #define UM_TEST_EXCHANGE_H
 
 #include "support/test.h"
 
-#include <umbel/exchange.h>
+#include <umbel/experimental/exchange.h>
 
 enum { TEST_STORE_FILES = 160 };
 
@@ -35,7 +35,7 @@ void test_store_fini(test_store *s);
 
 /* The file of that name, or NULL. */
 test_file *test_store_find(test_store *s, const char *name);
-/* The first file whose name ends so; fails when there is none. */
+/* Returns the first file whose name ends like this; fails without one. */
 test_file *test_store_ending(test_store *s, const char *ending);
 /* How many names end so. */
 size_t test_store_count(const test_store *s, const char *ending);

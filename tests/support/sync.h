@@ -7,7 +7,7 @@
 #include "support/test.h"
 #include "sync/internal.h"
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 
 /* What a server of a test is. Zero means the default. */
 typedef struct test_sync_server {

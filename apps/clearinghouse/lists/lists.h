@@ -14,7 +14,7 @@
 #include "clearinghouse/runtime/log.h"
 #include "store/store.h"
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 
 /* --- the table (table.c) -------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /*
- * machine.c - the sync engine of umbel/sync.h in this server: opening it with
- * our lists, whom it trusts, its events, and our own log.
+ * machine.c - the sync engine of umbel/experimental/sync.h in this server:
+ * opening it with our lists, whom it trusts, its events, and our own log.
  *
  * Each entry of our own log is a record of the store, "log/INCARNATION/SEQ":
  * its type and body. Signatures follow from them, so a start appends the same

@@ -23,8 +23,9 @@ enum {
     NAME_MAX_LEN = 63,
     LOG_BYTES = 16 << 20, /* at least; most entries are exceptions */
     ENTRY_BYTES = 256,    /* of an exception, or of an account */
-    HISTORY_SHARE = 8,    /* of memory, for differences, as in umbel/sync.h */
-    TREE_SHARE = 64,      /* of memory, for hashes of pages of 4096 bytes */
+    HISTORY_SHARE =
+        8, /* of memory, for differences, as in umbel/experimental/sync.h */
+    TREE_SHARE = 64, /* of memory, for hashes of pages of 4096 bytes */
     LINK_BYTES = 5 * UM_PEERS_MESSAGE /* in, out, a message and unread bytes */
 };
 

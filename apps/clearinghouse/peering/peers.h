@@ -1,6 +1,6 @@
 /*
- * peers.h - servers that count together: the sync engine of umbel/sync.h in
- * this server, and its links.
+ * peers.h - servers that count together: the sync engine of
+ * umbel/experimental/sync.h in this server, and its links.
  *
  * Without an origin in the configuration there are no peers: um_peers is NULL.
  */
@@ -13,7 +13,7 @@
 #include "store/store.h"
 #include "sync/directory.h"
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 
 typedef struct um_peers um_peers;
 

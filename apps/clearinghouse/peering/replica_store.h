@@ -1,6 +1,7 @@
 /*
  * replica_store.h - replicas of other origins on disk: one file per replica,
- * and one for everything else that the engine of umbel/sync.h knows.
+ * and one for everything else that the engine of umbel/experimental/sync.h
+ * knows.
  *
  *     DATA/peers/1f2e3d4c-*.umbel   a replica: a coded filter from
  *                                   umbel_sync_export
@@ -19,7 +20,7 @@
 
 #include "store/disk.h"
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 
 #define UM_REPLICA_STATE "state" /* name of the state file */
 

@@ -7,8 +7,8 @@
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
+#include "filter/content.h"
 #include "filter/handle.h"
-#include "publish/content.h"
 
 #include <umbel/counting.h>
 

@@ -5,7 +5,7 @@
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "publish/content.h"
+#include "publish/publish.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
-#include "publish/content.h"
+#include "publish/publish.h"
 
 enum { LIMIT = 1 << 30 }; /* bytes of a difference that comes by a pipe */
 

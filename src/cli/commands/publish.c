@@ -2,6 +2,7 @@
  * cmd_publish.c - umbel publish: put filters where any web server can serve
  * them.
  */
+#include "publish/publish.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -9,15 +10,13 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/option_groups.h"
 #include "cli/framework/report.h"
+#include "filter/content.h"
 #include "keylist/list.h"
 #include "keylist/sniff.h"
-#include "publish/content.h"
 #include "publish/manifest.h"
-#include "publish/shelf.h"
-#include "publish/take_back.h"
 #include "trust/key_file.h"
 
-#include <umbel/exchange.h>
+#include <umbel/experimental/exchange.h>
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -50,8 +49,8 @@ static umbel_filter *open_newest(const publish_args *a,
     um_manifest last;
 
     source.memory_limit = a->memory.max_memory.n;
-    if (um_shelf_manifest(shelf, name, &last, NULL) || !last.serial ||
-        um_shelf_load(shelf, &last.filter, &source, &newest, NULL))
+    if (um_publish_dir_manifest(shelf, name, &last, NULL) || !last.serial ||
+        um_publish_dir_load(shelf, &last.filter, &source, &newest, NULL))
         return NULL;
     return newest;
 }
@@ -85,7 +84,7 @@ static umbel_status find_lists(const um_args *args, const umbel_filter *f,
 static umbel_status parse_back(umbel_filter *f, const um_digest_source *members,
                                const um_key_list *never,
                                const umbel_filter *newest,
-                               umbel_taken_back *out, um_report *r,
+                               umbel_removed_reports *out, um_report *r,
                                umbel_error *err)
 {
     umbel_key_list reported = um_key_list_view(never);
@@ -94,7 +93,8 @@ static umbel_status parse_back(umbel_filter *f, const um_digest_source *members,
 
     if (!member)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
-    status = um_parse_back(f, members, &reported, newest, member, out, err);
+    status =
+        um_remove_reported(f, members, &reported, newest, member, out, err);
     if (!status && out->members)
         note_members(never, member, r);
     free(member);
@@ -109,7 +109,7 @@ static umbel_status parse_back(umbel_filter *f, const um_digest_source *members,
  */
 static umbel_status publish_never(const um_args *args, const umbel_store *shelf,
                                   const char *name, umbel_filter *f,
-                                  umbel_taken_back *out, um_report *r,
+                                  umbel_removed_reports *out, um_report *r,
                                   umbel_error *err)
 {
     um_key_list_params keep = {.filter = f, .keep_lines = true};
@@ -162,7 +162,7 @@ static umbel_status check_reports(const um_args *args, const umbel_store *shelf,
 {
     um_manifest last;
 
-    if (um_shelf_manifest(shelf, name, &last, NULL) || !last.serial ||
+    if (um_publish_dir_manifest(shelf, name, &last, NULL) || !last.serial ||
         !last.reports || umbel_known_false_negatives(f))
         return UMBEL_OK;
     um_text n = um_counted(last.reports, "false positive was removed",
@@ -218,7 +218,7 @@ static void write_files(FILE *out, const char *before, const um_list *files)
 }
 
 static void write_build(FILE *out, const um_args *args, const umbel_filter *f,
-                        const umbel_taken_back *t)
+                        const umbel_removed_reports *t)
 {
     const publish_args *a = args->values;
 
@@ -234,7 +234,7 @@ static void write_build(FILE *out, const um_args *args, const umbel_filter *f,
 }
 
 static void note_build(const um_args *args, const umbel_filter *f,
-                       const umbel_taken_back *t, um_report *r)
+                       const umbel_removed_reports *t, um_report *r)
 {
     char *text = NULL;
     size_t len;
@@ -253,7 +253,7 @@ static void note_build(const um_args *args, const umbel_filter *f,
 
 /* Reports what it did. */
 static void report_taken_back(const um_args *args, const umbel_filter *f,
-                              const umbel_taken_back *t, um_report *r)
+                              const umbel_removed_reports *t, um_report *r)
 {
     um_report_count(r, "never_matched", "reported, matching", "keys",
                     t->matched);
@@ -312,7 +312,7 @@ typedef struct edition {
     char name[UM_NAME_MAX + 1];
     um_content file;
     umbel_filter *filter;
-    umbel_taken_back taken_back;
+    umbel_removed_reports taken_back;
     umbel_published done;
     um_report report;
 } edition;
@@ -483,7 +483,7 @@ static umbel_status tidy(const publishing *p, umbel_error *err)
 {
     umbel_error inner;
     umbel_status status =
-        umbel_shelf_tidy(&p->shelf, *p->replaced, p->nreplaced, &inner);
+        umbel_publish_tidy(&p->shelf, *p->replaced, p->nreplaced, &inner);
 
     if (status)
         um_set_error(err, status,

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "support/test.h"
 
-#include <umbel/sync.h>
+#include <umbel/experimental/sync.h>
 
 #include <sodium.h>
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <umbel/exchange.h>
+#include <umbel/publish.h>
 
 enum { ACCOUNTS = 100, NEVER = -1 };
 

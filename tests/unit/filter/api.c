@@ -6,8 +6,8 @@
 
 #include <umbel/admit.h>
 #include <umbel/describe.h>
-#include <umbel/exchange.h>
 #include <umbel/file.h>
+#include <umbel/publish.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -235,7 +235,7 @@ static void a_list_that_was_not_initialized_is_refused(void **state)
     umbel_filter *f = filled("bloom"), *out = NULL;
     umbel_retouch_result retouched;
     umbel_choose_result chosen;
-    umbel_taken_back taken;
+    umbel_removed_reports taken;
     size_t n;
 
     (void)state;
@@ -248,7 +248,7 @@ static void a_list_that_was_not_initialized_is_refused(void **state)
         umbel_find_conflicts(f, &none, &unset, NULL, &n, &test_refusal),
         UMBEL_E_RANGE, "UMBEL_KEY_LIST");
     assert_refused(
-        umbel_take_back(f, &unset, &none, NULL, &taken, &test_refusal),
+        umbel_remove_reported(f, &unset, &none, NULL, &taken, &test_refusal),
         UMBEL_E_RANGE, "UMBEL_KEY_LIST");
     assert_refused(
         umbel_build("ribbon", NULL, &unset, NULL, &out, &test_refusal),

@@ -4,7 +4,8 @@
 #define _DEFAULT_SOURCE /* symlink, link beside cmocka */
 #include "support/exchange.h"
 
-#include "publish/content.h"
+#include "filter/content.h"
+#include "publish/manifest.h"
 #include "trust/key_file.h"
 
 #include <pthread.h>
@@ -15,12 +16,12 @@
 #include <unistd.h>
 
 /* A directory, and a store of the file "copy" in it. */
-typedef struct scene {
+typedef struct fixture {
     char *dir, *path;
     umbel_store store;
-} scene;
+} fixture;
 
-static void scene_open(scene *s)
+static void open_fixture(fixture *s)
 {
     s->dir = test_dir_make();
     s->path = test_path(s->dir, "copy");
@@ -28,7 +29,7 @@ static void scene_open(scene *s)
     assert_ok(s->store.lock(s->store.ctx, &test_refusal));
 }
 
-static void scene_close(scene *s)
+static void close_fixture(fixture *s)
 {
     s->store.unlock(s->store.ctx);
     umbel_store_close(&s->store);
@@ -36,21 +37,21 @@ static void scene_close(scene *s)
     test_dir_remove(s->dir);
 }
 
-static umbel_status put(scene *s, const char *name, const char *text)
+static umbel_status put(fixture *s, const char *name, const char *text)
 {
     umbel_slice part[] = {{text, 1}, {text + 1, strlen(text) - 1}};
 
     return s->store.put(s->store.ctx, name, part, 2, &test_refusal);
 }
 
-static umbel_status append(scene *s, const char *name, uint64_t at,
+static umbel_status append(fixture *s, const char *name, uint64_t at,
                            const char *text)
 {
     return s->store.append(s->store.ctx, name, at,
                            (umbel_slice){text, strlen(text)}, &test_refusal);
 }
 
-static void assert_holds(scene *s, const char *name, const char *text)
+static void assert_holds(fixture *s, const char *name, const char *text)
 {
     umbel_slice all;
 
@@ -60,7 +61,7 @@ static void assert_holds(scene *s, const char *name, const char *text)
     s->store.release(s->store.ctx, all);
 }
 
-static uint64_t resume(scene *s, const char *name)
+static uint64_t resume(fixture *s, const char *name)
 {
     uint64_t len = 99;
 
@@ -70,7 +71,7 @@ static uint64_t resume(scene *s, const char *name)
 
 static const char part[] = ".part-0123456789abcdef";
 
-static char *part_path(const scene *s)
+static char *part_path(const fixture *s)
 {
     return test_path(s->dir, "copy.part-0123456789abcdef");
 }
@@ -78,10 +79,10 @@ static char *part_path(const scene *s)
 static void files_are_put_read_and_removed(void **state)
 {
     umbel_slice all;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_open(&s);
+    open_fixture(&s);
     assert_refused(s.store.get(s.store.ctx, "", &all, &test_refusal),
                    UMBEL_E_UNKNOWN, "No such file");
     assert_ok(put(&s, "", "first"));
@@ -94,15 +95,15 @@ static void files_are_put_read_and_removed(void **state)
                    UMBEL_E_UNKNOWN, "copy");
     assert_string_equal(s.store.where(s.store.ctx, ".pull") + strlen(s.dir),
                         "/copy.pull");
-    scene_close(&s);
+    close_fixture(&s);
 }
 
 static void parts_grow_shrink_and_become_the_file(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_open(&s);
+    open_fixture(&s);
     assert_int_equal(resume(&s, part), 0);
     assert_ok(append(&s, part, 0, "hello"));
     assert_ok(append(&s, part, 5, " world"));
@@ -117,15 +118,15 @@ static void parts_grow_shrink_and_become_the_file(void **state)
     assert_ok(s.store.move(s.store.ctx, part, "", &test_refusal));
     assert_holds(&s, "", "new");
     assert_int_equal(resume(&s, part), 0);
-    scene_close(&s);
+    close_fixture(&s);
 }
 
 static void a_part_of_somebody_else_is_replaced(void **state)
 {
     (void)state;
     for (int how = 0; how < 3; how++) {
-        scene s;
-        scene_open(&s);
+        fixture s;
+        open_fixture(&s);
         char *at = part_path(&s), *precious = test_path(s.dir, "precious");
         test_write_file(precious, "precious", 8);
         int done = how == 0   ? link(precious, at)
@@ -141,17 +142,17 @@ static void a_part_of_somebody_else_is_replaced(void **state)
         free(kept);
         free(at);
         free(precious);
-        scene_close(&s);
+        close_fixture(&s);
     }
 }
 
 static void a_link_stays_a_link(void **state)
 {
     struct stat st;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_open(&s);
+    open_fixture(&s);
     assert_int_equal(symlink("target", s.path), 0);
     assert_ok(append(&s, part, 0, "bytes"));
     assert_ok(s.store.move(s.store.ctx, part, "", &test_refusal));
@@ -159,7 +160,7 @@ static void a_link_stays_a_link(void **state)
     assert_int_equal(lstat(s.path, &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     assert_int_equal(resume(&s, part), 0);
-    scene_close(&s);
+    close_fixture(&s);
 }
 
 static bool count_name(void *ctx, const char *name)
@@ -175,10 +176,10 @@ static bool count_name(void *ctx, const char *name)
 static void names_are_those_that_begin_with_the_file(void **state)
 {
     size_t n[2] = {0, 0};
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_open(&s);
+    open_fixture(&s);
     char *other = test_path(s.dir, "other"),
          *right = test_path(s.dir, "copyright");
     test_write_file(other, "x", 1);
@@ -190,15 +191,15 @@ static void names_are_those_that_begin_with_the_file(void **state)
     assert_int_equal(n[1], 4);
     free(other);
     free(right);
-    scene_close(&s);
+    close_fixture(&s);
 }
 
 static void a_reader_without_a_state_leaves_none(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_open(&s);
+    open_fixture(&s);
     assert_int_equal(test_dir_count(s.dir), 1);
     s.store.unlock(s.store.ctx);
     assert_int_equal(test_dir_count(s.dir), 0);
@@ -207,10 +208,10 @@ static void a_reader_without_a_state_leaves_none(void **state)
     s.store.unlock(s.store.ctx);
     assert_int_equal(test_dir_count(s.dir), 1);
     assert_ok(s.store.lock(s.store.ctx, &test_refusal));
-    scene_close(&s);
+    close_fixture(&s);
 }
 
-static void digest_of(scene *s, uint8_t out[UM_DIGEST_LEN], uint64_t *len)
+static void digest_of(fixture *s, uint8_t out[UM_DIGEST_LEN], uint64_t *len)
 {
     assert_ok(s->store.digest(s->store.ctx, "", out, len, &test_refusal));
 }
@@ -220,10 +221,10 @@ static void digests_follow_the_file(void **state)
     uint8_t want[UM_DIGEST_LEN], got[UM_DIGEST_LEN];
     static const char *const texts[] = {"one", "two", "three"};
     uint64_t len;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_open(&s);
+    open_fixture(&s);
     for (size_t i = 0; i < TEST_COUNT(texts); i++) {
         umbel_slice text = {texts[i], strlen(texts[i])};
         um_digest_parts(&text, 1, want);
@@ -238,7 +239,7 @@ static void digests_follow_the_file(void **state)
     assert_int_equal(mkfifo(s.path, 0600), 0);
     assert_refused(s.store.digest(s.store.ctx, "", got, &len, &test_refusal),
                    UMBEL_E_IO, "not a regular file");
-    scene_close(&s);
+    close_fixture(&s);
 }
 
 static void paths_have_a_length(void **state)

@@ -1,9 +1,7 @@
 /*
  * exchange: manifests as text, the next one, and what readers make of them.
  */
-#include "publish/judge.h"
-#include "publish/publish.h"
-#include "publish/pull_state.h"
+#include "publish/manifest.h"
 #include "support/test.h"
 
 #include <sodium.h>
@@ -272,8 +270,8 @@ static void huge_steps_are_no_bargain(void **state)
 static umbel_status judge(const um_manifest *m, const um_manifest *last,
                           const uint8_t *trust, uint64_t now)
 {
-    um_terms terms = {.name = "words", .trust = trust, .now = now};
-    return um_judge(m, last, &terms, &test_refusal);
+    um_update_policy terms = {.name = "words", .trust = trust, .now = now};
+    return um_policy_check(m, last, &terms, &test_refusal);
 }
 
 static um_manifest signed_by(const char *editions, const uint8_t *key)
@@ -346,24 +344,24 @@ static void a_key_that_is_named_begins_anew(void **state)
                    "another key");
 }
 
-/* "Nothing changed" is an answer only to who has what is asked for. */
+/* "Nothing changed" is an answer only to a reader that has what it asks for. */
 static void a_memory_fits_its_name_and_key(void **state)
 {
     um_manifest m = signed_by("abc", secret), plain = signed_by("abc", NULL);
     um_manifest last = m, loose = plain, none = {0};
-    um_terms any = {.name = "words"};
-    um_terms ours = {.name = "words", .trust = public_key};
-    um_terms theirs = {.name = "words", .trust = other_key};
-    um_terms elsewhere = {.name = "others"};
+    um_update_policy any = {.name = "words"};
+    um_update_policy ours = {.name = "words", .trust = public_key};
+    um_update_policy theirs = {.name = "words", .trust = other_key};
+    um_update_policy elsewhere = {.name = "others"};
 
     (void)state;
-    assert_true(um_judge_unchanged(&last, &any) &&
-                um_judge_unchanged(&last, &ours));
-    assert_true(um_judge_unchanged(&loose, &any));
-    assert_false(um_judge_unchanged(&last, &theirs));
-    assert_false(um_judge_unchanged(&loose, &ours));
-    assert_false(um_judge_unchanged(&last, &elsewhere));
-    assert_false(um_judge_unchanged(&none, &any));
+    assert_true(um_policy_unchanged(&last, &any) &&
+                um_policy_unchanged(&last, &ours));
+    assert_true(um_policy_unchanged(&loose, &any));
+    assert_false(um_policy_unchanged(&last, &theirs));
+    assert_false(um_policy_unchanged(&loose, &ours));
+    assert_false(um_policy_unchanged(&last, &elsewhere));
+    assert_false(um_policy_unchanged(&none, &any));
 }
 
 /* A serial that none can follow would lock readers out for ever. */

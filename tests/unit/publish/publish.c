@@ -151,7 +151,7 @@ static void differences_are_kept_up_to_a_number(void **state)
             test_publish_more(&s, 5000 + j, 1);
         assert_int_equal(s.done.steps, rows[i].want);
         assert_string_equal(s.done.no_step.text, "");
-        assert_ok(umbel_shelf_tidy(&s.ops, s.done.last, 1, &test_refusal));
+        assert_ok(umbel_publish_tidy(&s.ops, s.done.last, 1, &test_refusal));
         assert_int_equal(test_store_count(&s.shelf, ".umd"), rows[i].want);
         assert_whole(&s);
         s.what.keep = 1; /* also when nothing else changes */
@@ -231,7 +231,7 @@ static void only_the_last_signer_publishes(void **state)
     test_publisher_close(&s);
 }
 
-static void an_expiry_that_is_gone_is_told(void **state)
+static void an_expiry_that_is_gone_is_reported(void **state)
 {
     test_publisher s;
 
@@ -309,10 +309,10 @@ static void tidying_keeps_what_is_named_and_what_was_replaced(void **state)
     for (uint64_t i = 0; i < 4; i++)
         test_publish_more(&s, 5000 + i, 1);
     assert_int_equal(test_store_count(&s.shelf, ".umb"), 4);
-    assert_ok(umbel_shelf_tidy(&s.ops, s.done.last, 1, &test_refusal));
+    assert_ok(umbel_publish_tidy(&s.ops, s.done.last, 1, &test_refusal));
     assert_int_equal(test_store_count(&s.shelf, ".umb"), 2);
     assert_whole(&s);
-    assert_ok(umbel_shelf_tidy(&s.ops, NULL, 0, &test_refusal));
+    assert_ok(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal));
     assert_int_equal(test_store_count(&s.shelf, ".umb"), 1);
     assert_int_equal(test_store_count(&s.shelf, ".umd"), 3);
     assert_whole(&s);
@@ -331,12 +331,12 @@ static void tidying_keeps_many_files(void **state)
         test_publish_more(&s, 5000 + i, 1);
         memcpy(keep[i % 2], s.done.last, UM_DIGEST_LEN);
     }
-    assert_ok(umbel_shelf_tidy(&s.ops, keep[0], 2, &test_refusal));
+    assert_ok(umbel_publish_tidy(&s.ops, keep[0], 2, &test_refusal));
     assert_int_equal(test_store_count(&s.shelf, ".umb"), 3);
     assert_int_equal(test_store_count(&s.shelf, ".umd"), UMBEL_MAX_STEPS);
     assert_whole(&s);
     s.ops.put = NULL;
-    assert_refused(umbel_shelf_tidy(&s.ops, NULL, 0, &test_refusal),
+    assert_refused(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal),
                    UMBEL_E_RANGE, "store");
     test_publisher_close(&s);
 }
@@ -376,7 +376,7 @@ static void tidying_removes_only_files_named_by_their_digest(void **state)
     test_store_write(&s.shelf, name, "mine", 4);
     test_store_write(&s.shelf, "notes.umb", "mine", 4);
     test_store_write(&s.shelf, ".manifest", "mine", 4); /* of no name */
-    assert_ok(umbel_shelf_tidy(&s.ops, NULL, 0, &test_refusal));
+    assert_ok(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal));
     assert_int_equal(s.shelf.n, 5);
     assert_non_null(test_store_find(&s.shelf, name));
     assert_non_null(test_store_find(&s.shelf, "notes.umb"));
@@ -393,7 +393,7 @@ static void an_unreadable_manifest_keeps_everything(void **state)
     test_publish_more(&s, 5000, 1);
     size_t n = s.shelf.n;
     test_store_write(&s.shelf, "my.manifest", "mine", 4);
-    assert_refused(umbel_shelf_tidy(&s.ops, NULL, 0, &test_refusal),
+    assert_refused(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal),
                    UMBEL_E_FORMAT, "my.manifest: not a manifest");
     assert_int_equal(s.shelf.n, n + 1);
     test_publisher_close(&s);
@@ -415,7 +415,7 @@ static bool fails_at(size_t n, bool dead)
     s.shelf.dead = dead;
     umbel_status status = test_publish(&s);
     if (status == UMBEL_OK)
-        status = umbel_shelf_tidy(&s.ops, s.done.last, 1, &test_refusal);
+        status = umbel_publish_tidy(&s.ops, s.done.last, 1, &test_refusal);
     bool reached = s.shelf.calls >= n;
     s.shelf.fail_at = 0;
     assert_false(s.shelf.locked);
@@ -446,7 +446,7 @@ static void a_shelf_may_fail_at_any_call(void **state)
 static void reported_keys_no_longer_match(void **state)
 {
     umbel_params p = test_classic(20000, 4, 1);
-    umbel_taken_back t = {0};
+    umbel_removed_reports t = {0};
     test_scene s;
 
     (void)state;
@@ -455,8 +455,8 @@ static void reported_keys_no_longer_match(void **state)
     assert_non_null(hit);
     size_t before = test_hits_of(s.f, &s.never, hit);
     assert_true(before > 0);
-    assert_ok(
-        umbel_take_back(s.f, &s.members, &s.never, NULL, &t, &test_refusal));
+    assert_ok(umbel_remove_reported(s.f, &s.members, &s.never, NULL, &t,
+                                    &test_refusal));
     assert_int_equal(t.matched, before);
     assert_int_equal(t.members, 0);
     assert_int_equal(test_hits_of(s.f, &s.never, hit), t.left);
@@ -468,7 +468,7 @@ static void reported_keys_no_longer_match(void **state)
 static void reported_members_stay(void **state)
 {
     umbel_params p = test_classic(20000, 4, 1);
-    umbel_taken_back t = {0};
+    umbel_removed_reports t = {0};
     umbel_digest reported[3];
     test_scene s;
 
@@ -476,7 +476,8 @@ static void reported_members_stay(void **state)
     test_scene_make(&s, &p, 2000, 3000, 0);
     memcpy(reported, s.members.digests, 3 * sizeof *reported);
     umbel_key_list list = UMBEL_KEY_LIST(reported, 3);
-    assert_ok(umbel_take_back(s.f, &s.members, &list, NULL, &t, &test_refusal));
+    assert_ok(
+        umbel_remove_reported(s.f, &s.members, &list, NULL, &t, &test_refusal));
     assert_int_equal(t.members, 3);
     assert_int_equal(t.matched + t.lost + t.left, 0);
     test_assert_same_file(s.f, s.before);
@@ -490,15 +491,15 @@ static void bystanders_keep_their_cells(void **state)
     umbel_params p = test_classic(20000, 4, 1);
     umbel_retouch_params how = UMBEL_RETOUCH_INIT;
     umbel_retouch_result all;
-    umbel_taken_back t = {0};
+    umbel_removed_reports t = {0};
     test_scene s;
 
     (void)state;
     test_scene_make(&s, &p, 2000, 400, 0);
     bool *hit = malloc(s.members.n);
     assert_non_null(hit);
-    assert_ok(
-        umbel_take_back(s.f, &s.members, &s.never, NULL, &t, &test_refusal));
+    assert_ok(umbel_remove_reported(s.f, &s.members, &s.never, NULL, &t,
+                                    &test_refusal));
     assert_int_equal(test_hits_of(s.f, &s.members, hit), 2000 - t.lost);
     assert_ok(umbel_retouch(s.before, &s.members, &s.never, &how, &all, NULL,
                             &test_refusal));
@@ -517,7 +518,7 @@ static void a_filter_with_groups_is_built_like_the_last_edition(void **state)
     enum { N = 2000, CHANGED = 10 };
     umbel_params p = test_classic(20000, 4, 1);
     umbel_setting groups = {"groups", 2};
-    umbel_taken_back t = {0};
+    umbel_removed_reports t = {0};
     umbel_filter *last = NULL;
     test_scene s;
 
@@ -528,7 +529,8 @@ static void a_filter_with_groups_is_built_like_the_last_edition(void **state)
     umbel_key_list day = UMBEL_KEY_LIST(s.members.digests, N);
     bool *hit = malloc(s.never.n);
     assert_non_null(hit);
-    assert_ok(umbel_take_back(s.f, &day, &s.never, NULL, &t, &test_refusal));
+    assert_ok(
+        umbel_remove_reported(s.f, &day, &s.never, NULL, &t, &test_refusal));
     assert_true(t.rebuilt && t.matched > 0 && t.moved > 0);
     assert_int_equal(t.left + t.lost, 0);
     assert_int_equal(test_hits_of(s.f, &s.never, hit), 0);
@@ -536,7 +538,8 @@ static void a_filter_with_groups_is_built_like_the_last_edition(void **state)
     last = s.f;
     assert_ok(umbel_copy(s.before, &s.f, &test_refusal));
     day = (umbel_key_list)UMBEL_KEY_LIST(s.members.digests + CHANGED, N);
-    assert_ok(umbel_take_back(s.f, &day, &s.never, last, &t, &test_refusal));
+    assert_ok(
+        umbel_remove_reported(s.f, &day, &s.never, last, &t, &test_refusal));
     assert_int_equal(test_hits_of(s.f, &day, hit), N);
     assert_int_equal(t.left, 0);
     size_t changed = 0;
@@ -560,7 +563,7 @@ TEST_GROUP(publish)
         cmocka_unit_test(a_missing_difference_has_a_reason),
         cmocka_unit_test(a_damaged_blob_is_replaced),
         cmocka_unit_test(only_the_last_signer_publishes),
-        cmocka_unit_test(an_expiry_that_is_gone_is_told),
+        cmocka_unit_test(an_expiry_that_is_gone_is_reported),
         cmocka_unit_test(publications_out_of_range_are_refused),
         cmocka_unit_test(a_manifest_that_is_wrong_stops_publishing),
         cmocka_unit_test(tidying_keeps_what_is_named_and_what_was_replaced),

@@ -1,10 +1,10 @@
 /*
  * pull.c - a reader, against stores in memory and a server that
- * can be told to misbehave.
+ * misbehaves on request.
  */
 #include "support/reader.h"
 
-#include "publish/pull_state.h"
+#include "publish/manifest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,7 +327,7 @@ static void replace_filter(test_server *server, const char *name)
     if (!strstr(name, ".umb") || server->requests > 2)
         return;
     test_publish_more(&s->pub, 7000, 500);
-    assert_ok(umbel_shelf_tidy(&s->pub.ops, NULL, 0, &test_refusal));
+    assert_ok(umbel_publish_tidy(&s->pub.ops, NULL, 0, &test_refusal));
 }
 
 static void a_filter_that_was_just_replaced_sends_the_reader_back(void **state)

@@ -1,5 +1,5 @@
 /*
- * trust.c - what a reader believes: manifests, tags, admission.
+ * trust.c - what a reader accepts: manifests, tags, admission.
  */
 #include "support/reader.h"
 
@@ -19,7 +19,7 @@ static void publish_anew(scene *s, const uint8_t *key)
     assert_ok(test_publish(&s->pub));
 }
 
-/* --- what is not believed ---------------------------------------------------
+/* --- what is not accepted ---------------------------------------------------
  */
 
 static void an_older_manifest_is_refused(void **state)
@@ -107,7 +107,7 @@ static void a_manifest_has_a_length(void **state)
     free(junk);
 }
 
-static void a_filter_has_a_gibibyte_unless_told(void **state)
+static void a_filter_has_a_gibibyte_by_default(void **state)
 {
     um_manifest m = {.name = "words", .serial = 9};
     char text[UM_MANIFEST_MAX];
@@ -379,7 +379,7 @@ TEST_GROUP(trust)
         on_a_scene(a_changed_manifest_is_refused),
         on_a_scene(a_manifest_that_is_cut_short_is_refused),
         on_a_scene(a_manifest_has_a_length),
-        on_a_scene(a_filter_has_a_gibibyte_unless_told),
+        on_a_scene(a_filter_has_a_gibibyte_by_default),
         on_a_scene(a_long_name_is_pulled),
         on_a_scene(only_the_trusted_key_signs),
         on_a_scene(the_first_key_is_trusted_from_then_on),

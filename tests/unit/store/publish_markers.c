@@ -3,11 +3,11 @@
  *
  *     test_store publish_markers [CRASHES]     as many as the long test wants
  *
- * A substitute for the machine of umbel/sync.h has a copy of each live epoch,
- * and takes over some pages of it at a time as a new version, with a marker in
- * the store. At a start it recomputes its copies from the markers that are
- * reported. Every version must have the checksum that it had before the crash,
- * and none may be missing that was committed.
+ * A substitute for the machine of umbel/experimental/sync.h has a copy of each
+ * live epoch, and takes over some pages of it at a time as a new version, with
+ * a marker in the store. At a start it recomputes its copies from the markers
+ * that are reported. Every version must have the checksum that it had before
+ * the crash, and none may be missing that was committed.
  */
 #include "support/sim_disk.h"
 #include "support/test.h"

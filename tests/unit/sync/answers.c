@@ -114,7 +114,7 @@ static void quorum_and_cap_are_of_origins(void **state)
     assert_true(test_sync_word(&a) != word);
     assert_int_equal(count_with(&a, 7, 0), 5 + 2);
     assert_int_equal(count_with(&a, 7, 8), 5 + 2 + 5);
-    assert_int_equal(count_with(&a, 8, 0), 0); /* one says so */
+    assert_int_equal(count_with(&a, 8, 0), 0); /* one origin only */
     assert_int_equal(count_with(&a, 8, 1), 5 + 1);
     assert_ok(umbel_sync_mute(a.machine, umbel_sync_origin(c.machine),
                               &test_refusal));
@@ -319,7 +319,7 @@ static void the_index_never_changes_an_answer(void **state)
 /* Sums are never below counts, cell by cell, whatever is in them: a copy that
  * grew, one that has gone, and one that came. Once made anew they are
  * exact where no two keys meet. */
-static void sums_bound_what_copies_count(void **state)
+static void totals_bound_what_replicas_count(void **state)
 {
     static const char *const kinds[] = {"table", "counting", "countmin"};
 
@@ -407,7 +407,7 @@ TEST_GROUP(answers)
         cmocka_unit_test(what_an_older_incarnation_of_ours_said_counts_with_us),
         cmocka_unit_test(quorum_and_cap_are_of_origins),
         cmocka_unit_test(the_index_never_changes_an_answer),
-        cmocka_unit_test(sums_bound_what_copies_count),
+        cmocka_unit_test(totals_bound_what_replicas_count),
         cmocka_unit_test(an_index_gives_its_memory_to_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -331,7 +331,7 @@ static void one_that_is_allowed_again_is_sent_again(void **state)
         assert_int_equal(test_sync_count(&b, 1), rounds + 1);
         assert_ok(umbel_sync_drop(b.machine, umbel_sync_origin(a.machine),
                                   false, &test_refusal));
-        if (rounds) /* the other side hears of it, or not */
+        if (rounds) /* the other side learns of it, or not */
             test_sync_run(&ab, 10);
         assert_int_equal(test_sync_count(&b, 1), 0);
         assert_ok(umbel_sync_allow(b.machine, umbel_sync_origin(a.machine),

@@ -61,7 +61,7 @@ typedef struct reported {
     uint64_t page; /* the next of the pass */
 } reported;
 
-/* What a server had once; its machine is NULL if there is none. */
+/* What a server had once; its machine is NULL without a backup. */
 typedef struct backup {
     test_sync_server server;
     reported reports;
@@ -76,7 +76,8 @@ typedef struct world {
     reported reports[SERVERS];
     backup backup[HONEST];
     uint64_t skew[SERVERS], epoch[SERVERS], incarnation[SERVERS], now;
-    bool restored[SERVERS];    /* it hears all others before it says anything */
+    bool
+        restored[SERVERS]; /* it receives from all others before it publishes */
     uint64_t sessions, latest; /* and the latest incarnation */
     test_sync_link link[LINKS];
     unsigned nlinks;
@@ -228,18 +229,18 @@ static const machine machines[] = {
     {"sound", {SOUND}, 0},
     {"sound", {.sign = NULL}, 0},
     /* The broken ones. */
-    {"takes what nobody signed",
+    {"accepts what nobody signed",
      {.sign = hash_sign, .is_signed = anything_signed},
      419},
-    {"takes older versions",
+    {"applies older versions",
      {SOUND, .is_newer = always_newer, .has_grown = any_growth},
      101},
     {"keeps epochs that are over", {SOUND, .is_expired = never_expired}, 31},
-    {"believes sessions that ended", {SOUND, .is_session = any_session}, 278},
+    {"accepts sessions that ended", {SOUND, .is_session = any_session}, 278},
     {"applies a difference to any version, signed or not",
      {.sign = hash_sign, .is_signed = anything_signed, .fits_base = any_base},
      419},
-    {"counts its copies of others as its own", {SOUND}, 2},
+    {"counts its replicas of others as its own", {SOUND}, 2},
 };
 enum { ED25519 = 1, BROKEN = 2, ECHO = TEST_COUNT(machines) - 1 };
 
@@ -469,7 +470,7 @@ static void publish_a_page(world *w, unsigned i)
     publish_up_to(w, i, w->reports[i].page + 1);
 }
 
-/* A new epoch begins for a server when its clock says so. */
+/* A new epoch begins for a server by its own clock. */
 static void retain_time(world *w, unsigned i)
 {
     test_sync_server *s = &w->server[i];
@@ -1008,7 +1009,7 @@ static void every_schedule_ends_in_agreement(void **state)
             print_error("schedule %" PRIu64 ": %s\n", first_seed + i, failure);
         assert_null(failure);
     }
-    print_message("%" PRIu64 " schedules, %" PRIu64 " versions taken, sums "
+    print_message("%" PRIu64 " schedules, %" PRIu64 " versions applied, totals "
                   "answer in %" PRIu64 " of %" PRIu64 " checks\n",
                   schedules, taken, by_sums, verdicts);
     assert_true(taken > 20 * schedules);

@@ -1,5 +1,5 @@
 /*
- * What umbel/sync.h promises, between two and three servers.
+ * What umbel/experimental/sync.h promises, between two and three servers.
  */
 #include "support/sync.h"
 

@@ -20,7 +20,7 @@ static double log2_choose(double n, double k)
     return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2);
 }
 
-enum { OLD = 64, GREW = 64 }; /* values that are told apart */
+enum { OLD = 64, GREW = 64 }; /* values that are distinguished */
 
 /* Bits of the new values given the old: the entropy of what they grew by. */
 static double value_bits(double seen[OLD][GREW])

@@ -1,32 +1,50 @@
 /*
- * judge.c - which manifests a reader accepts, and what it then fetches.
+ * policy.c - which manifests a reader accepts, what it then fetches, and what
+ * it remembers.
  *
  * A server that answers with an old manifest could hide a revocation for ever,
  * so serial numbers only grow, and a key that was trusted once must sign again.
  * One key signs many lists, so the name counts as well: otherwise any of them
  * could be served in place of another.
+ *
+ * What a reader remembers is a text:
+ *
+ *     umbel-pull 1
+ *     name words
+ *     serial 7
+ *     expires 1795373319
+ *     filter DIGEST
+ *     key PUBLIC        or "key none"
+ *     tag TEXT          to the end of the line
+ *
+ * Reading writes the text again and compares, as for manifests.
  */
-#include "publish/judge.h"
+#include "publish/manifest.h"
 
 #include "base/error.h"
 
 #include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
+
+/* --- update policy ---------------------------------------------------------
+ */
 
 static bool is_of_key(const um_manifest *last, const uint8_t *key)
 {
     return last->is_signed && memcmp(last->key, key, UMBEL_TRUST_KEY_LEN) == 0;
 }
 
-bool um_judge_unchanged(const um_manifest *last, const um_terms *terms)
+bool um_policy_unchanged(const um_manifest *last,
+                         const um_update_policy *policy)
 {
-    return last->serial && strcmp(last->name, terms->name) == 0 &&
-           (!terms->trust || is_of_key(last, terms->trust));
+    return last->serial && strcmp(last->name, policy->name) == 0 &&
+           (!policy->trust || is_of_key(last, policy->trust));
 }
 
 /* Checks that this manifest and the last one are of the name asked for. */
-static umbel_status judge_name(const um_manifest *m, const um_manifest *last,
+static umbel_status check_name(const um_manifest *m, const um_manifest *last,
                                const char *name, umbel_error *err)
 {
     if (strcmp(m->name, name) != 0)
@@ -41,7 +59,7 @@ static umbel_status judge_name(const um_manifest *m, const um_manifest *last,
     return UMBEL_OK;
 }
 
-static umbel_status judge_key(const um_manifest *m, const um_manifest *last,
+static umbel_status check_key(const um_manifest *m, const um_manifest *last,
                               const uint8_t *trust, umbel_error *err)
 {
     const uint8_t *want = trust ? trust : last->is_signed ? last->key : NULL;
@@ -63,7 +81,7 @@ static umbel_status judge_key(const um_manifest *m, const um_manifest *last,
     return UMBEL_OK;
 }
 
-static umbel_status judge_time(uint64_t expires, uint64_t now, umbel_error *err)
+static umbel_status check_time(uint64_t expires, uint64_t now, umbel_error *err)
 {
     const uint64_t day = 86400;
 
@@ -77,13 +95,13 @@ static umbel_status judge_time(uint64_t expires, uint64_t now, umbel_error *err)
                    days ? "days" : "s");
 }
 
-umbel_status um_judge_again(const um_manifest *last, uint64_t now,
-                            umbel_error *err)
+umbel_status um_policy_check_time(const um_manifest *last, uint64_t now,
+                                  umbel_error *err)
 {
-    return judge_time(last->expires, now, err);
+    return check_time(last->expires, now, err);
 }
 
-static umbel_status judge_serial(const um_manifest *m, const um_manifest *last,
+static umbel_status check_serial(const um_manifest *m, const um_manifest *last,
                                  umbel_error *err)
 {
     if (m->serial < last->serial)
@@ -103,15 +121,15 @@ static umbel_status judge_serial(const um_manifest *m, const um_manifest *last,
     return UMBEL_OK;
 }
 
-umbel_status um_judge(const um_manifest *m, const um_manifest *last,
-                      const um_terms *terms, umbel_error *err)
+umbel_status um_policy_check(const um_manifest *m, const um_manifest *last,
+                             const um_update_policy *policy, umbel_error *err)
 {
-    bool new_key = terms->trust && !is_of_key(last, terms->trust);
+    bool new_key = policy->trust && !is_of_key(last, policy->trust);
 
-    UM_TRY(judge_name(m, last, terms->name, err));
-    UM_TRY(judge_key(m, last, terms->trust, err));
-    UM_TRY(judge_time(m->expires, terms->now, err));
-    return new_key ? UMBEL_OK : judge_serial(m, last, err);
+    UM_TRY(check_name(m, last, policy->name, err));
+    UM_TRY(check_key(m, last, policy->trust, err));
+    UM_TRY(check_time(m->expires, policy->now, err));
+    return new_key ? UMBEL_OK : check_serial(m, last, err);
 }
 
 um_route um_route_from(const um_manifest *m, const uint8_t *have)
@@ -130,4 +148,58 @@ um_route um_route_from(const um_manifest *m, const uint8_t *have)
             return steps.bytes < whole.bytes ? steps : whole;
     }
     return whole;
+}
+
+/* --- what a reader remembers -----------------------------------------------
+ */
+
+size_t um_pull_state_write(const um_manifest *m, const char *tag,
+                           char out[UM_PULL_STATE_MAX])
+{
+    char filter[UM_DIGEST_HEX], key[UM_DIGEST_HEX] = "none";
+
+    um_digest_text(m->filter.digest, filter);
+    if (m->is_signed)
+        um_digest_text(m->key, key);
+    int len = snprintf(out, UM_PULL_STATE_MAX,
+                       "umbel-pull 1\nname %s\nserial %" PRIu64
+                       "\nexpires %" PRIu64 "\nfilter %s\nkey %s\ntag %s\n",
+                       m->name, m->serial, m->expires, filter, key, tag);
+    return (size_t)len;
+}
+
+/* Reads the fields loosely; the caller compares. text ends with a NUL. */
+static bool scan_fields(const char *text, um_manifest *m, char *tag)
+{
+    char filter[UM_DIGEST_HEX] = "", key[UM_DIGEST_HEX] = "";
+    int got = sscanf(text,
+                     "umbel-pull 1 name %64s serial %" SCNu64
+                     " expires %" SCNu64 " filter %64s key %64s tag %255[^\n]",
+                     m->name, &m->serial, &m->expires, filter, key, tag);
+
+    m->is_signed = strcmp(key, "none") != 0;
+    return got >= 5 && um_name_is_fine(m->name, strlen(m->name)) &&
+           um_digest_read(filter, m->filter.digest) &&
+           (!m->is_signed || um_digest_read(key, m->key));
+}
+
+umbel_status um_pull_state_read(const char *text, size_t len,
+                                um_manifest *newest, char tag[UMBEL_MAX_TAG],
+                                umbel_error *err)
+{
+    char copy[UM_PULL_STATE_MAX] = "", again[UM_PULL_STATE_MAX];
+    char found[UMBEL_MAX_TAG] = "";
+    um_manifest m = {.serial = 0};
+
+    if (len < sizeof copy)
+        memcpy(copy, text, len);
+    if (len >= sizeof copy || !scan_fields(copy, &m, found) ||
+        um_pull_state_write(&m, found, again) != len ||
+        memcmp(again, text, len) != 0)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "not the state of a pull, or damaged: remove it and "
+                       "pull again");
+    *newest = m;
+    memcpy(tag, found, sizeof found);
+    return UMBEL_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * content.c - all bytes of a file: mapped, read from a pipe, or computed.
  */
-#include "publish/content.h"
+#include "filter/content.h"
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -141,31 +141,4 @@ umbel_status um_content_read_within(um_content *c, const char *path,
     if (!piped)
         close(fd);
     return conclude(c, status, path, err);
-}
-
-umbel_status um_content_diff(um_content *c, const umbel_filter *old,
-                             const umbel_filter *now, umbel_diff_result *cost,
-                             umbel_error *err)
-{
-    size_t room = umbel_diff_bound(now);
-
-    *c = (um_content){.bytes = malloc(room), .cap = room};
-    if (!c->bytes)
-        return um_no_memory(err, room);
-    umbel_status status = umbel_diff(old, now, c->bytes, c->cap, cost, err);
-    if (status == UMBEL_OK)
-        c->len = (size_t)cost->bytes;
-    else
-        um_content_fini(c);
-    return status;
-}
-
-um_name_text um_name_of(const umbel_filter *f)
-{
-    uint8_t name[UMBEL_CONTENT_LEN];
-    um_name_text out = {""};
-
-    umbel_content_name(f, name);
-    um_digest_text(name, out.text);
-    return out;
 }

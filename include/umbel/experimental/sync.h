@@ -1,29 +1,31 @@
 /*
- * sync.h - filters with many writers: every server has a copy of each.
+ * sync.h - filters with many writers: every server has a replica of each.
  *
- * An origin is a server that takes keys, named by its public key (Ed25519). It
- * writes a filter of its own, and nobody else does. Its copies elsewhere are
- * never ahead of it, and only grow. A count is the sum over origins of what
- * each one's filter says; so nothing is counted twice, whatever is lost,
- * repeated, late or forwarded.
+ * Experimental: this header may change in any release.
  *
- * Filters are exchanged in pages. An origin signs the root of a hash tree over
- * its pages for each version that it gives out; a receiver takes a version as a
- * whole, if the root is right, or not at all. So any peer may forward any
- * origin, and none can change what another said.
+ * An origin is a server that accepts keys, named by its public key (Ed25519).
+ * Only the origin writes its filter. Replicas elsewhere are never ahead of it,
+ * and only grow. A count is the sum over origins of what each one's filter
+ * counts, so nothing is counted twice, whatever is lost, repeated, late or
+ * forwarded.
+ *
+ * Filters are exchanged in pages. For each version that it sends, an origin
+ * signs the root of a hash tree over its pages; a receiver applies a version as
+ * a whole, if the root is right, or not at all. So any peer may forward any
+ * origin, and none can change another's data.
  *
  * This is a machine: messages in, messages out, events. It has no socket, no
  * disk and no clock. One thread at a time. docs/PROTOCOL.md describes the
  * messages.
  *
- *     umbel_sync_publish        what our own filter says now
- *     umbel_sync_receive        a message of a peer
- *     umbel_sync_next           the next message for a peer
- *     umbel_sync_count          the sum over origins
- *     umbel_sync_agreement      the same word: the same answers
+ *     umbel_sync_publish        publishes our own filter
+ *     umbel_sync_receive        receives a message of a peer
+ *     umbel_sync_next           returns the next message for a peer
+ *     umbel_sync_count          sums over origins
+ *     umbel_sync_agreement      equal on two servers that give the same answers
  */
-#ifndef UMBEL_SYNC_H
-#define UMBEL_SYNC_H
+#ifndef UMBEL_EXPERIMENTAL_SYNC_H
+#define UMBEL_EXPERIMENTAL_SYNC_H
 
 #include <umbel/admit.h>
 
@@ -41,12 +43,13 @@ enum {
 
 /* Limits; 0 means the default. */
 typedef struct umbel_sync_limits {
-    uint64_t memory;          /* bytes of all copies, staged ones too; 1 GiB */
-    uint32_t origins;         /* that have copies here; 256 */
+    uint64_t memory;          /* bytes of replicas and of updates that are being
+                                 received; 1 GiB */
+    uint32_t origins;         /* that have replicas here; 256 */
     uint32_t incarnations;    /* of one origin in one epoch of a list; 4 */
     uint32_t peers;           /* 256 */
     uint32_t message_bytes;   /* the largest message; 2 MiB, at least 4 pages */
-    uint64_t history_bytes;   /* per copy, to send differences; 1 MiB, or an
+    uint64_t history_bytes;   /* per replica, to send differences; 1 MiB, or an
                                  eighth of the filter if that is more. All of
                                  them share an eighth of memory */
     uint32_t log_entries;     /* per origin and incarnation; 65,536 */
@@ -62,23 +65,23 @@ typedef struct umbel_sync_limits {
 /* A list: filters of one shape, one for each origin and epoch. */
 typedef struct umbel_sync_list {
     const char *name;          /* 1 to 63 letters, digits and . _ - */
-    const umbel_filter *shape; /* an empty filter, copied: kind, size, hash,
-                                  seed, secret; its capacity is what an origin
-                                  may hold */
+    const umbel_filter *shape; /* an empty filter, which is copied: kind, size,
+                                  hash, seed, secret; its capacity is what an
+                                  origin may hold */
     uint64_t epoch_seconds;    /* 0: there is one epoch, number 0, for ever */
     uint32_t epochs;           /* that count; 0 means 1 */
     uint32_t page_bytes;       /* 512 to 2^20; 0 means 65,536 */
     uint32_t quorum;     /* origins that must have a key, for umbel_sync_query;
                             0 means 1 */
-    bool indexed;        /* look-ups in many copies cost little more than in
-                            one: an index knows which copies may have a key.
-                            Kinds table, counting and countmin; others go
-                            without. It takes a fourth (table), or a bit for
-                            each cell, of the memory of copies, for 8, 16, 32
-                            or 64 of them. Beside it are sums for verdicts
-                            (umbel_sync_reaches): a byte for each cell, or as
-                            much as two tables. Both are taken from the limit
-                            memory, and given back when copies need it */
+    bool indexed;        /* build an index of which replicas may hold a key, so
+                            that look-ups in many replicas cost little more
+                            than in one. Kinds table, counting and countmin;
+                            ignored for others. It takes a fourth (table), or a
+                            bit for each cell, of the memory of replicas, for
+                            8, 16, 32 or 64 of them. Totals for verdicts
+                            (umbel_sync_reaches) take a byte for each cell, or
+                            as much as two tables. Both count towards the limit
+                            memory, and are released when replicas need it */
     uint64_t origin_cap; /* the most that an origin adds to a count; 0: any */
     double max_error;    /* for admission; 0: the shape's own rate if it has a
                             capacity, else 0.5 */
@@ -116,18 +119,18 @@ typedef enum umbel_sync_reason {
 UMBEL_API const char *umbel_sync_reason_name(umbel_sync_reason reason);
 
 typedef enum umbel_sync_event_kind {
-    UMBEL_SYNC_APPLIED,      /* a new version of a copy: changed entries */
+    UMBEL_SYNC_APPLIED,      /* a new version of a replica: changed entries */
     UMBEL_SYNC_REFUSED,      /* reason and text; at most one a minute for each
                                 peer and reason, counters count them all */
     UMBEL_SYNC_CONTRADICTED, /* an incarnation signed two roots for a version:
-                                it is out, everywhere */
+                                every server bans it */
     UMBEL_SYNC_HELD,         /* an origin is at its capacity */
-    UMBEL_SYNC_RENEWED,      /* others have versions of ours that we do not: we
-                                go on as a new incarnation, and its filter is
-                                empty */
+    UMBEL_SYNC_RENEWED,      /* others have versions of ours that we do not
+                                have: we continue as a new incarnation, and its
+                                filter is empty */
     UMBEL_SYNC_LOGGED,       /* an entry of a log: seq, type, body */
     UMBEL_SYNC_DROPPED,      /* an origin, by drop_quorum notices */
-    UMBEL_SYNC_EXPIRED       /* an epoch of a list: its copies are gone */
+    UMBEL_SYNC_EXPIRED       /* an epoch of a list: its replicas were freed */
 } umbel_sync_event_kind;
 
 /* What happened. Texts and bytes are valid during the call. */
@@ -150,13 +153,13 @@ typedef struct umbel_sync_params {
     size_t size; /* sizeof(umbel_sync_params): lets it grow */
     const umbel_sync_list *lists;
     size_t nlists;
-    const uint8_t *sign_key; /* UMBEL_ORIGIN_SECRET_LEN bytes; NULL: it takes
-                                and forwards, and writes nothing */
+    const uint8_t *sign_key; /* UMBEL_ORIGIN_SECRET_LEN bytes; NULL: it receives
+                                and forwards, but writes nothing */
     uint64_t incarnation; /* of our own filters: another one, and larger, after
                              they were lost; not 0 */
     uint64_t session;     /* a random number, not 0, new at each opening */
     bool strict;          /* only origins of umbel_sync_allow */
-    bool announce;        /* tell a peer when it has all that we have: for
+    bool announce;        /* report to a peer when it has all that we have: for
                              exchanges that end, umbel_sync_finished */
     uint32_t drop_quorum; /* origins whose notices drop another; 0: notices are
                              only events */
@@ -180,30 +183,31 @@ typedef struct umbel_sync_params {
 typedef struct umbel_sync umbel_sync;
 
 /*
- * Opens a machine without copies. E_RANGE names a parameter, E_UNSUPPORTED the
- * kind of a list that cannot be copied by pages, and why. Release *out with
- * umbel_sync_close.
+ * Opens a machine without replicas. E_RANGE names a parameter, E_UNSUPPORTED
+ * the kind of a list that cannot be replicated by pages, and why. Release *out
+ * with umbel_sync_close.
  */
 UMBEL_API umbel_status umbel_sync_open(const umbel_sync_params *params,
                                        umbel_sync **out, umbel_error *err);
 UMBEL_API void umbel_sync_close(umbel_sync *s);
 
-/* Returns the public key of our own origin; NULL: we write nothing. */
+/* Returns the public key of our own origin; NULL if we write nothing. */
 UMBEL_API const uint8_t *umbel_sync_origin(const umbel_sync *s);
 UMBEL_API uint64_t umbel_sync_incarnation(const umbel_sync *s);
 
-/* Tells the time: epochs that are over go, for good. Seconds since 1970. */
+/* Sets the time, in seconds since 1970. Epochs that are over are freed for
+ * good. */
 UMBEL_API void umbel_sync_tick(umbel_sync *s, uint64_t now);
-/* Goes on with the index of lists that are indexed, for a short time; so does
- * umbel_sync_tick. Returns true if there was something to do. */
+/* Continues building the index of indexed lists, for a short time, as
+ * umbel_sync_tick does. Returns true if there was something to do. */
 UMBEL_API bool umbel_sync_index(umbel_sync *s);
 /* Returns the number of the epoch that a list writes to. */
 UMBEL_API uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list);
 
 /*
- * Takes what our own filter of that list and epoch says now, as a new version
- * if it changed. f has the shape of the list and is at least what was published
- * before, in every cell (E_MISMATCH). Publish only what a restart still knows.
+ * Publishes our own filter of that list and epoch, as a new version if it
+ * changed. f has the shape of the list and is at least what was published
+ * before, in every cell (E_MISMATCH). Publish only what survives a restart.
  * E_FULL when it has more keys than its capacity.
  */
 UMBEL_API umbel_status umbel_sync_publish(umbel_sync *s, size_t list,
@@ -211,7 +215,7 @@ UMBEL_API umbel_status umbel_sync_publish(umbel_sync *s, size_t list,
                                           umbel_error *err);
 /* What a publish of pages left. */
 typedef struct umbel_sync_slice {
-    uint64_t version;    /* that the copy has, changed or not; 0: the pages are
+    uint64_t version;    /* of the replica, changed or not; 0: the pages are
                             empty, and nothing was published before */
     uint64_t first, end; /* of the pages that changed; as asked if none did.
                             With these the same publish makes the same version,
@@ -219,7 +223,7 @@ typedef struct umbel_sync_slice {
 } umbel_sync_slice;
 
 /*
- * The same for pages first to end - 1 only: a filter in slices, so that no call
+ * Publishes pages first to end - 1 only: a filter in slices, so that no call
  * takes long. A version claims umbel_added(f) keys. One for which only that
  * number changed is made with all pages alone.
  */
@@ -229,9 +233,10 @@ UMBEL_API umbel_status umbel_sync_publish_pages(
 /* Returns the number of pages of a filter of that list. */
 UMBEL_API uint64_t umbel_sync_pages(const umbel_sync *s, size_t list);
 /*
- * At a start: our own filter as it was when that version was published whole.
- * Signs it again; signatures are deterministic, so the same publishes after it
- * make the same versions as before. E_RANGE if that filter has versions here.
+ * At a start: restores our own filter as it was when that version was published
+ * whole. Signs it again; signatures are deterministic, so the same publishes
+ * after it make the same versions as before. E_RANGE if that filter has
+ * versions here.
  */
 UMBEL_API umbel_status umbel_sync_restore(umbel_sync *s, size_t list,
                                           uint64_t epoch, uint64_t version,
@@ -241,8 +246,7 @@ UMBEL_API umbel_status umbel_sync_restore(umbel_sync *s, size_t list,
 /* --- peers -----------------------------------------------------------------
  */
 
-/* Begins to talk to a peer; *peer is its number until it is disconnected.
- * E_LIMIT. */
+/* Adds a peer; *peer is its number until it is disconnected. E_LIMIT. */
 UMBEL_API umbel_status umbel_sync_connect(umbel_sync *s, int *peer,
                                           umbel_error *err);
 UMBEL_API void umbel_sync_disconnect(umbel_sync *s, int peer);
@@ -256,18 +260,19 @@ UMBEL_API umbel_status umbel_sync_split(const umbel_sync *s, const void *bytes,
                                         size_t len, size_t *used,
                                         umbel_error *err);
 /*
- * Takes one message. A failure is refused, counted and an event; the peer may
- * go on. With slice_pages the machine may be busy with it afterwards, and says
- * by events alone how it ends.
+ * Receives one message. One that fails is refused, counted and reported as an
+ * event; the peer may continue. With slice_pages the machine may be busy with
+ * it afterwards, and reports the outcome by events alone.
  */
 UMBEL_API umbel_status umbel_sync_receive(umbel_sync *s, int peer,
                                           const void *message, size_t len,
                                           uint64_t now, umbel_error *err);
 /*
- * Gives the next message for a peer, valid until the next call; false: nothing
- * is to be sent now. Call it only when it can be sent: nothing is queued. With
- * slice_pages the machine may be busy with making it: ask again for the same
- * peer once it is not, for it is given up when another one is asked for.
+ * Returns true and the next message for a peer, valid until the next call;
+ * false if nothing is to be sent now. Call it only when it can be sent: nothing
+ * is queued. With slice_pages the machine may be busy with making it: call
+ * again for the same peer once it is not; a call for another peer gives the
+ * message up.
  */
 UMBEL_API bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
                                umbel_slice *message);
@@ -277,21 +282,21 @@ UMBEL_API bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
  * umbel_sync_receive finishes it first; all other calls may be made.
  */
 UMBEL_API bool umbel_sync_busy(const umbel_sync *s);
-/* Goes on with that work, for slice_pages. Returns true if there is more. */
+/* Continues that work, for slice_pages. Returns true if there is more. */
 UMBEL_API bool umbel_sync_work(umbel_sync *s);
 /* Returns true if the peer has all that we have, as far as we know. */
 UMBEL_API bool umbel_sync_settled(const umbel_sync *s, int peer);
-/* Returns true if, besides, we have all that the peer has, as it announced, and
- * it was told the same. */
+/* Returns true if, besides, the peer announced that we have all that it has,
+ * and we announced the same. */
 UMBEL_API bool umbel_sync_finished(const umbel_sync *s, int peer);
 
 typedef struct umbel_sync_peer_stats {
-    bool known; /* it has said what it has */
-    bool ahead; /* it has later versions of our own filters than we, as it says:
-                   we were restored from a backup */
+    bool known; /* it has reported what it has */
+    bool ahead; /* it reports later versions of our own filters than we have: we
+                   were restored from a backup */
     uint64_t messages_in, messages_out, bytes_in, bytes_out;
     uint64_t changed_in, changed_out; /* entries, in updates */
-    uint64_t behind;                  /* copies of which it lacks a version */
+    uint64_t behind;                  /* replicas of which it lacks a version */
     uint64_t lacks_since; /* when the oldest version that it lacks came here, in
                              seconds, as far back as history goes; 0: it lacks
                              none */
@@ -315,8 +320,8 @@ UMBEL_API umbel_status umbel_sync_count(const umbel_sync *s, size_t list,
                                         uint64_t *counts, uint32_t *origins,
                                         umbel_error *err);
 /*
- * As umbel_sync_count, for a server that answers: our own present filters count
- * what own[i] says, not what was published of them (NULL: as published), and a
+ * As umbel_sync_count, for a server that answers: our own current filters count
+ * own[i], not what was published of them (NULL: as published), and a
  * digest that fewer than quorum origins have counts 0.
  */
 UMBEL_API umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
@@ -327,8 +332,8 @@ UMBEL_API umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
 /*
  * Sets reached[i] if umbel_sync_count_with would count digest i at least
  * threshold times. If the list is indexed and few digests reach it, this takes
- * one look-up for all origins together: cells of all copies are added up, and
- * copies are asked only for digests whose cells reach the threshold.
+ * one look-up for all origins together: cells of all replicas are added up, and
+ * replicas are queried only for digests whose cells reach the threshold.
  */
 UMBEL_API umbel_status umbel_sync_reaches(const umbel_sync *s, size_t list,
                                           const umbel_digest *digests, size_t n,
@@ -338,7 +343,7 @@ UMBEL_API umbel_status umbel_sync_reaches(const umbel_sync *s, size_t list,
 /* Changes quorum and origin_cap of a list, as in umbel_sync_list. */
 UMBEL_API void umbel_sync_set_trust(umbel_sync *s, size_t list, uint32_t quorum,
                                     uint64_t origin_cap);
-/* hit[i]: at least quorum origins have it. */
+/* Sets hit[i] if at least quorum origins have digest i. */
 UMBEL_API umbel_status umbel_sync_query(const umbel_sync *s, size_t list,
                                         const umbel_digest *digests, size_t n,
                                         bool *hit, umbel_error *err);
@@ -352,7 +357,7 @@ UMBEL_API uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list);
 /* --- origins ---------------------------------------------------------------
  */
 
-/* One copy: the filter of an origin, incarnation, epoch and list. */
+/* A replica: the filter of an origin, incarnation, epoch and list. */
 typedef struct umbel_sync_replica {
     const uint8_t *origin;
     uint64_t incarnation, epoch;
@@ -367,15 +372,15 @@ typedef struct umbel_sync_replica {
     const umbel_filter *filter;
 } umbel_sync_replica;
 
-/* Walks all copies in a fixed order; *at is 0 at first. */
+/* Walks all replicas in a fixed order; *at is 0 at first. */
 UMBEL_API bool umbel_sync_next_replica(const umbel_sync *s, size_t *at,
                                        umbel_sync_replica *out);
 
 /*
- * Removes all that an origin ever said, and refuses it from now on. With
- * notice, our log tells others. umbel_sync_mute only leaves it out of answers.
- * umbel_sync_allow takes both back, and lets it in if the machine is strict, or
- * has as many origins as its limit.
+ * Removes everything of an origin, and refuses it from now on. With notice, our
+ * log asks others to do the same. umbel_sync_mute only leaves it out of
+ * answers. umbel_sync_allow undoes both, and admits the origin even if the
+ * machine is strict, or has as many origins as its limit.
  */
 UMBEL_API umbel_status umbel_sync_drop(umbel_sync *s, const uint8_t *origin,
                                        bool notice, umbel_error *err);
@@ -384,7 +389,7 @@ UMBEL_API umbel_status umbel_sync_mute(umbel_sync *s, const uint8_t *origin,
 UMBEL_API umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
                                         umbel_error *err);
 
-/* What these three made of an origin. */
+/* The status of an origin that one of these three set. */
 typedef struct umbel_sync_origin_status {
     const uint8_t *origin; /* valid until the next of them */
     bool dropped, muted;   /* neither: allowed */
@@ -416,18 +421,18 @@ typedef struct umbel_sync_entry {
     umbel_slice body;
 } umbel_sync_entry;
 
-/* Walks entries that nobody took back, of origins that count; *at is 0 at
+/* Walks entries that were not retracted, of origins that count; *at is 0 at
  * first. */
 UMBEL_API bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
                                      umbel_sync_entry *out);
-/* Returns a number that is another whenever these entries are others. */
+/* Returns a number that changes whenever these entries do. */
 UMBEL_API uint64_t umbel_sync_log_changes(const umbel_sync *s);
 
 /* --- restarts --------------------------------------------------------------
  */
 
 /*
- * Makes a filter of copy number at - 1 of umbel_sync_next_replica, which
+ * Exports replica number at - 1 of umbel_sync_next_replica as a filter that
  * carries all that umbel_sync_import needs as its data. Save it as any filter.
  * import checks the signature and the root; expired epochs are E_REFUSED.
  */
@@ -435,8 +440,8 @@ UMBEL_API umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
                                          umbel_filter **out, umbel_error *err);
 UMBEL_API umbel_status umbel_sync_import(umbel_sync *s, const umbel_filter *f,
                                          umbel_error *err);
-/* The same of everything else: logs, contradictions, who was dropped or muted.
- * Writes to out, of cap bytes; *len is what it takes, also if it does not fit
+/* Exports everything else: logs, contradictions, dropped and muted origins.
+ * Writes to out, of cap bytes; *len is the length, also if it does not fit
  * (E_RANGE). */
 UMBEL_API umbel_status umbel_sync_export_state(const umbel_sync *s, void *out,
                                                size_t cap, size_t *len,

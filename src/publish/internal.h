@@ -1,8 +1,8 @@
 /*
- * store.h - calls of a store that need more than the call.
+ * internal.h - stores and downloads, between the files of this directory.
  */
-#ifndef UM_EXCHANGE_STORE_H
-#define UM_EXCHANGE_STORE_H
+#ifndef UM_PUBLISH_INTERNAL_H
+#define UM_PUBLISH_INTERNAL_H
 
 #include "publish/manifest.h"
 

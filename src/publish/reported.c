@@ -1,10 +1,10 @@
 /*
- * take_back.c - remove the false positives that readers reported.
+ * reported.c - remove the false positives that readers reported.
  *
  * Few members own a cell of a reported key. Only these are kept while a filter
  * is retouched; of all others their cells are enough.
  */
-#include "publish/take_back.h"
+#include "publish/publish.h"
 
 #include "base/alloc.h"
 #include "base/buffer.h"
@@ -160,7 +160,7 @@ static uint64_t drop_members(reports *r)
 /* --- one group --- */
 
 static umbel_status retouch(reports *r, const um_digest_source *members,
-                            umbel_taken_back *out, umbel_error *err)
+                            umbel_removed_reports *out, umbel_error *err)
 {
     umbel_retouch_params params = UMBEL_RETOUCH_INIT; /* 1 % may be lost */
     umbel_retouch_result cost;
@@ -173,10 +173,10 @@ static umbel_status retouch(reports *r, const um_digest_source *members,
     left.weights = r->weights;
     UM_TRY(um_retouch_among(r->f, &near, &r->others, &left, &params, &cost,
                             NULL, err));
-    *out = (umbel_taken_back){.matched = cost.matched,
-                              .left = cost.left,
-                              .members = dropped,
-                              .lost = cost.lost};
+    *out = (umbel_removed_reports){.matched = cost.matched,
+                                   .left = cost.left,
+                                   .members = dropped,
+                                   .lost = cost.lost};
     return UMBEL_OK;
 }
 
@@ -207,7 +207,7 @@ static umbel_status count_matching(const umbel_filter *f,
 static umbel_status choose(umbel_filter *f, const um_digest_source *members,
                            const umbel_key_list *reported,
                            const umbel_filter *like, bool *member,
-                           umbel_taken_back *out, umbel_error *err)
+                           umbel_removed_reports *out, umbel_error *err)
 {
     umbel_choose_params params = UMBEL_CHOOSE_INIT;
     umbel_choose_result chosen;
@@ -230,21 +230,22 @@ static umbel_status choose(umbel_filter *f, const um_digest_source *members,
         goto done;
     memcpy(f->payload, next->payload, f->payload_len);
     f->added = next->added;
-    *out = (umbel_taken_back){.matched = matched,
-                              .left = chosen.matched,
-                              .members = chosen.never_members,
-                              .lost = chosen.lost,
-                              .moved = chosen.moved,
-                              .rebuilt = true};
+    *out = (umbel_removed_reports){.matched = matched,
+                                   .left = chosen.matched,
+                                   .members = chosen.never_members,
+                                   .lost = chosen.lost,
+                                   .moved = chosen.moved,
+                                   .rebuilt = true};
 done:
     umbel_close(next);
     return status;
 }
 
-umbel_status um_parse_back(umbel_filter *f, const um_digest_source *members,
-                           const umbel_key_list *reported,
-                           const umbel_filter *like, bool *member,
-                           umbel_taken_back *out, umbel_error *err)
+umbel_status um_remove_reported(umbel_filter *f,
+                                const um_digest_source *members,
+                                const umbel_key_list *reported,
+                                const umbel_filter *like, bool *member,
+                                umbel_removed_reports *out, umbel_error *err)
 {
     reports r = {.f = f, .reported = reported, .member = member};
 
@@ -257,10 +258,11 @@ umbel_status um_parse_back(umbel_filter *f, const um_digest_source *members,
     return status;
 }
 
-umbel_status umbel_take_back(umbel_filter *f, const umbel_key_list *members,
-                             const umbel_key_list *reported,
-                             const umbel_filter *like, umbel_taken_back *out,
-                             umbel_error *err)
+umbel_status umbel_remove_reported(umbel_filter *f,
+                                   const umbel_key_list *members,
+                                   const umbel_key_list *reported,
+                                   const umbel_filter *like,
+                                   umbel_removed_reports *out, umbel_error *err)
 {
     UM_TRY(um_check_key_list(members, err));
     UM_TRY(um_check_key_list(reported, err));
@@ -270,7 +272,7 @@ umbel_status umbel_take_back(umbel_filter *f, const umbel_key_list *members,
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
                        reported->n);
     umbel_status status =
-        um_parse_back(f, &source, reported, like, member, out, err);
+        um_remove_reported(f, &source, reported, like, member, out, err);
     free(member);
     return status;
 }

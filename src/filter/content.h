@@ -1,12 +1,10 @@
 /*
  * content.h - all bytes of a file: mapped, read from a pipe, or computed.
  */
-#ifndef UM_EXCHANGE_CONTENT_H
-#define UM_EXCHANGE_CONTENT_H
+#ifndef UM_FILTER_CONTENT_H
+#define UM_FILTER_CONTENT_H
 
-#include "publish/manifest.h"
-
-#include <umbel/diff.h>
+#include <umbel/filter.h>
 
 /* Bytes in memory of their own, or in a mapping. */
 typedef struct um_content {
@@ -24,10 +22,6 @@ umbel_status um_content_read(um_content *c, const char *path, umbel_error *err);
 /* The same, but a pipe may bring up to limit bytes. "-" is standard input. */
 umbel_status um_content_read_within(um_content *c, const char *path,
                                     size_t limit, umbel_error *err);
-/* Computes the difference between two filters. */
-umbel_status um_content_diff(um_content *c, const umbel_filter *old,
-                             const umbel_filter *now, umbel_diff_result *cost,
-                             umbel_error *err);
 void um_content_fini(um_content *c);
 
 /* Fills *err with errno and the path: E_UNKNOWN when it does not exist. */
@@ -35,11 +29,5 @@ umbel_status um_fail_open(umbel_error *err, const char *path);
 
 /* Makes room for at least one byte more. */
 umbel_status um_content_grow(um_content *c, umbel_error *err);
-
-/* The content name of a filter, in hexadecimal. */
-typedef struct um_name_text {
-    char text[UM_DIGEST_HEX];
-} um_name_text;
-um_name_text um_name_of(const umbel_filter *f);
 
 #endif

@@ -1,0 +1,120 @@
+/*
+ * exchange.h - stores and fetchers for umbel/publish.h.
+ *
+ * Experimental: this header may change in any release.
+ *
+ * A program that keeps filters elsewhere than in files, or fetches them in
+ * another way than libumbel-fetch (umbel/fetch.h), fills these tables.
+ */
+#ifndef UMBEL_EXPERIMENTAL_EXCHANGE_H
+#define UMBEL_EXPERIMENTAL_EXCHANGE_H
+
+#include <umbel/publish.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- stores --------------------------------------------------------------- */
+
+/* Receives one name; returning false ends the list. */
+typedef bool umbel_store_visit(void *ctx, const char *name);
+
+/*
+ * Where bytes are kept, by name. Names are plain text without '/'; a reader
+ * also uses the empty name, for the filter itself.
+ *
+ * Every call but unlock and release returns a status, and fills *err when it
+ * fails; E_UNKNOWN means that no such name exists. All calls come between lock
+ * and unlock. A store for readers needs every call; one for publishers needs
+ * neither resume, append nor move.
+ */
+typedef struct umbel_store {
+    size_t size; /* sizeof(umbel_store): lets it grow */
+    void *ctx;   /* passed to every call */
+    /* Waits until nobody else holds the store. */
+    umbel_status (*lock)(void *ctx, umbel_error *err);
+    void (*unlock)(void *ctx);
+    /* Gives all bytes of name, valid until they are released. */
+    umbel_status (*get)(void *ctx, const char *name, umbel_slice *out,
+                        umbel_error *err);
+    void (*release)(void *ctx, umbel_slice bytes);
+    /* Gives the digest and the length of name's bytes. NULL: get is used. */
+    umbel_status (*digest)(void *ctx, const char *name,
+                           uint8_t out[UMBEL_FILE_DIGEST_LEN], uint64_t *len,
+                           umbel_error *err);
+    /* Replaces name by the parts in order, whole or not at all, for good. */
+    umbel_status (*put)(void *ctx, const char *name, const umbel_slice *parts,
+                        size_t n, umbel_error *err);
+    /* Gives the length that append may go on from; 0 when there is nothing. */
+    umbel_status (*resume)(void *ctx, const char *name, uint64_t *len,
+                           umbel_error *err);
+    /* Writes bytes at `at`, the present length or less; what was behind goes.
+     */
+    umbel_status (*append)(void *ctx, const char *name, uint64_t at,
+                           umbel_slice bytes, umbel_error *err);
+    /* Replaces `to` by the bytes of `from`, which is gone then, for good. */
+    umbel_status (*move)(void *ctx, const char *from, const char *to,
+                         umbel_error *err);
+    /* Visits every name, in any order; visit may remove the name it gets. */
+    umbel_status (*list)(void *ctx, umbel_store_visit *visit, void *visit_ctx,
+                         umbel_error *err);
+    umbel_status (*remove)(void *ctx, const char *name, umbel_error *err);
+    /* Returns what messages call a name, valid until the next call. NULL: the
+     * name itself is used. */
+    const char *(*where)(void *ctx, const char *name);
+} umbel_store;
+
+/*
+ * Fills *out with a store of files. umbel_store_dir keeps names in a directory,
+ * which is made when it is first locked; this is the publish directory that a
+ * web server serves. umbel_store_file keeps a reader's filter in path, its
+ * state in path.pull and unfinished downloads in path.part-DIGITS. The paths
+ * are copied.
+ */
+UMBEL_API umbel_status umbel_store_dir(const char *dir, umbel_store *out,
+                                       umbel_error *err);
+UMBEL_API umbel_status umbel_store_file(const char *path, umbel_store *out,
+                                        umbel_error *err);
+/* Frees a store that umbel_store_dir or umbel_store_file made. */
+UMBEL_API void umbel_store_close(umbel_store *store);
+
+/* --- fetching ------------------------------------------------------------- */
+
+/* What to fetch, and where its bytes go. */
+typedef struct umbel_request {
+    const char *url;
+    uint64_t from;   /* begin at this byte, if the server can */
+    uint64_t max;    /* length of the whole at most; take refuses more */
+    const char *tag; /* only if it changed since this tag; NULL, "": always */
+    bool fresh;      /* caches on the way must ask the server */
+    /* Takes bytes that stand at `at` in the whole; a failure ends the fetch. */
+    umbel_status (*take)(void *ctx, uint64_t at, umbel_slice bytes,
+                         umbel_error *err);
+    void *ctx;
+} umbel_request;
+
+/* What came of it; filled also when the fetch fails. */
+typedef struct umbel_response {
+    bool unchanged;          /* since the tag: nothing was taken */
+    bool missing;            /* the server answers that it will not give it */
+    bool bad_range;          /* the server cannot continue at `from` */
+    uint64_t bytes;          /* that came */
+    char tag[UMBEL_MAX_TAG]; /* the server's name for this state; "": none */
+} umbel_response;
+
+/*
+ * How bytes are fetched. A server may begin at byte 0 although `from` was asked
+ * for: take is then called with at = 0.
+ */
+typedef struct umbel_fetcher {
+    size_t size; /* sizeof(umbel_fetcher): lets it grow */
+    void *ctx;
+    umbel_status (*get)(void *ctx, const umbel_request *request,
+                        umbel_response *response, umbel_error *err);
+} umbel_fetcher;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
