@@ -112,7 +112,7 @@ umbel_status um_bench_ribbon_builds(uint64_t keys, uint64_t rounds,
                                     uint64_t seed, um_times *best,
                                     umbel_error *err)
 {
-    static const um_bench_thing ribbon = {.kind = "ribbon"};
+    static const um_bench_subject ribbon = {.kind = "ribbon"};
     uint64_t most = keys > 100000 ? 3 : 300;
     um_bench b;
     umbel_status status = um_bench_init(&b, &ribbon, keys, seed, err);

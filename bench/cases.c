@@ -1,7 +1,7 @@
 /*
  * cases.c - the table of what is timed.
  *
- * Adds change the filter, so they come last of their thing; those to the shared
+ * Adds change the filter, so they come last of their subject; those to the shared
  * copy are undone. Counts may well reach their limit: no loop over lines of
  * counts branches on what they hold.
  */
@@ -145,11 +145,11 @@ static void shared_add_two(um_bench *b, size_t from, size_t n)
     um_pair_run(b->pair, shared_add, b, from, n);
 }
 
-static const um_bench_thing blocked256 = {.kind = "bloom",
+static const um_bench_subject blocked256 = {.kind = "bloom",
                                           .addressing = "blocked256"};
-static const um_bench_thing blocked512 = {
+static const um_bench_subject blocked512 = {
     .kind = "bloom", .addressing = "blocked512", .shares = true};
-static const um_bench_thing classic = {.kind = "bloom",
+static const um_bench_subject classic = {.kind = "bloom",
                                        .addressing = "classic"};
 #define COUNTS(bits, way)                                                      \
     {                                                                          \
@@ -158,15 +158,15 @@ static const um_bench_thing classic = {.kind = "bloom",
             {"update", way}                                                    \
         }                                                                      \
     }
-static const um_bench_thing plain4 = COUNTS(4, 0), refined4 = COUNTS(4, 1);
-static const um_bench_thing plain8 = COUNTS(8, 0), refined8 = COUNTS(8, 1);
+static const um_bench_subject plain4 = COUNTS(4, 0), refined4 = COUNTS(4, 1);
+static const um_bench_subject plain8 = COUNTS(8, 0), refined8 = COUNTS(8, 1);
 #define GENERALIZED(k)                                                         \
     {                                                                          \
         .kind = "generalized", .addressing = "blocked512",                     \
         .set = {{"reset", k}, {"set", k}}, .beside = &blocked512               \
     }
-static const um_bench_thing four = GENERALIZED(4), eight = GENERALIZED(8);
-static const um_bench_thing ribbon = {.kind = "ribbon"};
+static const um_bench_subject four = GENERALIZED(4), eight = GENERALIZED(8);
+static const um_bench_subject ribbon = {.kind = "ribbon"};
 
 #define STREAM                                                                 \
     .rival = "of counting, 8 bits, plain, classic",                            \

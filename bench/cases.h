@@ -20,14 +20,14 @@ typedef struct um_times {
     const char *path; /* umbel_fast_path; or NULL */
 } um_times;
 
-/* What cases work on; those of one thing share a filter. */
-typedef struct um_bench_thing um_bench_thing;
-struct um_bench_thing {
+/* What cases work on; those of one subject share a filter. */
+typedef struct um_bench_subject um_bench_subject;
+struct um_bench_subject {
     const char *kind, *addressing;
     umbel_setting set[2]; /* those that have a name */
     bool shares;          /* has cases of a shared copy */
-    /* Timed beside it, at the same things, with as many cells; or NULL. */
-    const um_bench_thing *beside;
+    /* Timed beside it, at the same subjects, with as many cells; or NULL. */
+    const um_bench_subject *beside;
 };
 
 /* Measures by itself; what is there already stays where it is less. */
@@ -47,10 +47,10 @@ typedef struct um_bench_bar {
     double times_one;
 } um_bench_bar;
 
-/* THING-VERB-MODE. Those of a thing stand together. */
+/* SUBJECT-VERB-MODE. Those of a subject stand together. */
 typedef struct um_bench_case {
     const char *name;
-    const um_bench_thing *thing;
+    const um_bench_subject *subject;
     um_bench_run *run;
     bool writes;       /* its limit is reading and writing */
     um_bench_run *one; /* what this does with one thread, for two */
@@ -69,9 +69,9 @@ bool um_bench_has_bar(const um_bench_case *c);
 /* How many times the limit it may take with n keys; 0: no bar. */
 double um_bench_bar_at(const um_bench_case *c, uint64_t n);
 
-/* A filter of n keys of that thing, and keys for it; fini takes what is half
+/* A filter of n keys of that subject, and keys for it; fini takes what is half
  * made, too. */
-umbel_status um_bench_init(um_bench *b, const um_bench_thing *thing, uint64_t n,
+umbel_status um_bench_init(um_bench *b, const um_bench_subject *subject, uint64_t n,
                            uint64_t seed, umbel_error *err);
 void um_bench_fini(um_bench *b);
 

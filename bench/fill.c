@@ -21,7 +21,7 @@ enum {
     MAX_CHUNKS = 128
 };
 
-static const um_bench_thing thing = {
+static const um_bench_subject subject = {
     .kind = "bloom", .addressing = "blocked512", .shares = true};
 
 /* What is filled. */
@@ -79,7 +79,7 @@ static umbel_status open_fill(fill *x, uint64_t n, uint64_t seed,
                               umbel_error *err)
 {
     um_rng rng = {seed};
-    umbel_status status = um_bench_init(&x->bench, &thing, n, seed, err);
+    umbel_status status = um_bench_init(&x->bench, &subject, n, seed, err);
 
     if (status != UMBEL_OK)
         return status;

@@ -62,7 +62,7 @@ static void retain_best(double *best, double t)
     *best = t < *best ? t : *best;
 }
 
-/* --- cases of a thing ------------------------------------------------------
+/* --- cases of a subject ------------------------------------------------------
  */
 
 /* The same with the other filter in its place. */
@@ -98,7 +98,7 @@ static umbel_status time_case(um_bench *b, const um_bench_case *c,
     return UMBEL_OK;
 }
 
-/* Cases of one thing, and room for their times. */
+/* Cases of one subject, and room for their times. */
 typedef struct group {
     const um_bench_case *cases;
     um_times *best;
@@ -128,12 +128,12 @@ static umbel_status time_group(um_bench *b, const group *g, bool writes,
     return status;
 }
 
-/* All cases of one thing at one size; adds last, they change the filter. */
+/* All cases of one subject at one size; adds last, they change the filter. */
 static umbel_status run_group(const plan *p, const group *g, uint64_t n,
                               umbel_error *err)
 {
     um_bench b;
-    umbel_status status = um_bench_init(&b, g->cases->thing, n, p->seed, err);
+    umbel_status status = um_bench_init(&b, g->cases->subject, n, p->seed, err);
 
     for (size_t i = 0; i < g->n; i++)
         g->best[i] = unknown;
@@ -150,19 +150,19 @@ static umbel_status run_group(const plan *p, const group *g, uint64_t n,
     return status;
 }
 
-/* How many from here on are of one thing; whether one of them is wanted. */
+/* How many from here on are of one subject; whether one of them is wanted. */
 static size_t together(const plan *p, size_t from, bool *any)
 {
     const um_bench_case *c = &um_bench_cases[from];
     size_t n = 0;
 
     *any = false;
-    for (; from + n < um_bench_ncases && c[n].thing == c->thing; n++)
+    for (; from + n < um_bench_ncases && c[n].subject == c->subject; n++)
         *any |= wanted(p, &c[n]);
     return n;
 }
 
-static umbel_status run_things(const plan *p, umbel_error *err)
+static umbel_status run_subjects(const plan *p, umbel_error *err)
 {
     static const uint64_t sizes[] = {10000, 1000000, 100000000};
     um_times *best = calloc(um_bench_ncases, sizeof *best);
@@ -176,7 +176,7 @@ static umbel_status run_things(const plan *p, umbel_error *err)
             bool any;
             n = together(p, i, &any);
             group g = {&um_bench_cases[i], best, n};
-            if (any && g.cases->thing)
+            if (any && g.cases->subject)
                 status = run_group(p, &g, sizes[s], err);
         }
     free(best);
@@ -204,7 +204,7 @@ static umbel_status run_alone(const plan *p, const um_bench_case *c,
 
 static umbel_status run_cases(const plan *p, umbel_error *err)
 {
-    umbel_status status = run_things(p, err);
+    umbel_status status = run_subjects(p, err);
 
     for (size_t i = 0; status == UMBEL_OK && i < um_bench_ncases; i++)
         if (um_bench_cases[i].alone && wanted(p, &um_bench_cases[i]))

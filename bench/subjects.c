@@ -106,23 +106,23 @@ static umbel_status fill_filter(um_bench *b, umbel_filter *f, uint64_t n,
 }
 
 /* cells 0: as many as n keys take. */
-static umbel_status open_thing(const um_bench_thing *thing, uint64_t n,
+static umbel_status open_subject(const um_bench_subject *subject, uint64_t n,
                                uint64_t cells, umbel_filter **out,
                                umbel_error *err)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
 
-    p.addressing = thing->addressing;
+    p.addressing = subject->addressing;
     p.capacity = n;
     p.cells = cells;
     p.fpr = UM_BENCH_FPR;
-    p.settings = thing->set;
-    while (p.nsettings < UM_COUNT(thing->set) && thing->set[p.nsettings].name)
+    p.settings = subject->set;
+    while (p.nsettings < UM_COUNT(subject->set) && subject->set[p.nsettings].name)
         p.nsettings++;
-    return umbel_create(thing->kind, &p, out, err);
+    return umbel_create(subject->kind, &p, out, err);
 }
 
-static umbel_status open_both(um_bench *b, const um_bench_thing *thing,
+static umbel_status open_both(um_bench *b, const um_bench_subject *subject,
                               uint64_t n, uint64_t seed, umbel_error *err)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -130,14 +130,14 @@ static umbel_status open_both(um_bench *b, const um_bench_thing *thing,
     umbel_status status = UMBEL_OK;
 
     p.fpr = UM_BENCH_FPR;
-    if (umbel_is_static(thing->kind))
-        return um_bench_build(thing->kind, &p, n, ~seed, &b->filter, err);
-    if (thing->beside) {
-        status = open_thing(thing->beside, n, 0, &b->other, err);
+    if (umbel_is_static(subject->kind))
+        return um_bench_build(subject->kind, &p, n, ~seed, &b->filter, err);
+    if (subject->beside) {
+        status = open_subject(subject->beside, n, 0, &b->other, err);
         cells = status == UMBEL_OK ? umbel_cells(b->other) : 0;
     }
     if (status == UMBEL_OK)
-        status = open_thing(thing, n, cells, &b->filter, err);
+        status = open_subject(subject, n, cells, &b->filter, err);
     return status;
 }
 
@@ -147,22 +147,22 @@ static umbel_status share_copy(um_bench *b, umbel_error *err)
     return status == UMBEL_OK ? umbel_share(b->shared, err) : status;
 }
 
-umbel_status um_bench_init(um_bench *b, const um_bench_thing *thing, uint64_t n,
+umbel_status um_bench_init(um_bench *b, const um_bench_subject *subject, uint64_t n,
                            uint64_t seed, umbel_error *err)
 {
     *b = (um_bench){.filter = NULL};
-    umbel_status status = open_both(b, thing, n, seed, err);
+    umbel_status status = open_both(b, subject, n, seed, err);
     if (status != UMBEL_OK)
         return status;
     b->lines = umbel_encoded_len(b->filter) / 64;
     b->nkeys = keys_for(b->lines);
     if (!get_memory(b))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu lines", b->lines);
-    if (!umbel_is_static(thing->kind))
+    if (!umbel_is_static(subject->kind))
         status = fill_filter(b, b->filter, n, seed, err);
-    if (status == UMBEL_OK && thing->beside)
+    if (status == UMBEL_OK && subject->beside)
         status = fill_filter(b, b->other, n, seed, err);
-    if (status == UMBEL_OK && thing->shares)
+    if (status == UMBEL_OK && subject->shares)
         status = share_copy(b, err);
     if (status != UMBEL_OK)
         return status;

@@ -290,7 +290,7 @@ static void print_study(const um_args *args, const um_study *s, bool first)
     (s->wrong ? print_refusals : print_text)(s);
 }
 
-/* In JSON the values alone: where they went is known to who asked. */
+/* In JSON the values alone: the caller knows where they went. */
 static void tell_page(const um_args *args, const char *dir)
 {
     bool slash = *dir && dir[strlen(dir) - 1] == '/';

@@ -112,14 +112,14 @@ typedef struct race {
  */
 
 /* Fills are of a shared blocked512 filter, builds of a ribbon. */
-static const um_bench_thing filled = {
+static const um_bench_subject filled = {
     .kind = "bloom", .addressing = "blocked512", .shares = true};
-static const um_bench_thing built = {.kind = "ribbon"};
+static const um_bench_subject built = {.kind = "ribbon"};
 
-static const um_bench_thing *thing_of(const race *r)
+static const um_bench_subject *thing_of(const race *r)
 {
-    if (r->c->thing)
-        return r->c->thing;
+    if (r->c->subject)
+        return r->c->subject;
     return r->row->builds ? &built : &filled;
 }
 
@@ -130,7 +130,7 @@ static bool is_static(const race *r)
 
 static subject_shape shape_of(const race *r)
 {
-    const um_bench_thing *t = thing_of(r);
+    const um_bench_subject *t = thing_of(r);
 
     return (subject_shape){.kind = t->kind,
                            .addressing = t->addressing,

@@ -41,14 +41,14 @@ UMBEL_API const char *umbel_version(void);
     X(E_VERSION, 5, "written in a version this library cannot read")           \
     X(E_CHECKSUM, 6, "checksum mismatch")                                      \
     X(E_LIMIT, 7, "over the memory limit")                                     \
-    X(E_MISMATCH, 8, "filters do not fit together")                            \
+    X(E_MISMATCH, 8, "incompatible filters")                                   \
     X(E_SECRET, 9, "missing or wrong secret key")                              \
     X(E_KEY, 10, "key not accepted by this filter")                            \
     X(E_UNSUPPORTED, 11, "not supported by this kind of filter")               \
     X(E_READONLY, 12, "filter is read-only")                                   \
     X(E_IO, 13, "input or output error")                                       \
-    X(E_REFUSED, 14, "refused: not to be believed")                            \
-    X(E_FULL, 15, "no room for further keys")
+    X(E_REFUSED, 14, "rejected by policy")                                     \
+    X(E_FULL, 15, "filter is full")
 
 /* What a call that can fail returns. UMBEL_OK is 0. */
 typedef enum umbel_status {

@@ -29,7 +29,7 @@ UMBEL_API uint64_t umbel_raw_len(const umbel_filter *f);
 
 /*
  * Writes len bytes of the raw file, from offset on, to out; no other copy of
- * the filter is made. The parts of a filter fit together as long as it does not
+ * the filter is made. The parts are consistent as long as the filter does not
  * change between the calls: take them from a snapshot (umbel_snapshot) while
  * threads add keys. A part that begins in the head, its first 4096 bytes at
  * most, costs a pass over all cells for their checksum. E_RANGE when the part

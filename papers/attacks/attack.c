@@ -92,7 +92,8 @@ static umbel_status best_share(lab *l, um_rng *rng, double *cost,
 
 /* --- targets ---------------------------------------------------------------*/
 
-/* Whether a target asks nothing of a bit that another has had otherwise. */
+/* Returns true if a target asks nothing of a bit that another has had
+ * otherwise. */
 static bool contradicts(const lab *l, const uint8_t *used,
                         const uint32_t *place)
 {
@@ -145,9 +146,9 @@ static umbel_status target_greedy(lab *l, um_rng *rng, double *cost,
     return aim(l, l->guess, true, rng, cost, err);
 }
 
-/* A sender must be told how to hash, be it with a fresh salt or a secret. */
-static umbel_status target_told(lab *l, um_rng *rng, double *cost,
-                                umbel_error *err)
+/* A sender must know how to hash, be it with a fresh salt or a secret. */
+static umbel_status target_reported(lab *l, um_rng *rng, double *cost,
+                                    umbel_error *err)
 {
     return aim(l, l->ours, false, rng, cost, err);
 }
@@ -314,7 +315,7 @@ const attack attacks[] = {
     {"best share of ones", "random keys accepted", QUERIES, 0.005, best_share},
     {"targets inserted", "targets accepted", TARGETS, 0.005, target},
     {"targets, greedy", "targets accepted", TARGETS, 0.005, target_greedy},
-    {"targets, salt told", "targets accepted", TARGETS, 0.005, target_told},
+    {"targets, salt told", "targets accepted", TARGETS, 0.005, target_reported},
     {"pollution", "random keys accepted", QUERIES, 0.001, pollute},
 };
 _Static_assert(UM_COUNT(attacks) == ATTACKS, "as many as told");

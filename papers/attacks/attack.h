@@ -34,7 +34,8 @@ extern const attack attacks[];
 enum { ATTACKS = 8 };
 extern const attack attack_erasing;
 
-/* The share of random keys that a content of so many ones makes accepted. */
+/* The share of random keys that content with this share of ones makes accepted.
+ */
 umbel_status attack_content(lab *l, double ones, um_rng *rng, double *share,
                             umbel_error *err);
 

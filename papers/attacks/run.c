@@ -138,7 +138,7 @@ static void conclude(um_study *s)
         "random keys find; a secret does not, for content needs no hash. "
         "Chosen insertions (pollution, erasing): a secret stops them, and a "
         "generalized filter without one is erased by them. Targets: nothing "
-        "stops a sender who must be told how to hash, be it by a salt of the "
+        "stops a sender who must know how to hash, be it by a salt of the "
         "receiver or a secret; he says that he has what he has not, and only "
         "using what he claims to have finds that out.");
     um_record_note(

@@ -37,7 +37,7 @@ typedef struct um_expected_file {
 } um_expected_file;
 extern const um_expected_file um_expected_files[];
 
-/* NULL when there is none. */
+/* NULL: not found. */
 const char *um_expected_text(const char *name);
 
 /*

@@ -46,7 +46,8 @@ typedef struct um_paper {
     void (*conclude)(um_study *s);
 } um_paper;
 
-/* Tells a watcher how many rounds of how many are done; calls never overlap. */
+/* Reports to a watcher how many rounds of how many are done; calls never
+ * overlap. */
 typedef struct um_watch {
     void *ctx;
     void (*tell)(void *ctx, uint64_t done, uint64_t total);

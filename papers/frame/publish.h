@@ -34,7 +34,7 @@ void um_write_command(FILE *out, const um_study *s);
 void um_write_verdicts(FILE *out, const um_record *r);
 
 /*
- * Makes the directory, if there is none. Refuses one that is no directory,
+ * Makes the directory if it is missing. Refuses one that is no directory,
  * cannot be written to, or has an index.html that we did not write.
  */
 umbel_status um_publish_begin(const char *dir, umbel_error *err);

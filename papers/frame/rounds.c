@@ -2,8 +2,8 @@
  * rounds.c - run the rounds of a study, and hold its values to expected.csv.
  *
  * Threads take rounds in order and write into the rounds' own places, so the
- * numbers are the same whoever runs what. The failure that is told is that of
- * the first round that failed, for the same reason.
+ * numbers do not depend on which thread runs what. The failure reported is that
+ * of the first round that failed, for the same reason.
  */
 #include "base/error.h"
 #include "papers/frame/expected.h"

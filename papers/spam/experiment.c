@@ -123,9 +123,10 @@ static void draw_free(const um_spam_experiment *e, uint8_t *count, um_rng *rng)
 }
 
 /*
- * Uniform counts with so many zeros and such a sum, each such draw as likely as
- * any other: the last count is what the sum leaves, and the draw is thrown away
- * when that is none. Keys are in random order, so the zeros may come first.
+ * Uniform counts with that many zeros and such a sum, each such draw as likely
+ * as any other: the last count is what the sum leaves, and the draw is thrown
+ * away when that is none. Keys are in random order, so the zeros may come
+ * first.
  */
 static void draw_fitted(const um_spam_experiment *e, uint8_t *count,
                         um_rng *rng)

@@ -49,7 +49,7 @@ typedef struct um_spam_experiment {
     unsigned (*draw)(um_rng *rng, unsigned parameter);
     unsigned parameter;
     double (*law)(double k, double parameter); /* its P(X <= k), or NULL */
-    /* The authors' own draw, as far as their tables betray it: so many zeros,
+    /* The authors' own draw, as far as their tables show it: that many zeros,
      * such a sum. 0: nothing is known. */
     size_t zeros;
     uint64_t total;

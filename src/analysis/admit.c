@@ -15,12 +15,12 @@
  * changed nothing, so there may have been more. A key matches with the chance e
  * that the cells of that moment give it, at most that of the cells now; so, for
  * any x > 0, exp(x M - (exp(x) - 1) n e) of n keys and M that matched has a
- * mean of 1 at most, and bounds M. most_keys takes the best of some x.
+ * mean of 1 at most, and bounds M. max_keys takes the best of some x.
  *
  * An honest filter is refused with at most this chance:
  *
  *   for each claim (the receiver's, the head's)
- *     more keys than most_keys                  1e-10
+ *     more keys than max_keys                  1e-10
  *     cells in use, above and below             1e-10 each
  *     any of its blocks                         1e-12
  *   for an error that its shape keeps           1e-10, and 1e-12 for blocks
@@ -296,7 +296,7 @@ static void hold_shape(judging *j)
 /* --- cells --- */
 
 /*
- * Whether the cells in use are those of a bloom filter of the keys; and whether
+ * Returns true if the cells in use are those of a Bloom filter of the keys, and
  * chance alone decides which.
  */
 static void look_at_cells(judging *j)
@@ -319,7 +319,7 @@ static void look_at_cells(judging *j)
 /* --- claims --- */
 
 /* Keys behind claimed new ones, where a key matches with chance error. */
-static double most_keys(double claimed, double error)
+static double max_keys(double claimed, double error)
 {
     enum { FIRST = -10, LAST = 4 };
     double least = INFINITY, ln = log((LAST - FIRST + 1) / CHANCE);
@@ -419,7 +419,7 @@ static umbel_status hold_by_chance(judging *j, const char *who,
                                    uint64_t claimed, umbel_error *err)
 {
     const um_shape *s = um_shape_of(j->f);
-    double keys = (double)claimed, most = most_keys(keys, j->out->error);
+    double keys = (double)claimed, most = max_keys(keys, j->out->error);
     double few = um_occupancy_below(&j->f->layout, keys, j->used);
 
     j->most = fmin(j->most, most);
@@ -464,7 +464,7 @@ static void hold_entries(judging *j)
     uint64_t claimed = j->wants->claimed;
 
     j->out->claim_checked = true;
-    j->most = most_keys((double)j->used, j->out->error);
+    j->most = max_keys((double)j->used, j->out->error);
     if (claimed && (j->used > claimed || (double)claimed > j->most))
         refuse_entries(j, claimed, "claimed");
     if (!claimed)

@@ -107,7 +107,7 @@ static double entropy_bits(uint64_t some, uint64_t m)
                           : 0;
 }
 
-enum { VALUES = 256 }; /* old values that are told apart in the bill */
+enum { VALUES = 256 }; /* old values counted apart in the result */
 
 static void count_bits(const pair *p, uint64_t m[], uint64_t changed[])
 {
@@ -310,8 +310,8 @@ static umbel_status check_base(const umbel_filter *old, const start *s,
 }
 
 /* Only data can make it larger than the old one; a few bytes can claim much. */
-static umbel_status check_room(const umbel_filter *old, const start *s,
-                               size_t len, umbel_error *err)
+static umbel_status check_cap(const umbel_filter *old, const start *s,
+                              size_t len, umbel_error *err)
 {
     if (s->head.payload_len > old->payload_len &&
         s->head.payload_len - old->payload_len > um_open_limit(len))
@@ -370,7 +370,7 @@ umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,
     r.end += len - CHECKSUM_LEN;
     UM_TRY(get_start(&r, &s, err));
     UM_TRY(check_base(old, &s, err));
-    UM_TRY(check_room(old, &s, len, err));
+    UM_TRY(check_cap(old, &s, len, err));
     size_t room = s.head.payload_len;
     um_memory memory = {um_get(&old->alloc, room), room, false};
     if (!memory.base)

@@ -44,7 +44,7 @@ static double keys_covariance(const um_layout *l, double a, double b,
            um_model_slope(l, b);
 }
 
-static umbel_status want_keys_told(const umbel_filter *f, umbel_error *err)
+static umbel_status check_countable(const umbel_filter *f, umbel_error *err)
 {
     if (!f->kind->bits)
         return um_cannot(f, "estimate its keys", err);
@@ -72,7 +72,7 @@ umbel_status umbel_estimate_keys(const umbel_filter *f, umbel_interval *out,
 {
     const um_layout *l = &f->layout;
 
-    UM_TRY(want_keys_told(f, err));
+    UM_TRY(check_countable(f, err));
     double keys = um_model_keys(l, f->kind->bits->used(f->self, NULL));
     if (isinf(keys)) {
         double least = um_model_keys(l, l->cells - 1);
@@ -138,8 +138,8 @@ umbel_status umbel_estimate_overlap(const umbel_filter *a,
     const um_layout *l = &a->layout;
 
     UM_TRY(umbel_same_shape(a, b, err));
-    UM_TRY(want_keys_told(a, err));
-    UM_TRY(want_keys_told(b, err));
+    UM_TRY(check_countable(a, err));
+    UM_TRY(check_countable(b, err));
     trio t = {.keys = {
                   um_model_keys(l, kind->bits->used(a->self, NULL)),
                   um_model_keys(l, kind->bits->used(b->self, NULL)),

@@ -109,7 +109,7 @@ umbel_status um_occupancy_init(um_occupancy *t, const um_layout *l, double keys,
     t->full = keys > t->keys + 1;
     t->alloc = *alloc;
     if (l->width > NARROW) {
-        t->full |= l->blocks > 1; /* there is none such: no limit */
+        t->full |= l->blocks > 1; /* no such number: no limit */
         return UMBEL_OK;
     }
     t->loads = (size_t)max_load(l, t->keys) + 1;

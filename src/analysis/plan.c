@@ -432,7 +432,7 @@ static bool grow(um_shape *s, const bounds *b)
     return low > 0 && um_check_shape(s, NULL) == UMBEL_OK;
 }
 
-/* The one that errs least, as far as guesses go; false: there is none. */
+/* The one that errs least, as far as guesses go; false if none fits. */
 static bool find_best(um_shape *s, const bounds *b)
 {
     um_shape best = *s, t = *s;

@@ -14,9 +14,9 @@
  * estimate; refined cells hold less, so for them, where there are no blocks, an
  * upper bound.
  *
- * Equation (4) of Yan and Cho 2006 lets every key come once; it is told beside,
- * as theirs. The survey's 2.5 asks when a cell overflows, for keys that come
- * once, too.
+ * Equation (4) of Yan and Cho 2006 lets every key come once; it is reported,
+ * too, as theirs. The survey's 2.5 asks when a cell overflows, for keys that
+ * come once, too.
  */
 #include "analysis/plan_counts.h"
 

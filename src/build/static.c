@@ -365,7 +365,7 @@ static const char *quote(const um_static_build *x)
  */
 
 /* Returns how many keys of a pipe are kept; 0: any number. */
-static size_t most_keys(const um_static_build *x)
+static size_t max_keys(const um_static_build *x)
 {
     size_t each =
         sizeof *x->list.digests + (x->value_bits ? sizeof *x->list.amounts : 0);
@@ -375,7 +375,7 @@ static size_t most_keys(const um_static_build *x)
 
 static umbel_status read_list(um_static_build *x, umbel_error *err)
 {
-    um_key_list_params keep = {.filter = x->empty, .max_keys = most_keys(x)};
+    um_key_list_params keep = {.filter = x->empty, .max_keys = max_keys(x)};
     umbel_error reason = {0};
     umbel_status status =
         um_key_list_read(&x->list, &x->source, &keep, &reason);

@@ -33,7 +33,7 @@ const um_program *um_program_find(const char *name);
 
 /*
  * Becomes the program umbel-NAME: the one beside this file, else the first in
- * the PATH. argv begins with the name. Returns only if there is none, or it
+ * the PATH. argv begins with the name. Returns only if it was not found, or
  * cannot be started; errno says which.
  */
 void um_launch(const char *name, char **argv);

@@ -336,7 +336,7 @@ umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
  */
 
 typedef struct batch_taker {
-    um_take_batch *take;
+    um_batch_fn *take;
     void *ctx;
 } batch_taker;
 
@@ -349,7 +349,7 @@ static umbel_status parse_batch(void *ctx, const um_key_batch *batch,
     return t->take(t->ctx, batch, err);
 }
 
-umbel_status um_keys_each_batch(const um_key_source *s, um_take_batch *take,
+umbel_status um_keys_each_batch(const um_key_source *s, um_batch_fn *take,
                                 void *ctx, umbel_error *err)
 {
     batch_taker t = {take, ctx};

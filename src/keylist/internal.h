@@ -30,14 +30,14 @@ typedef struct um_piece {
     umbel_slice *keys, *lines; /* in text or decoded */
     double *weights;
     uint64_t *amounts;
-    size_t n, room;
+    size_t n, keys_cap;
     uint8_t *decoded; /* keys that were written in hexadecimal */
     size_t decoded_len;
     uint64_t nlines;      /* read so far */
     const char *bad;      /* what is wrong with the last of them, or NULL */
     char why[UM_WHY_LEN]; /* memory for it */
     um_bad_line *skipped; /* bad lines before that, if the format skips them */
-    size_t nskipped, skipped_room;
+    size_t nskipped, skipped_cap;
 
     umbel_status status; /* why the piece is not complete */
     umbel_error err;
@@ -71,8 +71,8 @@ bool um_piece_read(um_piece_reader *r, um_piece *p);
  */
 void um_split_piece(const um_key_format *f, um_piece *p);
 
-/* Returns true if every line that is not empty is a key, as it stands there. A
- * piece then has its keys only, and no lines. */
+/* Returns true if every line that is not empty is a key, unchanged. A piece
+ * then has only keys, and no lines. */
 bool um_lines_are_keys(const um_key_format *f);
 
 /* Returns true if lines of that file end in a weight. */

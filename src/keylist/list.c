@@ -147,7 +147,7 @@ umbel_slice um_key_list_line(const um_key_list *k, size_t i)
 /* --- read again --- */
 
 typedef struct taking {
-    um_take_some *take;
+    um_digests_fn *take;
     void *ctx;
 } taking;
 
@@ -160,7 +160,7 @@ static umbel_status parse_batch(void *ctx, const um_key_batch *batch,
 }
 
 static umbel_status each_of_keys(const void *ctx, size_t from, size_t to,
-                                 um_take_some *take, void *take_ctx,
+                                 um_digests_fn *take, void *take_ctx,
                                  umbel_error *err)
 {
     const um_key_digests *d = ctx;
@@ -174,7 +174,7 @@ static umbel_status each_of_keys(const void *ctx, size_t from, size_t to,
 /* --- kept --- */
 
 static umbel_status each_kept(const void *ctx, size_t from, size_t to,
-                              um_take_some *take, void *take_ctx,
+                              um_digests_fn *take, void *take_ctx,
                               umbel_error *err)
 {
     const um_key_digests *d = ctx;

@@ -11,7 +11,7 @@
 /* Returns why a file that begins with these bytes is not a list of keys, and
  * what to do with it; NULL if it may be one. */
 const char *um_why_not_keys(const void *bytes, size_t len);
-/* Returns true if more bytes are needed to say so. */
+/* Returns true if more bytes are needed to decide. */
 bool um_may_begin_type(const void *bytes, size_t len);
 /* Why an open file is not a filter. Its offset stays. Of a pipe nothing is
  * known. */

@@ -81,7 +81,7 @@ typedef struct um_key_source {
     unsigned threads;          /* 0: one per core */
     const bool *stop;          /* reading ends when it becomes true; or NULL */
     const char *pass;          /* what reading is for; NULL: "reading keys" */
-    const char *expected;      /* what a file should be, where there is none;
+    const char *expected;      /* what a file should be, for messages;
                                   NULL: "a file of keys, one per line" */
     um_key_progress *progress; /* or NULL */
     void *progress_ctx;
@@ -144,9 +144,9 @@ umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
                           umbel_error *err);
 
 /* The same without work: calls take with each batch. */
-typedef umbel_status um_take_batch(void *ctx, const um_key_batch *batch,
-                                   umbel_error *err);
-umbel_status um_keys_each_batch(const um_key_source *s, um_take_batch *take,
+typedef umbel_status um_batch_fn(void *ctx, const um_key_batch *batch,
+                                 umbel_error *err);
+umbel_status um_keys_each_batch(const um_key_source *s, um_batch_fn *take,
                                 void *ctx, umbel_error *err);
 
 /* The same with the digests that f makes of the keys, in worker threads. */

@@ -88,7 +88,7 @@ static bool parse_weight(umbel_slice text, double *out)
 }
 
 /* Reads the last field of the line as a weight, and takes it off the line. */
-static bool take_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
+static bool split_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
 {
     umbel_slice text;
     double *weight = &p->weights[p->n];
@@ -190,21 +190,21 @@ static bool no_memory(um_piece *p)
     return false;
 }
 
-/* Makes room for one more key. */
+/* Makes space for one more key. */
 static bool grow_keys(const um_key_format *f, um_piece *p)
 {
-    size_t room = p->room ? 2 * p->room : 4 * (size_t)UM_BATCH;
+    size_t cap = p->keys_cap ? 2 * p->keys_cap : 4 * (size_t)UM_BATCH;
 
-    if (p->n < p->room)
+    if (p->n < p->keys_cap)
         return true;
-    if (!um_array_resize(&p->keys, room, sizeof *p->keys) ||
-        !um_array_resize(&p->lines, room, sizeof *p->lines) ||
-        !um_array_resize(&p->weights, room, sizeof *p->weights) ||
-        !um_array_resize(&p->amounts, room, sizeof *p->amounts))
+    if (!um_array_resize(&p->keys, cap, sizeof *p->keys) ||
+        !um_array_resize(&p->lines, cap, sizeof *p->lines) ||
+        !um_array_resize(&p->weights, cap, sizeof *p->weights) ||
+        !um_array_resize(&p->amounts, cap, sizeof *p->amounts))
         return no_memory(p);
-    for (; p->room < room; p->room++) { /* as they are of plain lines */
-        p->weights[p->room] = 1;
-        p->amounts[p->room] = f->times ? f->times : 1;
+    for (; p->keys_cap < cap; p->keys_cap++) { /* as they are of plain lines */
+        p->weights[p->keys_cap] = 1;
+        p->amounts[p->keys_cap] = f->times ? f->times : 1;
     }
     return true;
 }
@@ -257,7 +257,7 @@ static bool parse_line(const um_key_format *f, um_piece *p, const uint8_t *at,
     p->weights[p->n] = 1;
     p->amounts[p->n] = f->times ? f->times : 1;
     if ((f->amount_field && !parse_amount(f, p, line)) ||
-        (um_file_has_weights(f, p->file) && !take_weight(f, p, &key)) ||
+        (um_file_has_weights(f, p->file) && !split_weight(f, p, &key)) ||
         !parse_field(f, p, &key) || (f->hex && !parse_hex(p, &key)))
         return false;
     if (f->fold_case)
@@ -270,12 +270,12 @@ static bool parse_line(const um_key_format *f, um_piece *p, const uint8_t *at,
 /* Keeps the bad line, which was the last one, and lets the others go on. */
 static bool skip_line(um_piece *p)
 {
-    size_t room = p->skipped_room ? 2 * p->skipped_room : 16;
+    size_t cap = p->skipped_cap ? 2 * p->skipped_cap : 16;
 
-    if (p->nskipped == p->skipped_room) {
-        if (!um_array_resize(&p->skipped, room, sizeof *p->skipped))
+    if (p->nskipped == p->skipped_cap) {
+        if (!um_array_resize(&p->skipped, cap, sizeof *p->skipped))
             return no_memory(p);
-        p->skipped_room = room;
+        p->skipped_cap = cap;
     }
     p->skipped[p->nskipped++] =
         (um_bad_line){.number = p->nlines,
@@ -328,7 +328,7 @@ static inline bool parse_plain(const um_key_format *f, um_piece *p,
 {
     size_t len = (size_t)(end - at);
 
-    if (len > UM_MAX_KEY_LEN || p->n == p->room)
+    if (len > UM_MAX_KEY_LEN || p->n == p->keys_cap)
         return parse_any(f, p, at, end);
     p->nlines++;
     len -= len && at[len - 1] == '\r';
@@ -360,7 +360,7 @@ UM_INLINE const uint8_t *parse_blocks(const um_key_format *f, um_piece *p,
  */
 
 /* Takes the line at at, and returns the beginning of the next one; NULL: none
- * counts, or there is none. */
+ * counts, or no key is left. */
 static const uint8_t *parse_next(const um_key_format *f, um_piece *p,
                                  const uint8_t *at)
 {

@@ -82,7 +82,7 @@ umbel_status um_check_weights(const double *weights, size_t n, umbel_error *err)
  * The digests of a list as a source.
  */
 static umbel_status each_of_list(const void *ctx, size_t from, size_t to,
-                                 um_take_some *take, void *take_ctx,
+                                 um_digests_fn *take, void *take_ctx,
                                  umbel_error *err)
 {
     const umbel_key_list *list = ctx;
@@ -183,7 +183,7 @@ static bool want_room(um_distinct *d)
 {
     if (d->n < d->nslots / 2)
         return true;
-    if (d->n < UM_DISTINCT_MOST)
+    if (d->n < UM_DISTINCT_MAX)
         return move(d, d->nslots ? 2 * d->nslots : FIRST_SLOTS, d->level);
     return move(d, d->nslots, d->level + 1);
 }

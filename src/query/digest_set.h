@@ -46,8 +46,8 @@ umbel_status um_check_weights(const double *weights, size_t n,
  * of keeping them.
  */
 /* Takes the next n digests, in the order of the source. */
-typedef umbel_status um_take_some(void *ctx, const umbel_digest *d, size_t n,
-                                  umbel_error *err);
+typedef umbel_status um_digests_fn(void *ctx, const umbel_digest *d, size_t n,
+                                   umbel_error *err);
 
 typedef struct um_digest_source {
     const void *ctx;
@@ -55,7 +55,7 @@ typedef struct um_digest_source {
     bool kept; /* in memory: always the same, for any thread */
     /* Hands over those from .. to - 1; of a source that is not kept, all. */
     umbel_status (*each)(const void *ctx, size_t from, size_t to,
-                         um_take_some *take, void *take_ctx, umbel_error *err);
+                         um_digests_fn *take, void *take_ctx, umbel_error *err);
 } um_digest_source;
 
 /* The digests of a list, which must stay where it is. */
@@ -65,7 +65,7 @@ um_digest_source um_source_of_list(const umbel_key_list *list);
  * How many different keys a list has that is too long to keep.
  */
 /* Different keys that are counted one by one. */
-enum { UM_DISTINCT_MOST = 1 << 20 };
+enum { UM_DISTINCT_MAX = 1 << 20 };
 
 typedef struct um_distinct {
     const umbel_alloc *alloc;
@@ -83,7 +83,7 @@ void um_distinct_fini(um_distinct *d);
 /* False: no memory; those before the one that found none have come. */
 bool um_distinct_add(um_distinct *d, const umbel_digest *digests, size_t n);
 
-/* How many were different: exact where none came twice, or UM_DISTINCT_MOST at
+/* How many were different: exact where none came twice, or UM_DISTINCT_MAX at
  * most were; else within some thousandths. */
 uint64_t um_distinct_count(const um_distinct *d);
 

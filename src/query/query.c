@@ -203,7 +203,7 @@ umbel_status umbel_query_unless(const umbel_filter *f,
  */
 umbel_status um_query_each(const umbel_filter *f, const umbel_filter *unless,
                            const umbel_digest *digests, size_t n,
-                           um_take_hit *take, void *ctx, umbel_error *err)
+                           um_hit_fn *take, void *ctx, umbel_error *err)
 {
     bool hit[UM_BATCH], excepted[UM_BATCH] = {false};
 

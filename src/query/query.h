@@ -74,7 +74,7 @@ umbel_status um_query_edits(const umbel_filter *f, const umbel_slice *key,
 /*
  * One question for many digests, one answer at a time.
  */
-typedef void um_take_hit(void *ctx, size_t i, bool hit);
+typedef void um_hit_fn(void *ctx, size_t i, bool hit);
 
 /*
  * Queries f for n digests, a batch at a time, and hands each answer to take.
@@ -82,6 +82,6 @@ typedef void um_take_hit(void *ctx, size_t i, bool hit);
  */
 umbel_status um_query_each(const umbel_filter *f, const umbel_filter *unless,
                            const umbel_digest *digests, size_t n,
-                           um_take_hit *take, void *ctx, umbel_error *err);
+                           um_hit_fn *take, void *ctx, umbel_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * retouching.c - scenes, and their bills from nothing but the filters.
+ * retouching.c - fixtures, and their bills from nothing but the filters.
  */
 #include "support/retouching.h"
 
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-void test_scene_make(test_scene *s, const umbel_params *p, size_t members,
-                     size_t never, uint64_t from)
+void test_fixture_init(test_fixture *s, const umbel_params *p, size_t members,
+                       size_t never, uint64_t from)
 {
     char *keys = test_keys(from, members + never);
 
@@ -28,13 +28,13 @@ void test_scene_make(test_scene *s, const umbel_params *p, size_t members,
     free(keys);
 }
 
-void test_scene_again(test_scene *s)
+void test_fixture_again(test_fixture *s)
 {
     umbel_close(s->f);
     assert_ok(umbel_copy(s->before, &s->f, &test_refusal));
 }
 
-void test_scene_free(test_scene *s)
+void test_fixture_fini(test_fixture *s)
 {
     umbel_close(s->before);
     umbel_close(s->f);
@@ -42,7 +42,8 @@ void test_scene_free(test_scene *s)
     free(s->lost);
 }
 
-umbel_retouch_result test_retouch(test_scene *s, const umbel_retouch_params *p)
+umbel_retouch_result test_retouch(test_fixture *s,
+                                  const umbel_retouch_params *p)
 {
     umbel_retouch_result bill = {0};
 
@@ -62,7 +63,7 @@ size_t test_hits_of(const umbel_filter *f, const umbel_key_list *k, bool *hit)
 }
 
 /* Bits cleared; none may be set that was clear. */
-static uint64_t cleared(const test_scene *s)
+static uint64_t cleared(const test_fixture *s)
 {
     uint64_t n = 0;
 
@@ -75,7 +76,7 @@ static uint64_t cleared(const test_scene *s)
 }
 
 /* The bill from nothing but the filters. */
-void test_check_bill(const test_scene *s, const umbel_retouch_result *b)
+void test_check_bill(const test_fixture *s, const umbel_retouch_result *b)
 {
     size_t n = s->members.n + s->never.n;
     bool *was = malloc(n + 1), *is = malloc(n + 1);

@@ -31,5 +31,5 @@ static const um_gbf_figure figure = {
     .note = "Our reading: the curves' parameters are ours where the "
             "text does not tell them."};
 
-UM_GBF_FIGURE(11, "tuned or overfull, a filter of 2 and 2 functions believes "
+UM_GBF_FIGURE(11, "tuned or overfull, a filter of 2 and 2 functions accepts "
                   "6.3 %");

@@ -29,4 +29,4 @@ static const um_gbf_figure figure = {
     .note = "Our reading: the curves' parameters are ours where the "
             "text does not tell them."};
 
-UM_GBF_FIGURE(3, "a standard filter with all bits 1 believes everything");
+UM_GBF_FIGURE(3, "a standard filter with all bits 1 accepts everything");

@@ -44,5 +44,5 @@ static const um_gbf_figure figure = {
             "ones is simulated from the start that equation 7 leads "
             "there."};
 
-UM_GBF_FIGURE(5, "no share of ones makes a generalized filter believe "
+UM_GBF_FIGURE(5, "no share of ones makes a generalized filter accept "
                  "everything");

@@ -40,7 +40,7 @@ static const um_gbf_figure figure =
               {"f_n of the first, k0 = 1, k1 = 3", 1, 3, um_gbf_value_at, 1}},
      .note = "Our reading: the curves' parameters are ours where the "
              "text does not tell them. Points are simulated by the "
-             "definition as it stands, and held to it: an element whose "
+             "definition unchanged, and held to it: an element whose "
              "own g and h share a bit is never recognised, so that even "
              "the last is lost with probability k0 k1 / m, which the "
              "equations (and the text: always zero) leave out."};

@@ -28,7 +28,7 @@ static const um_gbf_figure figure = {
              {"the same as defined", 0, 4, um_gbf_truth_at, 10}},
     .note = "Our reading: the curves' parameters are ours where the "
             "text does not tell them. Points are simulated by the "
-            "definition as it stands: an element whose own g and h "
+            "definition unchanged: an element whose own g and h "
             "share a bit is never recognised. With k = 16 that loses 18 "
             "% of all elements, the last one among them, where equation "
             "11 says 0."};

@@ -48,14 +48,14 @@ double um_gbf_fn_bound(const um_gbf *g);
  * the equations leave it out.
  */
 double um_gbf_hole(const um_gbf *g);
-/* f_n(n - i) and f_n of the definition as it stands, hole and all. */
+/* f_n(n - i) and f_n of the unchanged definition, hole included. */
 double um_gbf_fn_defined_at(const um_gbf *g, uint32_t later);
 double um_gbf_fn_defined(const um_gbf *g);
 
 /* The same of a filter whose k0 + k1 places of an element all differ. */
 double um_gbf_zeros_distinct(const um_gbf *g);
 double um_gbf_fn_distinct_at(const um_gbf *g, uint32_t later);
-/* Share of keys that a content of so many zeros accepts then: exact. */
+/* Share of keys that content with that share of zeros then accepts: exact. */
 double um_gbf_accepts_distinct(const um_gbf *g, uint32_t zeros);
 
 #endif

@@ -9,7 +9,7 @@ enum { QUERIES = 1000, ELEMENTS = 20, BEFORE = 5 }; /* of a round */
 
 /* --- where -----------------------------------------------------------------*/
 
-/* So many ones when all n are in: what the start must have been (equation 7).
+/* The start that gives this share of ones when all n are in (equation 7).
  */
 static um_gbf at_ones(um_gbf g, double x)
 {
@@ -120,7 +120,7 @@ static double see_fp(const um_gbf *g, double x, um_gbf_space *s, um_rng *rng)
     return um_gbf_simulate(g, QUERIES, s, rng).fp;
 }
 
-/* Of so many filters, the share that has lost its element of that number. */
+/* Of that many filters, the share that has lost its element of that number. */
 static double share_lost(const um_gbf *g, size_t element, uint32_t filters,
                          um_gbf_space *s, um_rng *rng)
 {

@@ -108,7 +108,7 @@ static uint32_t hash(const functions *f, unsigned j, uint32_t x, uint32_t m)
     return (uint32_t)((f->c[j] * x + f->d[j]) % UM_INTEGER_PRIME) % m;
 }
 
-/* Whether functions from .. to-1 of x all lead to such a bit. */
+/* Returns true if functions from .. to-1 of x all lead to such a bit. */
 static bool all_are(const functions *f, unsigned from, unsigned to, uint32_t x,
                     const uint8_t *bits, uint32_t m, bool bit)
 {

@@ -32,7 +32,7 @@ typedef struct um_gbf_found {
     double fn;           /* share of the elements denied */
 } um_gbf_found;
 
-/* Memory of a round, for cases of up to so many bits and elements. */
+/* Memory of a round, for cases of up to this many bits and elements. */
 typedef struct um_gbf_space {
     uint8_t *bits, *plain;
     uint32_t *element;
@@ -46,7 +46,7 @@ void um_gbf_space_fini(um_gbf_space *s);
 
 /*
  * Draw functions ((cx + d) mod 2,100,000,011) mod m, a start and elements from
- * the lower half of the numbers; insert them; ask for so many of the upper
+ * the lower half of the numbers; insert them; query this many of the upper
  * half, and for the elements. A standard filter of the k1 functions that set
  * stands beside it, with the same start.
  */

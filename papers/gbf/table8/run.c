@@ -12,5 +12,5 @@ static const um_gbf_table table = {
             {"m = 65536", {0.01, 1, 177, 65536, 256}},
             {"m = 131072", {0.01, 1, 355, 131072, 256}}}};
 
-UM_GBF_TABLE(8, "all but saturated: a standard filter believes 17 to 90 %, "
+UM_GBF_TABLE(8, "all but saturated: a standard filter accepts 17 to 90 %, "
                 "this one 1.5 % at most");

@@ -113,7 +113,7 @@ static void check_spread(um_study *s)
     um_check_value(s, "largest half-width of a 95 % interval", widest, NAN);
 }
 
-/* Section 5 on Table 8: what an all but saturated filter believes. */
+/* Section 5 on Table 8: what an all but saturated filter accepts. */
 static void check_saturated(um_study *s)
 {
     um_gbf small = {0.01, 1, 22, 8192, 256},

@@ -121,7 +121,7 @@ typedef struct step {
 
 /*
  * The same with wildcards: what routers nearer to the victim overwrote does not
- * speak against one (section 6, after [14]); or with so many inverted cells
+ * speak against one (section 6, after [14]); or with that many inverted cells
  * forgiven. Counts the false routers that are followed; *found: the source is
  * reached.
  */

@@ -3,7 +3,7 @@
  *
  * Every router on the way marks the filter of 256 bits that the packet carries.
  * The attacker has chosen its bits before. The victim asks its neighbours, then
- * theirs, and follows whoever the filter accepts.
+ * theirs, and follows every router that the filter accepts.
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"

@@ -2,7 +2,7 @@
  * trade.c - plain, grouped, retouched and double filters of the same bits.
  *
  * Whatever is built, the same keys are asked afterwards: members, keys that
- * must not match, and keys of nobody. So the ways are judged by what they
+ * must not match, and keys of neither list. So the ways are judged by what they
  * answer, not by what they say of themselves.
  */
 #include "papers/rbf/ours/trade.h"

@@ -20,7 +20,8 @@ typedef struct trade_way {
     bool anti; /* a second filter, of keys to be denied, out of the same bits */
 } trade_way;
 
-/* Members, keys that must not match with Zipf's weights, and keys of nobody. */
+/* Members, keys that must not match with Zipf's weights, and keys of neither
+ * list. */
 typedef struct trade {
     uint64_t *members, *never, *asked;
     double *weight, total;

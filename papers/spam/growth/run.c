@@ -24,7 +24,7 @@ enum {
     CELLS_AT = 2 * PARTS
 };
 /* Of an experiment at one k. */
-enum { PLAIN_ABOVE, REFINED_ABOVE, PLAIN_FULL, REFINED_MOST, NUMBERS };
+enum { PLAIN_ABOVE, REFINED_ABOVE, PLAIN_FULL, REFINED_MAX, NUMBERS };
 enum { WIDTH = CELLS_AT + EXPERIMENTS * SPAM_HASHES * NUMBERS };
 
 static size_t column(size_t experiment, size_t hashes, size_t what)
@@ -138,7 +138,7 @@ static umbel_status fill_both(const um_spam_experiment *e, size_t hashes,
     out[PLAIN_ABOVE] = plain[0];
     out[PLAIN_FULL] = plain[1];
     out[REFINED_ABOVE] = refined[0];
-    out[REFINED_MOST] = refined[2];
+    out[REFINED_MAX] = refined[2];
     return UMBEL_OK;
 }
 
@@ -227,7 +227,7 @@ static void check_cells(um_study *s)
         for (size_t k = 0; k < SPAM_HASHES; k++) {
             double plain = um_column(s, column(i, k, PLAIN_ABOVE)).value;
             double refined = um_column(s, column(i, k, REFINED_ABOVE)).value;
-            most = fmax(most, max_of(s, column(i, k, REFINED_MOST)));
+            most = fmax(most, max_of(s, column(i, k, REFINED_MAX)));
             full = fmin(full, um_column(s, column(i, k, PLAIN_FULL)).value);
             least = fmin(least, plain / refined);
         }
@@ -261,7 +261,7 @@ static void list(um_study *s)
             for (size_t what = PLAIN_ABOVE; what <= PLAIN_FULL; what++)
                 um_sheet_cell(sheet, "%.1f",
                               um_column(s, column(i, k, what)).value);
-            um_sheet_cell(sheet, "%.0f", max_of(s, column(i, k, REFINED_MOST)));
+            um_sheet_cell(sheet, "%.0f", max_of(s, column(i, k, REFINED_MAX)));
         }
 }
 

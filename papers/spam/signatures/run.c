@@ -78,7 +78,7 @@ static double formula(const shape *h, int way)
 
 typedef struct space {
     um_wide signature[ALL];
-    um_wide c[SIGNATURE_MOST], d[SIGNATURE_MOST];
+    um_wide c[SIGNATURE_MAX], d[SIGNATURE_MAX];
     uint8_t bit[LARGEST]; /* a byte a bit */
 } space;
 
@@ -158,7 +158,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
     for (size_t i = 0; i < ALL; i++)
         s->signature[i] = um_signature_of(um_random(&r->rng));
-    for (size_t i = 0; i < SIGNATURE_MOST; i++) {
+    for (size_t i = 0; i < SIGNATURE_MAX; i++) {
         s->c[i] = um_wide_draw(&r->rng, true);
         s->d[i] = um_wide_draw(&r->rng, false);
     }

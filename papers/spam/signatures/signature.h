@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SIGNATURE_BITS = 160, SIGNATURE_WORDS = 5, SIGNATURE_MOST = 32 };
+enum { SIGNATURE_BITS = 160, SIGNATURE_WORDS = 5, SIGNATURE_MAX = 32 };
 
 /* A number up to 2^160 + 6: words from the lowest, and the bit 2^160. */
 typedef struct um_wide {

@@ -103,12 +103,13 @@ static void conclude(um_study *s)
     um_check_value(s, "others accepted over what f and the look-ups give",
                    accepted.value / expected.value,
                    sqrt(expected.value / n) / expected.value);
-    um_record_note(&s->record,
-                   "umbel check --edits 1 asks for every key that one edit "
-                   "makes. Nobody within one edit is missed; each of the "
-                   "look-ups may be a false positive, so the filter wants a "
-                   "rate a thousand times lower (the command says so). Here "
-                   "the rate is high, so that errors can be counted.");
+    um_record_note(
+        &s->record,
+        "umbel check --edits 1 asks for every key that one edit "
+        "makes. Nobody within one edit is missed; each of the "
+        "look-ups may be a false positive, so the filter wants a "
+        "rate a thousand times lower (the command prints that). Here "
+        "the rate is high, so that errors can be counted.");
 }
 
 const um_paper um_paper_survey_edits = {

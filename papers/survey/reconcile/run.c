@@ -57,7 +57,8 @@ static double tree_finds(void)
 {
     double f =
         pow(-expm1(-(double)TREE_HASHES * COMMON / TREE_BITS), TREE_HASHES);
-    double none = 1, one = 0; /* not given up, after so many matches in a row */
+    double none = 1,
+           one = 0; /* not given up, after that many matches in a row */
 
     for (int depth = 0; depth < 60; depth++) {
         double branch = -expm1((COMMON + FEW - 1) * log1p(-pow(2, -depth - 1)));

@@ -161,7 +161,7 @@ static void conclude(um_study *s)
         }
     um_record_note(&s->record,
                    "The paper assumes a perfect coder. Ours takes 0.1 %% more "
-                   "at most here; the first filter is as good as random and "
+                   "at most here; the first filter behaves as a random one and "
                    "stays as it is.");
 }
 

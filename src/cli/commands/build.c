@@ -34,7 +34,7 @@ typedef struct build_args {
 /* --- options ----------------------------------------------------------------
  */
 
-/* Kinds differ in what they hear. */
+/* Kinds differ in what they use. */
 enum { GROUPS, PLAIN, COUNTS, STATIC };
 
 /* The library refuses a kind that it does not know. */
@@ -377,11 +377,11 @@ static void print_next(FILE *out, const um_args *args, bool again)
 
     fputs(again ? "next: umbel verify " : "next: umbel check ", out);
     um_print_quoted(out, a->output);
-    um_print_given(out, args, um_key_options, "hex fold-case");
+    um_print_used(out, args, um_key_options, "hex fold-case");
     if ((a->value_bits.given || a->amounts.amount_field.given) &&
         !a->key.field.given)
         fputs(" --field 1", out);
-    um_print_given(out, args, um_secret_options, NULL);
+    um_print_used(out, args, um_secret_options, NULL);
     fputs(again ? " --members " : " -f KEYS", out);
     if (again)
         um_print_quoted(out, a->keys.item[0]);

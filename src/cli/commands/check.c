@@ -446,7 +446,7 @@ static int run(const um_args *args)
 {
     const char *misuse = find_misuse(args->values);
     check_filters filters = {.unless = NULL};
-    um_top top = {.room = ((const check_args *)args->values)->top.n};
+    um_top top = {.cap = ((const check_args *)args->values)->top.n};
     um_check_ctx c = {.top = &top};
     umbel_error err;
 

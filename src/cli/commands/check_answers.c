@@ -61,20 +61,20 @@ static umbel_status top_parse(um_top *t, const umbel_filter *f,
 {
     um_top_key new = {.count = count, .order = t->seen++, .len = text->len};
 
-    if (t->n == t->room && count <= t->key[t->weakest].count)
+    if (t->n == t->cap && count <= t->key[t->weakest].count)
         return UMBEL_OK;
     UM_TRY(umbel_digest_many(f, key, 1, &new.digest, err));
     if (has_digest(t, &new.digest))
         return UMBEL_OK;
-    um_top_key *slot = &t->key[t->n < t->room ? t->n : t->weakest];
-    char *copy = t->n < t->room ? NULL : slot->text;
+    um_top_key *slot = &t->key[t->n < t->cap ? t->n : t->weakest];
+    char *copy = t->n < t->cap ? NULL : slot->text;
     if (!um_array_resize(&copy, text->len + 1, 1))
         return um_no_memory(err, text->len);
     memcpy(copy, text->data, text->len);
     *slot = new;
     slot->text = copy;
-    t->n += t->n < t->room;
-    if (t->n == t->room)
+    t->n += t->n < t->cap;
+    if (t->n == t->cap)
         find_weakest(t);
     return UMBEL_OK;
 }
@@ -89,7 +89,7 @@ static void top_sort(um_top *t)
 typedef struct answers {
     um_query_result result; /* of several filters, values are masks of them */
     bool *other;            /* hits of one of several filters */
-    size_t n, room;         /* answers there are, and fit */
+    size_t n, max;          /* answers there are, and fit */
     uint64_t selected;
     char *out; /* the first of them, formatted */
     size_t nout, cap;
@@ -179,7 +179,7 @@ static umbel_status reserve(answers *a, size_t n, umbel_error *err)
 {
     um_query_result *r = &a->result;
 
-    if (n <= a->room)
+    if (n <= a->max)
         return UMBEL_OK;
     free(r->hit);
     free(r->values);
@@ -188,7 +188,7 @@ static umbel_status reserve(answers *a, size_t n, umbel_error *err)
     r->values = calloc(n, sizeof *r->values);
     a->other = malloc(n * sizeof *a->other);
     bool fine = r->hit && r->values && a->other;
-    a->room = fine ? n : 0;
+    a->max = fine ? n : 0;
     return fine ? UMBEL_OK
                 : um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
 }
@@ -423,7 +423,7 @@ umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
     bool hit, other;
     uint64_t value = 0;
     answers a = {
-        .result = {.hit = &hit, .values = &value}, .other = &other, .room = 1};
+        .result = {.hit = &hit, .values = &value}, .other = &other, .max = 1};
 
     UM_TRY(query_batch(c, &batch, &a, err));
     return print_answers(c, &batch, &a, err);

@@ -242,7 +242,7 @@ static void create_report(const convert_args *a, const umbel_filter *f,
         um_report_count(r, "data_bytes", NULL, NULL, umbel_data(f).len);
     um_note_retouched(r, f,
                       by > 1 ? "folding may bring back keys that were removed"
-                      : is_exported(a) ? "the file has no place to say so"
+                      : is_exported(a) ? "the file cannot record that"
                                        : "that is unchanged");
     if (is_not_shrunk(a, by))
         note_not_shrunk(r, a, f);

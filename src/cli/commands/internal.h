@@ -133,9 +133,9 @@ typedef struct um_top_key {
     size_t len;
 } um_top_key;
 
-/* Zeroed, but for room: how many keys are wanted, up to UM_MAX_TOP. */
+/* Zeroed, but for cap: how many keys are wanted, up to UM_MAX_TOP. */
 typedef struct um_top {
-    size_t room, n, weakest;
+    size_t cap, n, weakest;
     uint64_t seen;
     um_top_key key[UM_MAX_TOP];
 } um_top;

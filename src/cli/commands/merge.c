@@ -152,7 +152,7 @@ done:
 
 const um_command um_cmd_merge = {
     .name = "merge",
-    .summary = "combine filters that were built alike",
+    .summary = "combine filters with the same parameters",
     .section = UM_EVERYDAY,
     .values_len = sizeof(merge_args),
     .operands = {{"FILE", UM_LIST, offsetof(merge_args, filters),

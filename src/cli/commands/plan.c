@@ -405,12 +405,12 @@ static umbel_status report_command(um_report *r, const um_args *args,
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
     fputs("umbel build KEYS", out);
     size(out, a, plan);
-    um_print_given(out, args, um_shape_options, NULL);
-    um_print_given(out, args, um_secret_options, NULL);
+    um_print_used(out, args, um_shape_options, NULL);
+    um_print_used(out, args, um_secret_options, NULL);
     if (is_keyed(a->shape.hash) && !a->secret.key_file)
         fputs(" --key-file SECRET", out);
     if (!a->counts) /* where they describe the file of counts */
-        um_print_given(out, args, um_key_options, NULL);
+        um_print_used(out, args, um_key_options, NULL);
     fputs(end, out);
     bool fine = fclose(out) == 0;
     if (fine)

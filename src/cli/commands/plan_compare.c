@@ -45,8 +45,8 @@ static void write_text(const typing *t, const char *option, const char *value)
 
 static void write_input(const typing *t)
 {
-    um_print_given(t->out, t->args, um_key_options, NULL);
-    um_print_given(t->out, t->args, um_secret_options, NULL);
+    um_print_used(t->out, t->args, um_key_options, NULL);
+    um_print_used(t->out, t->args, um_secret_options, NULL);
 }
 
 static void write_never(const typing *t)
@@ -76,9 +76,9 @@ static void write_shape(const typing *t, uint64_t cells, uint32_t hashes)
 static void write_members(const typing *t)
 {
     write_files(t, "", t->a->members);
-    um_print_given(t->out, t->args, um_key_options,
-                   t->a->keys.field.given ? NULL : "delimiter");
-    um_print_given(t->out, t->args, um_secret_options, NULL);
+    um_print_used(t->out, t->args, um_key_options,
+                  t->a->keys.field.given ? NULL : "delimiter");
+    um_print_used(t->out, t->args, um_secret_options, NULL);
 }
 
 static void write_plain(const typing *t)

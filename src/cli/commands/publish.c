@@ -227,8 +227,8 @@ static void write_build(FILE *out, const um_args *args, const umbel_filter *f,
     write_files(out, " --never ", &a->never);
     if (t->members)
         fputs(" --allow-members", out);
-    um_print_given(out, args, um_key_options, NULL);
-    um_print_given(out, args, um_secret_options, NULL);
+    um_print_used(out, args, um_key_options, NULL);
+    um_print_used(out, args, um_secret_options, NULL);
     write_shape(out, f);
     write_files(out, " -o ", &a->filters);
 }

@@ -30,7 +30,7 @@ static umbel_slice word(const char *text)
     return (umbel_slice){text, strlen(text)};
 }
 
-static uint64_t most_bytes(const um_redis_limits *limits)
+static uint64_t max_bytes(const um_redis_limits *limits)
 {
     return limits->max_bytes ? limits->max_bytes : MAX_BYTES;
 }
@@ -103,8 +103,7 @@ static umbel_status feed_pieces(um_redis *r, umbel_decoder *d, uint64_t total,
         offset += piece.len;
         if (piece.len == 0 || offset > total || next != offset % total ||
             (uint64_t)reply->value[1].number != total)
-            return um_fail(err, UMBEL_E_IO,
-                           "UMB.EXPORT: the pieces do not fit together");
+            return um_fail(err, UMBEL_E_IO, "UMB.EXPORT: inconsistent pieces");
         UM_TRY(umbel_decoder_feed(d, piece.data, piece.len, err));
         if (next == 0)
             return UMBEL_OK;
@@ -123,8 +122,8 @@ static umbel_status fetch_umbel(um_redis *r, const um_redis_limits *limits,
     source.memory_limit = limits->max_memory;
     UM_TRY(call_numbered(r, "UMB.EXPORT", 0, 3, &reply, err));
     uint64_t total = (uint64_t)reply.value[1].number;
-    if (total == 0 || total > most_bytes(limits))
-        return too_large(total, most_bytes(limits), err);
+    if (total == 0 || total > max_bytes(limits))
+        return too_large(total, max_bytes(limits), err);
     UM_TRY(umbel_decoder_open(&source, total, &d, err));
     umbel_status status = feed_pieces(r, d, total, &reply, err);
     if (!status)
@@ -173,9 +172,10 @@ static umbel_status fetch_chunks(um_redis *r, bf_dump *d, uint64_t most,
         umbel_slice chunk = reply.value[1].text;
         if (chunk.len == 0 || chunk.len > d->total - d->len ||
             (uint64_t)reply.value[0].number != at + chunk.len)
-            return um_fail(err, UMBEL_E_IO,
-                           "BF.SCANDUMP: the chunks do not fit together: did "
-                           "the filter grow meanwhile? Try again");
+            return um_fail(
+                err, UMBEL_E_IO,
+                "BF.SCANDUMP: inconsistent chunks; if the filter grew "
+                "meanwhile, try again");
         memcpy(d->bytes + d->len, chunk.data, chunk.len);
         d->len += chunk.len;
         at += chunk.len;
@@ -190,7 +190,7 @@ static umbel_status fetch_redisbloom(um_redis *r, const um_redis_limits *limits,
     bf_dump d = {NULL, 0, 0};
 
     source.memory_limit = limits->max_memory;
-    umbel_status status = fetch_chunks(r, &d, most_bytes(limits), err);
+    umbel_status status = fetch_chunks(r, &d, max_bytes(limits), err);
     if (!status)
         status =
             umbel_import("redisbloom", d.bytes, d.total, &source, out, err);

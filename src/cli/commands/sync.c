@@ -46,7 +46,7 @@ typedef struct line {
     um_sync_dir *dir;
     int peer, in, out;
     um_link *link; /* NULL: messages as they are */
-    buffer heard, said;
+    buffer received, sent;
 } line;
 
 enum { PIECE = 65536, PATIENCE_MS = 60000, CALL_MS = 15000 };
@@ -107,13 +107,13 @@ static umbel_status parse_messages(line *l, umbel_error *err)
     size_t used;
 
     for (;;) {
-        UM_TRY(umbel_sync_split(l->dir->machine, l->heard.at, l->heard.len,
-                                &used, err));
+        UM_TRY(umbel_sync_split(l->dir->machine, l->received.at,
+                                l->received.len, &used, err));
         if (!used)
             return UMBEL_OK;
-        UM_TRY(
-            sync_parse(l->dir, l->peer, (umbel_slice){l->heard.at, used}, err));
-        consume(&l->heard, used);
+        UM_TRY(sync_parse(l->dir, l->peer, (umbel_slice){l->received.at, used},
+                          err));
+        consume(&l->received, used);
     }
 }
 
@@ -129,29 +129,29 @@ static umbel_status read_some(line *l, bool *closed, umbel_error *err)
         return UMBEL_OK;
     if (l->link)
         return um_link_receive(l->link, (umbel_slice){bytes, (size_t)n}, err);
-    UM_TRY(append(&l->heard, bytes, (size_t)n, err));
+    UM_TRY(append(&l->received, bytes, (size_t)n, err));
     return parse_messages(l, err);
 }
 
 static umbel_status write_some(line *l, umbel_error *err)
 {
-    ssize_t n = write(l->out, l->said.at, l->said.len);
+    ssize_t n = write(l->out, l->sent.at, l->sent.len);
 
     if (n < 0 && errno == EPIPE) { /* reading shows that it has ended */
-        l->said.len = 0;
+        l->sent.len = 0;
         return UMBEL_OK;
     }
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         return um_fail_errno(err, "writing to the other side");
     if (n > 0)
-        consume(&l->said, (size_t)n);
+        consume(&l->sent, (size_t)n);
     return UMBEL_OK;
 }
 
 static umbel_status say(line *l, umbel_slice message, umbel_error *err)
 {
     return l->link ? um_link_send(l->link, message, err)
-                   : append(&l->said, message.data, message.len, err);
+                   : append(&l->sent, message.data, message.len, err);
 }
 
 /* Bytes that wait to be written; with a link also those that it made. */
@@ -159,7 +159,7 @@ static umbel_status fill_said(line *l, umbel_error *err)
 {
     umbel_slice m;
 
-    while (l->said.len < PIECE &&
+    while (l->sent.len < PIECE &&
            (!l->link || (um_link_is_ready(l->link) &&
                          um_link_output(l->link).len < PIECE)) &&
            umbel_sync_next(l->dir->machine, l->peer, (uint64_t)time(NULL), &m))
@@ -167,7 +167,7 @@ static umbel_status fill_said(line *l, umbel_error *err)
     if (!l->link)
         return UMBEL_OK;
     m = um_link_output(l->link);
-    UM_TRY(append(&l->said, m.data, m.len, err));
+    UM_TRY(append(&l->sent, m.data, m.len, err));
     um_link_sent(l->link, m.len);
     return UMBEL_OK;
 }
@@ -177,7 +177,7 @@ static umbel_status exchange(line *l, umbel_error *err)
     for (bool closed = false;;) {
         struct pollfd fds[2] = {{l->in, POLLIN, 0}, {l->out, POLLOUT, 0}};
         UM_TRY(fill_said(l, err));
-        if (umbel_sync_finished(l->dir->machine, l->peer) && !l->said.len)
+        if (umbel_sync_finished(l->dir->machine, l->peer) && !l->sent.len)
             return UMBEL_OK;
         if (closed)
             return um_fail(
@@ -187,13 +187,13 @@ static umbel_status exchange(line *l, umbel_error *err)
                       "\"NAME\" { key = \"KEY\" } with the origin that "
                       "'umbel info DIR' prints"
                     : "the other side ended before all was exchanged");
-        int n = poll(fds, l->said.len ? 2 : 1, PATIENCE_MS);
+        int n = poll(fds, l->sent.len ? 2 : 1, PATIENCE_MS);
         if (n == 0)
             return um_fail(err, UMBEL_E_IO,
                            "the other side has been silent for a minute");
         if (n < 0)
             continue;
-        if (l->said.len && fds[1].revents)
+        if (l->sent.len && fds[1].revents)
             UM_TRY(write_some(l, err));
         if (fds[0].revents)
             UM_TRY(read_some(l, &closed, err));
@@ -211,8 +211,8 @@ static umbel_status exchange_and_save(line *l, um_sync_outcome *result,
         status = um_sync_dir_save(l->dir, err);
     if (!status)
         sync_note_outcome(l->dir, l->peer, result);
-    free(l->heard.at);
-    free(l->said.at);
+    free(l->received.at);
+    free(l->sent.at);
     return status;
 }
 

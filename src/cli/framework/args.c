@@ -23,7 +23,7 @@
 
 /* An option of a command, with what its group says of it. */
 typedef struct option_match {
-    const um_option *option; /* NULL: there is none */
+    const um_option *option; /* NULL: no such option */
     size_t base;
     unsigned modes;
 } option_match;
@@ -139,9 +139,9 @@ static bool refuse(umbel_error *err, const char *format, ...)
  * look at their struct. */
 static bool is_given(const um_args *args, const char *name, size_t len)
 {
-    for (size_t i = 0; i < args->ngiven; i++)
-        if (strlen(args->given[i].option->name) == len &&
-            strncmp(args->given[i].option->name, name, len) == 0)
+    for (size_t i = 0; i < args->nused; i++)
+        if (strlen(args->used[i].option->name) == len &&
+            strncmp(args->used[i].option->name, name, len) == 0)
             return true;
     return false;
 }
@@ -155,8 +155,8 @@ static bool is_given(const um_args *args, const char *name, size_t len)
  */
 
 /* "with --never or for --kind ribbon": the modes in a mask. */
-static const char *when_heard(const um_command *c, unsigned modes, char *out,
-                              size_t cap)
+static const char *when_used(const um_command *c, unsigned modes, char *out,
+                             size_t cap)
 {
     size_t len = 0;
 
@@ -211,7 +211,7 @@ static bool check_option(const um_args *a, const um_option *o, unsigned mode,
 
     if (modes && !(modes & mode))
         return refuse(err, "--%s has no effect here: it is used %s", o->name,
-                      when_heard(a->command, modes, when, sizeof when));
+                      when_used(a->command, modes, when, sizeof when));
     if (other)
         return refuse(err, "--%s and --%.*s exclude each other", o->name,
                       (int)strcspn(other, " "), other);
@@ -232,7 +232,7 @@ static bool check_operands(const um_args *a, unsigned mode, umbel_error *err)
                                         : *(const char *const *)target != NULL;
         if (given && o->modes && !(o->modes & mode))
             return refuse(err, "%s has no effect here: it is used %s", o->name,
-                          when_heard(a->command, o->modes, when, sizeof when));
+                          when_used(a->command, o->modes, when, sizeof when));
     }
     return true;
 }
@@ -257,8 +257,8 @@ static bool check_options(const um_args *a, umbel_error *err)
 {
     unsigned mode = current_mode(a);
 
-    for (size_t i = 0; i < a->ngiven; i++)
-        if (!check_option(a, a->given[i].option, mode, err))
+    for (size_t i = 0; i < a->nused; i++)
+        if (!check_option(a, a->used[i].option, mode, err))
             return false;
     return check_operands(a, mode, err) && check_required(a, mode, err);
 }
@@ -290,9 +290,9 @@ static bool visit_operands(const um_args *a, visit_file *visit, void *ctx,
 static bool visit_files(const um_args *a, visit_file *visit, void *ctx,
                         umbel_error *err)
 {
-    for (size_t i = 0; i < a->ngiven; i++)
-        if (a->given[i].option->role != UM_PLAIN_TEXT &&
-            !visit(ctx, a->given[i].value, a->given[i].option->role, err))
+    for (size_t i = 0; i < a->nused; i++)
+        if (a->used[i].option->role != UM_PLAIN_TEXT &&
+            !visit(ctx, a->used[i].value, a->used[i].option->role, err))
             return false;
     return visit_operands(a, visit, ctx, err);
 }
@@ -420,7 +420,7 @@ static bool find_filter(void *ctx, const char *path, um_role role,
 }
 
 /* Returns a filter among the files of the command line, if its operand FILE,
- * the first one, is another file; NULL: there is none. */
+ * the first one, is another file; NULL if not found. */
 static const char *suggest_filter(const um_args *args)
 {
     const um_operand *first = args->command->operands;
@@ -536,7 +536,7 @@ static void give(um_args *a, const option_match *f, const char *value)
 {
     char *struct_of = is_common(f->option) ? (char *)&a->common : a->values;
 
-    a->given[a->ngiven++] = (um_option_value){
+    a->used[a->nused++] = (um_option_value){
         f->option, value, struct_of + f->base + f->option->target};
 }
 
@@ -670,9 +670,9 @@ static void set_list(um_args *a, size_t *used, const um_option_value *g)
     if (to->n)
         return; /* with the first item all were taken */
     to->item = a->texts + *used;
-    for (size_t i = 0; i < a->ngiven; i++)
-        if (a->given[i].target == g->target) {
-            a->texts[(*used)++] = a->given[i].value;
+    for (size_t i = 0; i < a->nused; i++)
+        if (a->used[i].target == g->target) {
+            a->texts[(*used)++] = a->used[i].value;
             to->n++;
         }
 }
@@ -680,14 +680,14 @@ static void set_list(um_args *a, size_t *used, const um_option_value *g)
 static bool is_repeated(const um_args *a, size_t i)
 {
     for (size_t j = 0; j < i; j++)
-        if (a->given[j].option == a->given[i].option)
+        if (a->used[j].option == a->used[i].option)
             return true;
     return false;
 }
 
 static bool set_value(um_args *a, size_t i, size_t *used, umbel_error *err)
 {
-    const um_option_value *g = &a->given[i];
+    const um_option_value *g = &a->used[i];
     /* NOLINTNEXTLINE(clang-analyzer-*): every one given has its option */
     um_option_type type = g->option->type;
 
@@ -735,19 +735,18 @@ static bool set_operands(um_args *a, umbel_error *err)
     }
     const char *meant = a->command->excess;
     return at == a->noperands ||
-           (meant
-                ? refuse(err,
-                         "\"%s\" is one operand too many: did you mean "
-                         "%s %s?",
-                         a->texts[at], meant, a->texts[at])
-                : refuse(err, "\"%s\" is one operand too many", a->texts[at]));
+           (meant ? refuse(err,
+                           "unexpected argument \"%s\": did you mean "
+                           "%s %s?",
+                           a->texts[at], meant, a->texts[at])
+                  : refuse(err, "unexpected argument \"%s\"", a->texts[at]));
 }
 
 static bool set_values(um_args *a, umbel_error *err)
 {
     size_t used = a->noperands;
 
-    for (size_t i = 0; i < a->ngiven; i++)
+    for (size_t i = 0; i < a->nused; i++)
         if (!set_value(a, i, &used, err))
             return false;
     return a->common.help || set_operands(a, err);
@@ -781,11 +780,11 @@ bool um_args_init(um_args *out, const um_command *command, char **argv,
     um_args *a = out;
 
     *a = (um_args){.command = command};
-    a->given = calloc(max_given(argv), sizeof *a->given);
+    a->used = calloc(max_given(argv), sizeof *a->used);
     a->texts =
         calloc(max_given(argv) + count_words(argv) + 1, sizeof *a->texts);
     a->values = calloc(1, command->values_len + 1);
-    bool fine = a->given && a->texts && a->values;
+    bool fine = a->used && a->texts && a->values;
     if (!fine)
         um_set_error(err, UMBEL_E_NOMEM, "no memory for the arguments");
     fine = fine && parse_words(a, argv, err) && set_values(a, err) &&
@@ -797,7 +796,7 @@ bool um_args_init(um_args *out, const um_command *command, char **argv,
 
 void um_args_fini(um_args *args)
 {
-    free(args->given);
+    free(args->used);
     free(args->texts);
     free(args->values);
     *args = (um_args){.command = args->command};

@@ -2,7 +2,7 @@
  * command.h - a command of the shell is one file with one row.
  *
  * The table of rows makes the usage text, the completion, the manual pages and
- * the test that every option is heard or refused. A command parses, calls the
+ * the test that every option is used or refused. A command parses, calls the
  * library, prints; what decides belongs below, where a test can reach it
  * without a shell.
  */
@@ -19,7 +19,7 @@
 
 /*
  * An option of a command, declared: its type, where its value goes,
- * what it needs and excludes, and in which modes of the command it is heard.
+ * what it needs and excludes, and in which modes of the command it is used.
  *
  * Everything a command line can get wrong is refused by args.c from these rows.
  * A command never looks an option up by name: it reads the member of its own
@@ -110,7 +110,7 @@ typedef struct um_option {
     const char *const *choices; /* of um_choice: ends with NULL */
     const char *needs;    /* options of which one must be given, "a b"; NULL */
     const char *excludes; /* options of which none may be given; NULL */
-    unsigned modes;       /* modes that hear it; 0: all */
+    unsigned modes;       /* modes that use it; 0: all */
     const char *names;    /* of a text: the topic of 'umbel help' it is from */
     const char *advice;   /* added when a number is refused; NULL: none */
     const char *formerly; /* a name that users may guess: "did you mean" */
@@ -120,7 +120,7 @@ typedef struct um_option {
 typedef struct um_option_group {
     const um_option *rows;
     size_t base;
-    unsigned modes;      /* modes that hear any of them; 0: all */
+    unsigned modes;      /* modes that use any of them; 0: all */
     const char *ignored; /* rows that this command does not take, "a b" */
 } um_option_group;
 
@@ -160,7 +160,7 @@ typedef struct um_command {
     um_help_section section;
     const char *details; /* a paragraph below the options; or NULL */
     const char *example; /* arguments that can be typed */
-    const char *excess;  /* an option that one operand too many may lack */
+    const char *excess;  /* an option to suggest for an unexpected argument */
     const char *manual;  /* section of its page and its title; NULL: 1 */
     size_t values_len;   /* of the struct that options and operands fill */
     um_option_group options[UM_MAX_GROUPS]; /* NULL rows end */
@@ -198,8 +198,8 @@ struct um_args {
     const um_command *command;
     void *values; /* the command's struct, filled */
     um_common common;
-    um_option_value *given;
-    size_t ngiven;
+    um_option_value *used;
+    size_t nused;
     size_t stdin_uses;  /* inputs that are "-" */
     bool stdout_taken;  /* an output is "-": reports go to standard error */
     const char **texts; /* operands, then the items of lists */
@@ -216,7 +216,7 @@ bool um_args_init(um_args *out, const um_command *command, char **argv,
 void um_args_fini(um_args *args);
 
 /* The i-th option of a command, whatever its group; NULL past the end. *modes
- * gets the modes that hear it, 0 for all. */
+ * gets the modes that use it, 0 for all. */
 const um_option *um_option_at(const um_command *c, size_t i, size_t *base,
                               unsigned *modes);
 
@@ -250,8 +250,8 @@ void um_print_usage(FILE *out, const um_command *command);
 
 /* The options of a table that were given, as they can be typed again, without
  * those of the list except, "a b"; NULL: all. */
-void um_print_given(FILE *out, const um_args *args, const um_option *rows,
-                    const char *except);
+void um_print_used(FILE *out, const um_args *args, const um_option *rows,
+                   const char *except);
 /* A word as the shell wants it. */
 void um_print_quoted(FILE *out, const char *word);
 

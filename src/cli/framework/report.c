@@ -36,7 +36,7 @@ void um_report_fini(um_report *r)
     r->n = r->nmemory = r->nnotes = 0;
 }
 
-/* Without memory the text is missing, and shown as such. */
+/* Without memory the text is missing, and the report prints that. */
 static const char *retain_text(um_report *r, const char *text)
 {
     char *copy = r->nmemory < UM_MAX_REPORT ? strdup(text) : NULL;
@@ -709,18 +709,18 @@ void um_print_quoted(FILE *out, const char *word)
     putc('\'', out);
 }
 
-void um_print_given(FILE *out, const um_args *args, const um_option *rows,
-                    const char *except)
+void um_print_used(FILE *out, const um_args *args, const um_option *rows,
+                   const char *except)
 {
-    for (size_t i = 0; i < args->ngiven; i++)
+    for (size_t i = 0; i < args->nused; i++)
         for (const um_option *o = rows; o->name; o++) {
-            if (args->given[i].option != o ||
+            if (args->used[i].option != o ||
                 um_has_word(except, o->name, strlen(o->name)))
                 continue;
             fprintf(out, " --%s", o->name);
             if (!o->arg)
                 continue;
             putc(' ', out);
-            um_print_quoted(out, args->given[i].value);
+            um_print_quoted(out, args->used[i].value);
         }
 }

@@ -571,7 +571,7 @@ enum { MAX_MOVES = 16 }; /* for one cell */
 /* Members in question, and what their moves do. */
 typedef struct moving {
     um_choices *x;
-    um_digest_set equal; /* members that stand twice go together */
+    um_digest_set equal; /* members that are listed twice move together */
     negative_index index;
     um_pool pool;
     uint32_t *owner; /* by cell: members * groups + the group that has it */

@@ -96,7 +96,7 @@ static umbel_status build_groups(const um_strategy_input *s,
  * match it.
  */
 
-/* Members that a second filter may deny, by expectation. */
+/* Expected number of members that the second filter may match. */
 #define EXPECTED_LOST 0.05
 
 static double error_within(const um_strategy_input *s, uint64_t bytes,
@@ -177,7 +177,7 @@ static void order_matching(const um_strategy_input *s, matching *m)
     }
 }
 
-static void consume_denied(void *ctx, size_t i, bool hit)
+static void count_hits(void *ctx, size_t i, bool hit)
 {
     (void)i;
     *(uint64_t *)ctx += hit;
@@ -194,7 +194,7 @@ static umbel_status fill_second(const um_strategy_input *s, const matching *m,
                                  1, NULL, err));
     *denied = 0;
     return um_query_each(out->second, NULL, s->members->digests, s->members->n,
-                         consume_denied, denied, err);
+                         count_hits, denied, err);
 }
 
 /* With fewer keys, in the rare case that a member matches. */

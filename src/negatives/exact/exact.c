@@ -55,7 +55,7 @@ struct umbel_exact {
 
     umbel_digest *members; /* sorted, each once */
     uint8_t *met;          /* a bit each: it stood among the keys */
-    size_t n, room;        /* members; as many as were given, and one */
+    size_t n, members_cap; /* members; as many as were given, and one */
 
     um_ribbon_form form;
     um_ribbon_sizes sizes;
@@ -75,7 +75,7 @@ struct umbel_exact {
 
 static size_t met_len(const umbel_exact *x)
 {
-    return x->room / 8 + 1;
+    return x->members_cap / 8 + 1;
 }
 
 void umbel_exact_close(umbel_exact *x)
@@ -85,7 +85,7 @@ void umbel_exact_close(umbel_exact *x)
     umbel_alloc alloc = x->alloc;
     um_hasher_fini(&x->hasher);
     um_distinct_fini(&x->listed);
-    um_put(&alloc, x->members, x->room * sizeof *x->members);
+    um_put(&alloc, x->members, x->members_cap * sizeof *x->members);
     um_put(&alloc, x->met, met_len(x));
     um_put(&alloc, x->memory, x->len);
     um_exact_parts_fini(&x->parts, &alloc);
@@ -187,7 +187,7 @@ static uint64_t count_listed(const others *o)
     return n;
 }
 
-static umbel_status refuse_room(const umbel_exact *x, double least,
+static umbel_status refuse_size(const umbel_exact *x, double least,
                                 umbel_error *err)
 {
     return um_ribbon_too_few(
@@ -198,12 +198,12 @@ static umbel_status refuse_room(const umbel_exact *x, double least,
 static umbel_status choose_within(umbel_exact *x, const others *o, double spare,
                                   umbel_error *err)
 {
-    um_exact_room room = {bits_for, x, spare};
+    um_exact_limit limit = {bits_for, x, spare};
     um_exact_form chosen = {.two = false};
 
-    if (x->n &&
-        !um_exact_within((double)x->n, o->classes, o->nclasses, &room, &chosen))
-        return refuse_room(x, um_exact_least((double)x->n), err);
+    if (x->n && !um_exact_within((double)x->n, o->classes, o->nclasses, &limit,
+                                 &chosen))
+        return refuse_size(x, um_exact_least((double)x->n), err);
     x->form = chosen.form;
     /* With all columns there are, an error that is still less helps nobody. */
     x->halves = chosen.two && chosen.form.columns < UM_RIBBON_MAX_PRINT;
@@ -277,7 +277,7 @@ static umbel_status fit_alone(umbel_exact *x, um_ribbon_item *items,
         um_ribbon_form_within(share * bits_for(x, &part_column, false),
                               (double)x->n, &x->form);
         if (share <= 0.9 || !has_columns(&x->form))
-            return refuse_room(x, um_exact_least((double)x->n), err);
+            return refuse_size(x, um_exact_least((double)x->n), err);
         fill_items(x, items);
         UM_TRY(create_form(x, items, err));
     }
@@ -333,8 +333,8 @@ static umbel_status create_first_parts(umbel_exact *x, um_ribbon_item *items,
 static umbel_status retain_members(umbel_exact *x, const um_ribbon_item *items,
                                    size_t given, umbel_error *err)
 {
-    x->room = given + 1;
-    x->members = um_get(&x->alloc, x->room * sizeof *x->members);
+    x->members_cap = given + 1;
+    x->members = um_get(&x->alloc, x->members_cap * sizeof *x->members);
     x->met = um_get(&x->alloc, met_len(x));
     if (!x->members || !x->met)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", given);
@@ -536,7 +536,7 @@ static void pass_first(const umbel_exact *x, const umbel_digest *d, size_t n,
         memset(pass, x->n != 0, n);
 }
 
-/* Those of a batch that pass: members, or to be told from them. */
+/* Keeps the keys of a batch that pass the first level. */
 static bool consume_batch(umbel_exact *x, const umbel_key_list *never,
                           size_t from, size_t n, bool *member)
 {
@@ -604,7 +604,7 @@ static int by_weight(const void *a, const void *b)
     return x != y ? (x < y) - (x > y) : by_digest(a, b);
 }
 
-/* A key that stands twice weighs twice, and is there once. */
+/* Merges equal keys: their weights add up. */
 static void unite(umbel_exact *x)
 {
     size_t n = 0;
@@ -728,7 +728,7 @@ static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
             return UMBEL_OK;
         um_put(&x->alloc, *payload, um_ribbon_space(shape->cells));
         if (!kept)
-            return refuse_room(x, (double)shape->cells - 1, err);
+            return refuse_size(x, (double)shape->cells - 1, err);
         size_t most = room_for(x, share);
         kept = most < kept ? most : kept - 1;
     }

@@ -17,11 +17,11 @@ uint32_t um_exact_smallest(double n, double listed);
 
 /* A limited size: the bits of levels, which depend on the length of the head,
  * and those of them that two levels must not take. */
-typedef struct um_exact_room {
+typedef struct um_exact_limit {
     double (*bits)(const void *ctx, const um_ribbon_form *first, bool two);
     const void *ctx;
     double spare;
-} um_exact_room;
+} um_exact_limit;
 
 typedef struct um_exact_form {
     um_ribbon_form form; /* of the first level */
@@ -35,7 +35,7 @@ typedef struct um_exact_form {
  * not even the members fit.
  */
 bool um_exact_within(double n, const umbel_exact_class *classes,
-                     size_t nclasses, const um_exact_room *room,
+                     size_t nclasses, const um_exact_limit *limit,
                      um_exact_form *out);
 /* Returns bits of a second level for all keys that pass the first. */
 double um_exact_second(double n, double listed, const um_ribbon_form *first);
@@ -82,10 +82,10 @@ bool um_part_counts_add(um_part_counts *c, const umbel_digest *d, size_t n);
 void um_part_counts_sort(um_part_counts *c);
 void um_part_counts_fini(um_part_counts *c);
 
-/* What was decided, and the index that says so. */
+/* What was decided, and the index that records it. */
 typedef struct um_exact_parts {
     bool on;      /* keys come in partitions */
-    bool seconds; /* some members are told by the second level alone */
+    bool seconds; /* some members depend on the second level alone */
     size_t n;
     uint32_t bits; /* of an entry */
     um_ribbon_sizes sizes;

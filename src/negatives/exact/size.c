@@ -76,7 +76,7 @@ typedef struct filling {
     double n;
     const umbel_exact_class *classes;
     size_t nclasses;
-    const um_exact_room *room;
+    const um_exact_limit *limit;
     double listed, weight; /* of all classes */
     double left, unseen;
     um_exact_form best;
@@ -118,7 +118,7 @@ static void try_one(filling *f, bool whole)
 {
     um_ribbon_form some = {whole, !whole}, form;
 
-    um_ribbon_form_within(f->room->bits(f->room->ctx, &some, false), f->n,
+    um_ribbon_form_within(f->limit->bits(f->limit->ctx, &some, false), f->n,
                           &form);
     form.finer = whole ? 0 : form.finer;
     if (form.columns || form.finer)
@@ -152,7 +152,7 @@ static double left_by_two(const filling *f, double p, double bits)
 
 static void try_two(filling *f, const um_ribbon_form *form)
 {
-    double bits = f->room->bits(f->room->ctx, form, true) - f->room->spare;
+    double bits = f->limit->bits(f->limit->ctx, form, true) - f->limit->spare;
     double p = pass_rate(form), first = first_bits(f->n, form);
     double room = bits - first - um_exact_second(f->n, 0, form);
     bool all = first + um_exact_second(f->n, f->listed, form) <= bits;
@@ -175,7 +175,7 @@ static void try_between(filling *f, uint32_t step)
 }
 
 bool um_exact_within(double n, const umbel_exact_class *classes,
-                     size_t nclasses, const um_exact_room *room,
+                     size_t nclasses, const um_exact_limit *limit,
                      um_exact_form *out)
 {
     /* A tail has no finer part. */
@@ -184,7 +184,7 @@ bool um_exact_within(double n, const umbel_exact_class *classes,
     filling f = {.n = n,
                  .classes = classes,
                  .nclasses = nclasses,
-                 .room = room,
+                 .limit = limit,
                  .left = INFINITY,
                  .unseen = INFINITY};
 

@@ -20,11 +20,11 @@ static bool gain_init(um_retouch_state *s)
 {
     uint32_t n = s->in->nmembers;
 
-    if (!s->gain_room)
-        s->gain_room = um_pool_get(s->in->pool, n, sizeof *s->gain);
-    if (!s->gain_room)
+    if (!s->gain_memory)
+        s->gain_memory = um_pool_get(s->in->pool, n, sizeof *s->gain);
+    if (!s->gain_memory)
         return false;
-    s->gain = s->gain_room;
+    s->gain = s->gain_memory;
     memset(s->gain, 0, n * sizeof *s->gain);
     for (uint32_t x = 0; x < s->in->nbits; x++)
         if (s->bit[x].owners == 1)
@@ -33,7 +33,7 @@ static bool gain_init(um_retouch_state *s)
 }
 
 /* Clears the cheapest bit of the next live target that is within the limits.
- * Returns false when there is none. cursor counts targets. */
+ * Returns false if no target is left. cursor counts targets. */
 static bool force_next(um_retouch_state *s, uint32_t *cursor)
 {
     const um_lists *l = &s->in->key_bits;
@@ -245,11 +245,11 @@ static heap *create_heap(um_retouch_state *s)
 
 static bool greedy_bits(um_retouch_state *s)
 {
-    if (!s->heap_room)
-        s->heap_room = create_heap(s);
-    if (!s->heap_room || !um_check_bit_members(s->in) || !gain_init(s))
+    if (!s->heap_memory)
+        s->heap_memory = create_heap(s);
+    if (!s->heap_memory || !um_check_bit_members(s->in) || !gain_init(s))
         return false;
-    heap *h = s->queue = s->heap_room;
+    heap *h = s->queue = s->heap_memory;
     s->risen = refresh_bits_of;
     h->n = 0;
     for (uint32_t x = 0; x < s->in->nbits; x++)
@@ -381,11 +381,11 @@ static bool run_buckets(um_retouch_state *s, buckets *q)
 /* All weights are alike. */
 static bool greedy_members(um_retouch_state *s)
 {
-    if (!s->bucket_room)
-        s->bucket_room = create_buckets(s);
-    if (!s->bucket_room || !gain_init(s))
+    if (!s->bucket_memory)
+        s->bucket_memory = create_buckets(s);
+    if (!s->bucket_memory || !gain_init(s))
         return false;
-    s->queue = s->bucket_room;
+    s->queue = s->bucket_memory;
     s->risen = risen;
     fill_buckets(s, s->queue);
     bool fine = run_buckets(s, s->queue);
@@ -447,10 +447,10 @@ static bool restore(um_retouch_state *s, uint32_t *restored)
     uint64_t pivotal;
 
     *restored = 0;
-    if (!s->restore_room)
-        s->restore_room =
+    if (!s->restore_memory)
+        s->restore_memory =
             um_pool_get(s->in->pool, s->in->nmembers, sizeof(lost_one));
-    lost_one *list = s->restore_room;
+    lost_one *list = s->restore_memory;
     if (!list)
         return false;
     um_find_pivots(s);

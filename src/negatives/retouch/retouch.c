@@ -1,9 +1,10 @@
 /*
- * retouch.c - the verb: from digests to a problem, from its outcome to a bill.
+ * retouch.c - umbel_retouch: from digests to a problem, and from its outcome to
+ * the result.
  *
- * Keys that stand twice are found by a table of digests. Members that do not
- * match before can be lost no more; keys that do not match need not be removed.
- * Both are left out of the problem.
+ * A digest set finds keys that are listed twice. Members that did not match
+ * before cannot be lost, and keys that do not match need not be removed; both
+ * are left out of the problem.
  */
 #include "negatives/retouch/retouch.h"
 
@@ -110,8 +111,8 @@ static bool matches_in(const umbel_filter *f, const uint8_t *bits, size_t link,
     return n > 0;
 }
 
-/* Returns the first link in which it matches, from one on; the number of links:
- * there is none. */
+/* Returns the first link, from `from` on, in which the key matches; the number
+ * of links if none does. */
 static size_t find_link(const umbel_filter *f, const uint8_t *bits, size_t from,
                         const umbel_digest *d)
 {

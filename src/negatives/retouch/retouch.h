@@ -160,8 +160,8 @@ typedef struct um_retouch_state {
     double rate; /* units gained for a unit lost, by the last moves */
 
     /* Memory of the parts of greedy, made when first needed. */
-    uint32_t *gain_room;
-    void *bucket_room, *heap_room, *restore_room;
+    uint32_t *gain_memory;
+    void *bucket_memory, *heap_memory, *restore_memory;
 } um_retouch_state;
 
 bool um_state_init(um_retouch_state *s, um_instance *in,

@@ -83,7 +83,7 @@ static void another_secret_is_refused_locked_or_not(void **state)
     free(bytes);
 }
 
-static void all_reasons_are_told(void **state)
+static void all_reasons_are_reported(void **state)
 {
     umbel_filter *f = test_plain("classic");
     umbel_admission w = {.size = sizeof w,
@@ -436,7 +436,7 @@ TEST_GROUP(admit)
         cmocka_unit_test(every_row_admits_what_was_added_to_it),
         cmocka_unit_test(every_demand_is_held),
         cmocka_unit_test(another_secret_is_refused_locked_or_not),
-        cmocka_unit_test(all_reasons_are_told),
+        cmocka_unit_test(all_reasons_are_reported),
         cmocka_unit_test(demands_without_sense_are_errors),
         cmocka_unit_test(more_cells_than_its_keys_use_are_refused),
         cmocka_unit_test(fewer_cells_than_its_keys_use_are_refused),

@@ -125,7 +125,7 @@ static void members_among_the_outside_keys_are_dropped(void **state)
 }
 
 /* The filter lacks the second half of what are called members. */
-static void denied_members_are_counted_and_still_dropped(void **state)
+static void missing_members_are_counted_and_still_dropped(void **state)
 {
     umbel_filter *f = sample(0.01, 1000);
     umbel_verifier *v = verifier(f);
@@ -222,7 +222,7 @@ TEST_GROUP(verify)
         cmocka_unit_test(the_interval_is_that_of_the_counts),
         cmocka_unit_test(the_prediction_is_near_what_is_counted),
         cmocka_unit_test(members_among_the_outside_keys_are_dropped),
-        cmocka_unit_test(denied_members_are_counted_and_still_dropped),
+        cmocka_unit_test(missing_members_are_counted_and_still_dropped),
         cmocka_unit_test(wrong_flags_mark_the_false_positives),
         cmocka_unit_test(a_member_given_twice_is_asked_twice),
         cmocka_unit_test(nothing_asked_is_an_interval_that_says_nothing),

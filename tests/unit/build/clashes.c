@@ -37,18 +37,18 @@ static void a_few_keys_are_named_and_long_ones_cut(void **state)
 }
 
 /* Members, and a list with keys of both kinds. */
-typedef struct scene {
+typedef struct fixture {
     umbel_filter *f;
     um_key_list members, never;
     umbel_key_list set;
-} scene;
+} fixture;
 
-static scene read_scene(const char *members, const char *never)
+static fixture read_fixture(const char *members, const char *never)
 {
     const char *paths[] = {test_text_list("members", members),
                            test_text_list("never", never)};
     umbel_params p = UMBEL_PARAMS_INIT;
-    scene s = {0};
+    fixture s = {0};
 
     p.capacity = 10;
     s.f = test_open(&p);
@@ -61,7 +61,7 @@ static scene read_scene(const char *members, const char *never)
     return s;
 }
 
-static void free_scene(scene *s)
+static void fixture_fini(fixture *s)
 {
     um_key_list_fini(&s->members);
     um_key_list_fini(&s->never);
@@ -70,21 +70,22 @@ static void free_scene(scene *s)
 
 static void a_member_is_found_where_it_comes_first(void **state)
 {
-    scene s = read_scene("a\nb\nc\n", "x\nb\na\nb\nx\na\n");
+    fixture s = read_fixture("a\nb\nc\n", "x\nb\na\nb\nx\na\n");
     static const bool want[] = {false, true, true, false, false, false};
     bool both[6];
     size_t n = 99;
 
     (void)state;
-    assert_ok(um_find_conflicts(s.f, &s.set, &s.never, both, &n, &test_refusal));
+    assert_ok(
+        um_find_conflicts(s.f, &s.set, &s.never, both, &n, &test_refusal));
     assert_int_equal(n, 2);
     assert_memory_equal(both, want, sizeof want);
-    free_scene(&s);
+    fixture_fini(&s);
 }
 
 static void members_are_refused_by_name(void **state)
 {
-    scene one = read_scene("a\nb\n", "x\nb\nb\n");
+    fixture one = read_fixture("a\nb\n", "x\nb\nb\n");
 
     (void)state;
     assert_refused(um_refuse_members(one.f, &one.set, &one.never, "do that",
@@ -92,27 +93,28 @@ static void members_are_refused_by_name(void **state)
                    UMBEL_E_KEY,
                    "1 key of --never is a member, which always matches: b; do "
                    "that");
-    free_scene(&one);
-    scene many = read_scene("1\n2\n3\n4\n5\n", "5\n4\n3\n2\n1\n");
+    fixture_fini(&one);
+    fixture many = read_fixture("1\n2\n3\n4\n5\n", "5\n4\n3\n2\n1\n");
     assert_refused(um_refuse_members(many.f, &many.set, &many.never, "do that",
                                      &test_refusal),
                    UMBEL_E_KEY,
                    "5 keys of --never are members, which always match: 5, 4, "
                    "3, 2, ...; do that");
-    free_scene(&many);
+    fixture_fini(&many);
 }
 
 static void a_list_without_members_is_fine(void **state)
 {
-    scene s = read_scene("a\nb\n", "x\ny\n"), empty = read_scene("a\n", "");
+    fixture s = read_fixture("a\nb\n", "x\ny\n"),
+            empty = read_fixture("a\n", "");
 
     (void)state;
     assert_ok(
         um_refuse_members(s.f, &s.set, &s.never, "do that", &test_refusal));
     assert_ok(um_refuse_members(empty.f, &empty.set, &empty.never, "do that",
                                 &test_refusal));
-    free_scene(&s);
-    free_scene(&empty);
+    fixture_fini(&s);
+    fixture_fini(&empty);
 }
 
 #define TEST(name)                                                             \

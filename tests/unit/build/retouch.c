@@ -16,13 +16,13 @@
 enum { MEMBERS = 1000, OTHERS = 30000 };
 
 /* A filter, and two lists in files. */
-typedef struct scene {
+typedef struct fixture {
     char *dir, *paths[2];
     um_key_source members, never;
     um_retouch_job job;
     umbel_filter *f;
     um_retouched out;
-} scene;
+} fixture;
 
 static void write_list(const char *path, uint64_t from, size_t n)
 {
@@ -38,11 +38,11 @@ static void write_list(const char *path, uint64_t from, size_t n)
     free(text);
 }
 
-static void scene_init(scene *s)
+static void fixture_init(fixture *s)
 {
     umbel_params p = test_classic(8000, 5, 3);
 
-    *s = (scene){.dir = test_dir_make()};
+    *s = (fixture){.dir = test_dir_make()};
     s->paths[0] = test_path(s->dir, "members");
     s->paths[1] = test_path(s->dir, "never");
     s->members = (um_key_source){
@@ -58,7 +58,7 @@ static void scene_init(scene *s)
     write_list(s->paths[1], MEMBERS, OTHERS);
 }
 
-static void scene_fini(scene *s)
+static void fixture_fini(fixture *s)
 {
     um_retouched_fini(&s->out);
     umbel_close(s->f);
@@ -67,7 +67,7 @@ static void scene_fini(scene *s)
     test_dir_remove(s->dir);
 }
 
-static void run(scene *s)
+static void run(fixture *s)
 {
     assert_ok(um_retouch_read(s->f, &s->job, &s->out, &test_refusal));
     assert_ok(um_retouch_run_lists(s->f, &s->job, &s->out, &test_refusal));
@@ -75,11 +75,11 @@ static void run(scene *s)
 
 static void lists_are_read_and_the_lost_are_named(void **state)
 {
-    scene s;
+    fixture s;
     size_t lost = 0;
 
     (void)state;
-    scene_init(&s);
+    fixture_init(&s);
     s.job.find_lost = true;
     run(&s);
     assert_int_equal(s.out.members.n, MEMBERS);
@@ -95,15 +95,15 @@ static void lists_are_read_and_the_lost_are_named(void **state)
     }
     assert_int_equal(lost, s.out.result.lost);
     assert_int_equal(s.out.curve.n + s.out.more.n, 0);
-    scene_fini(&s);
+    fixture_fini(&s);
 }
 
 static void the_curve_ends_at_the_result(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_init(&s);
+    fixture_init(&s);
     s.job.record = true;
     s.job.params.method = "ratio";
     s.job.params.max_fn = 1;
@@ -118,17 +118,17 @@ static void the_curve_ends_at_the_result(void **state)
     assert_true(um_weight_left(r, &c->steps[c->n - 1]) == 0);
     assert_int_equal(um_curve_at(c, r->lost).removed, r->removed);
     assert_int_equal(um_curve_at(c, c->steps[0].lost - 1).removed, 0);
-    scene_fini(&s);
+    fixture_fini(&s);
 }
 
 /* The same members are lost for the same keys, only further. */
 static void exploring_changes_nothing_and_goes_to_the_end(void **state)
 {
-    scene s, t;
+    fixture s, t;
 
     (void)state;
-    scene_init(&s);
-    scene_init(&t);
+    fixture_init(&s);
+    fixture_init(&t);
     t.job.explore = true;
     run(&s);
     run(&t);
@@ -137,22 +137,22 @@ static void exploring_changes_nothing_and_goes_to_the_end(void **state)
     assert_true(t.out.result.left > 0);
     assert_int_equal(more->steps[more->n - 1].removed, t.out.result.matched);
     assert_true(more->steps[more->n - 1].lost > t.out.result.lost);
-    scene_fini(&t);
-    scene_fini(&s);
+    fixture_fini(&t);
+    fixture_fini(&s);
 }
 
 static void nothing_is_explored_when_no_key_is_left(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_init(&s);
+    fixture_init(&s);
     s.job.explore = true;
     s.job.params.max_fn = 1;
     run(&s);
     assert_int_equal(s.out.result.left, 0);
     assert_int_equal(s.out.more.n, 0);
-    scene_fini(&s);
+    fixture_fini(&s);
 }
 
 static bool stop_at_once(void *ctx, const umbel_retouch_step *step)
@@ -167,20 +167,20 @@ static bool stop_at_once(void *ctx, const umbel_retouch_step *step)
 static void a_watcher_stops_it_with_a_curve_too(void **state)
 {
     size_t calls = 0;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_init(&s);
+    fixture_init(&s);
     s.job.record = true;
     s.job.params.watch = stop_at_once;
     s.job.params.ctx = &calls;
     run(&s);
     assert_true(s.out.result.stopped);
     assert_int_equal(calls, 1);
-    scene_fini(&s);
+    fixture_fini(&s);
 }
 
-static void refuse_members(scene *s, const char *words)
+static void refuse_members(fixture *s, const char *words)
 {
     assert_refused(um_retouch_read(s->f, &s->job, &s->out, &test_refusal),
                    UMBEL_E_KEY, words);
@@ -189,11 +189,11 @@ static void refuse_members(scene *s, const char *words)
 
 static void members_in_never_are_refused_by_name(void **state)
 {
-    scene s;
+    fixture s;
     char key[TEST_KEY_LEN + 1] = "", text[2 * 11 + 1], words[80];
 
     (void)state;
-    scene_init(&s);
+    fixture_init(&s);
     test_key(7, key);
     snprintf(text, sizeof text, "%s\n%s\n", key, key);
     test_write_file(s.paths[1], text, strlen(text));
@@ -208,20 +208,20 @@ static void members_in_never_are_refused_by_name(void **state)
     s.job.params.max_fn = 1;
     run(&s);
     assert_int_equal(test_hits(s.f, MEMBERS - 5, 10), 0);
-    scene_fini(&s);
+    fixture_fini(&s);
 }
 
 static void other_members_are_refused(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_init(&s);
+    fixture_init(&s);
     write_list(s.paths[0], 0, MEMBERS / 2);
     assert_ok(um_retouch_read(s.f, &s.job, &s.out, &test_refusal));
     assert_refused(um_retouch_run_lists(s.f, &s.job, &s.out, &test_refusal),
                    UMBEL_E_MISMATCH, "only 500 members");
-    scene_fini(&s);
+    fixture_fini(&s);
 }
 
 /* --- the parameters that methods use ----------------------------------------
@@ -237,11 +237,11 @@ static void set_param(umbel_retouch_params *p, unsigned param)
 }
 
 /* Returns the cells that a method leaves, as a checksum. */
-static uint64_t retouched(test_scene *s, const umbel_retouch_params *p)
+static uint64_t retouched(test_fixture *s, const umbel_retouch_params *p)
 {
     umbel_retouch_result result;
 
-    test_scene_again(s);
+    test_fixture_again(s);
     assert_ok(umbel_retouch(s->f, &s->members, &s->never, p, &result, NULL,
                             &test_refusal));
     return umbel_payload_checksum(s->f);
@@ -255,10 +255,10 @@ static void a_method_uses_what_its_row_says_and_nothing_else(void **state)
                                       UM_USES_SEED};
     umbel_params shape = test_classic(4000, 5, 3);
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
-    test_scene s;
+    test_fixture s;
 
     (void)state;
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     p.max_fn = 1;
     p.beta = 0.3;
     p.heaviest = true;
@@ -274,7 +274,7 @@ static void a_method_uses_what_its_row_says_and_nothing_else(void **state)
     }
     assert_false(um_method_uses("no-such-method", UM_USES_MOVES));
     assert_true(um_method_uses(NULL, UM_USES_OUTSIDE));
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 TEST_GROUP(retouch)

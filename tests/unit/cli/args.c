@@ -193,7 +193,7 @@ static void nothing_given_is_all_zero(void **state)
 {
     (void)state;
     assert_untouched(accept(""));
-    assert_int_equal(accepted.ngiven, 0);
+    assert_int_equal(accepted.nused, 0);
 }
 
 static void letters_may_be_joined(void **state)
@@ -482,7 +482,7 @@ static void operands_are_counted(void **state)
     um_command one = strict;
     one.operands[1].name = NULL;
     accept_by(&one, "a");
-    refuse_by(&one, "a b", "\"b\" is one operand too many");
+    refuse_by(&one, "a b", "unexpected argument \"b\"");
 }
 
 /* --- files ------------------------------------------------------------------
@@ -616,7 +616,7 @@ static void assert_given(const char *line, const char *want)
     accept(line);
     FILE *out = open_memstream(&text, &len);
     assert_non_null(out);
-    um_print_given(out, &accepted, rows, "input copy");
+    um_print_used(out, &accepted, rows, "input copy");
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, want);
     free(text);

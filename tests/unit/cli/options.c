@@ -107,7 +107,7 @@ static size_t count_modes(const um_command *c)
     return n;
 }
 
-static bool is_heard(const option *o, unsigned mode)
+static bool is_used(const option *o, unsigned mode)
 {
     return !o->modes || o->modes & mode;
 }
@@ -120,7 +120,7 @@ typedef struct line {
     char word[MAX_WORDS][WORD_LEN];
     size_t n;
     const um_option *given[MAX_GIVEN];
-    size_t ngiven, noperands;
+    size_t nused, noperands;
 } line;
 
 static void add_word(line *l, const char *word, size_t len)
@@ -132,13 +132,13 @@ static void add_word(line *l, const char *word, size_t len)
 
 static void note_given(line *l, const um_option *o)
 {
-    assert_true(l->ngiven < MAX_GIVEN);
-    l->given[l->ngiven++] = o;
+    assert_true(l->nused < MAX_GIVEN);
+    l->given[l->nused++] = o;
 }
 
 static bool has_option(const line *l, const char *name, size_t len)
 {
-    for (size_t i = 0; i < l->ngiven; i++)
+    for (size_t i = 0; i < l->nused; i++)
         if (strlen(l->given[i]->name) == len &&
             strncmp(l->given[i]->name, name, len) == 0)
             return true;
@@ -228,7 +228,7 @@ static void add_required(line *l, unsigned mode)
     option o;
 
     for (size_t i = 0; (o = option_at(l->command, i)).row; i++)
-        if (o.row->required && is_heard(&o, mode) &&
+        if (o.row->required && is_used(&o, mode) &&
             !has_option(l, o.row->name, strlen(o.row->name)))
             add_option(l, o.row);
 }
@@ -341,7 +341,7 @@ static bool excludes(const um_option *o, const um_option *other)
 /* Returns true if o cannot stand on the line, whatever else is there. */
 static bool is_excluded(const line *l, const um_option *o)
 {
-    for (size_t i = 0; i < l->ngiven; i++)
+    for (size_t i = 0; i < l->nused; i++)
         if (excludes(o, l->given[i]) || excludes(l->given[i], o))
             return true;
     return false;
@@ -352,7 +352,7 @@ static bool lacks_required(const line *l, unsigned mode)
     option o;
 
     for (size_t i = 0; (o = option_at(l->command, i)).row; i++)
-        if (o.row->required && is_heard(&o, mode) &&
+        if (o.row->required && is_used(&o, mode) &&
             !has_option(l, o.row->name, strlen(o.row->name)))
             return true;
     return false;
@@ -375,10 +375,10 @@ static bool has_unused_operand(const line *l, unsigned mode)
 
 static bool should_be_accepted(const line *l, unsigned mode)
 {
-    for (size_t i = 0; i < l->ngiven; i++) {
+    for (size_t i = 0; i < l->nused; i++) {
         const um_option *o = l->given[i];
         option found = find_option(l->command, o->name, strlen(o->name));
-        if (!is_heard(&found, mode) || is_excluded(l, o) ||
+        if (!is_used(&found, mode) || is_excluded(l, o) ||
             (o->needs && !has_any(l, o->needs)))
             return false;
     }
@@ -439,7 +439,7 @@ static bool try_option(const line *base, size_t m, const um_option *o, tally *t)
         done |= hold(&l, t);
         is_accepted(&l, &mode);
         done |= count_modes(l.command) && mode != UM_MODE(m);
-        done |= l.ngiven > base->ngiven + 1 && !should_be_accepted(&l, mode);
+        done |= l.nused > base->nused + 1 && !should_be_accepted(&l, mode);
     }
     return done;
 }
@@ -452,7 +452,7 @@ static void hold_option(const line *base, size_t m, const option *o, tally *t)
         strcmp(row->name, "help") == 0)
         return;
     bool usable = try_option(base, m, row, t);
-    if (is_heard(o, UM_MODE(m)) && !is_excluded(base, row) && !usable)
+    if (is_used(o, UM_MODE(m)) && !is_excluded(base, row) && !usable)
         fail_msg("%s: --%s should be usable there: %s", text_of(base),
                  row->name, test_refusal.text);
 }

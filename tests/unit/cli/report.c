@@ -218,8 +218,8 @@ static void values_of_every_type_have_two_forms(void **state)
 }
 
 /* Its name in JSON, its label or its name with blanks in text. */
-static void assert_in_both(const um_value *v, const char *text,
-                           const char *json)
+static void assert_conflict(const um_value *v, const char *text,
+                            const char *json)
 {
     char name[80], label[80];
 
@@ -231,13 +231,13 @@ static void assert_in_both(const um_value *v, const char *text,
     assert_contains(text, label);
 }
 
-static void assert_all_in_both(const um_report *r)
+static void assert_all_conflict(const um_report *r)
 {
     char *text = printed(as_text, r, 1), *json = printed(as_json, r, 1);
 
     assert_json(json);
     for (size_t i = 0; i < r->n; i += r->value[i].interval ? 3 : 1)
-        assert_in_both(&r->value[i], text, json);
+        assert_conflict(&r->value[i], text, json);
     for (size_t i = 0; i < r->nnotes; i++) {
         assert_contains(text, r->notes[i]);
         assert_contains(json, r->notes[i]);
@@ -246,7 +246,7 @@ static void assert_all_in_both(const um_report *r)
     free(json);
 }
 
-static void a_description_is_whole_in_both(void **state)
+static void a_description_is_whole_in_each(void **state)
 {
     umbel_params params = UMBEL_PARAMS_INIT;
     um_report r = {0};
@@ -261,7 +261,7 @@ static void a_description_is_whole_in_both(void **state)
     for (size_t i = 0; i < info.n; i++)
         assert_string_equal(r.value[i].name, info.field[i].name);
     umbel_close(f);
-    assert_all_in_both(&r); /* copies outlive the filter */
+    assert_all_conflict(&r); /* copies outlive the filter */
     um_report_fini(&r);
 }
 
@@ -608,7 +608,7 @@ TEST_GROUP(report)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_of_every_type_have_two_forms),
-        cmocka_unit_test(a_description_is_whole_in_both),
+        cmocka_unit_test(a_description_is_whole_in_each),
         cmocka_unit_test(an_empty_report_is_an_empty_object),
         cmocka_unit_test(reals_read_back_as_they_were),
         cmocka_unit_test(large_reals_are_grouped_for_people),

@@ -513,7 +513,7 @@ static void vectors_choose_as_the_definition_does(void **state)
 
 /* Two threads, and members that are read again and again, change nothing. */
 static umbel_status in_pieces(const void *ctx, size_t from, size_t to,
-                              um_take_some *take, void *take_ctx,
+                              um_digests_fn *take, void *take_ctx,
                               umbel_error *err)
 {
     const umbel_digest *d = ctx;

@@ -13,21 +13,21 @@
 enum { MEMBERS = 3000, LISTED = 6000, OUTSIDE = 200000 };
 
 /* Members, then listed keys, then keys of neither; Zipf weights. */
-typedef struct scene {
+typedef struct fixture {
     umbel_params params;
     char *keys;
     umbel_slice *slices;
     umbel_digest *digests;
     double *weights;
     umbel_key_list members, never;
-} scene;
+} fixture;
 
-static void scene_make(scene *s)
+static void fixture_init(fixture *s)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     size_t all = MEMBERS + LISTED + OUTSIDE;
 
-    *s = (scene){.params = p};
+    *s = (fixture){.params = p};
     s->keys = test_keys(0, all);
     s->slices = test_slices(s->keys, all);
     s->digests = malloc(all * sizeof *s->digests);
@@ -44,7 +44,7 @@ static void scene_make(scene *s)
     s->never.weights = s->weights;
 }
 
-static void scene_free(scene *s)
+static void fixture_fini(fixture *s)
 {
     free(s->keys);
     free(s->slices);
@@ -52,7 +52,7 @@ static void scene_free(scene *s)
     free(s->weights);
 }
 
-static umbel_comparison compared(const scene *s, uint64_t bytes)
+static umbel_comparison compared(const fixture *s, uint64_t bytes)
 {
     umbel_comparison c;
 
@@ -73,10 +73,10 @@ static const umbel_strategy *way_of(const umbel_comparison *c, const char *name)
 static void no_way_takes_more_bytes_than_allowed(void **state)
 {
     static const uint64_t budgets[] = {700, 1000, 1600, 2400, 3800, 9000};
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     for (size_t i = 0; i < TEST_COUNT(budgets); i++) {
         umbel_comparison c = compared(&s, budgets[i]);
         assert_int_equal(c.bytes, budgets[i]);
@@ -84,16 +84,16 @@ static void no_way_takes_more_bytes_than_allowed(void **state)
             if (c.way[j].status == UMBEL_OK)
                 assert_in_range(c.way[j].bytes, 1, budgets[i]);
     }
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void the_table_names_the_ways_in_their_order(void **state)
 {
     const char *name, *summary;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     umbel_comparison c = compared(&s, 2400);
     for (size_t i = 0; i < c.n; i++) {
         assert_true(umbel_strategy_at(i, &name, &summary));
@@ -101,16 +101,16 @@ static void the_table_names_the_ways_in_their_order(void **state)
         assert_true(strlen(summary) > 0);
     }
     assert_false(umbel_strategy_at(c.n, &name, NULL));
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void without_bytes_a_plain_filter_sets_the_size(void **state)
 {
     umbel_size_plan plan;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     s.params.fpr = 0.02;
     umbel_comparison c = compared(&s, 0);
     umbel_params p = s.params;
@@ -119,32 +119,32 @@ static void without_bytes_a_plain_filter_sets_the_size(void **state)
     assert_int_equal(c.bytes, plan.bytes);
     assert_int_equal(way_of(&c, "retouch")->bytes, plan.bytes);
     assert_near(c.plain_unseen, 0.02, 0.002);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* Groups keep their choices; a static set is fetched whole. */
 static void the_next_edition_is_measured(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     umbel_comparison c = compared(&s, 2400);
     const umbel_strategy *groups = way_of(&c, "groups");
     const umbel_strategy *ribbon = way_of(&c, "ribbon");
     assert_in_range(c.plain_next_bytes, 1, 2000);
     assert_in_range(groups->next_bytes, 1, c.plain_next_bytes * 5 / 2);
     assert_int_equal(ribbon->next_bytes, ribbon->bytes);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void the_best_loses_no_member_and_leaves_the_least(void **state)
 {
     static const uint64_t budgets[] = {300, 1600, 2400, 3800};
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     for (size_t i = 0; i < TEST_COUNT(budgets); i++) {
         umbel_comparison c = compared(&s, budgets[i]);
         const umbel_strategy *best = &c.way[c.best];
@@ -160,15 +160,15 @@ static void the_best_loses_no_member_and_leaves_the_least(void **state)
                 assert_true(best->unseen <= w->unseen);
         }
     }
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void a_ribbon_that_has_room_leaves_nothing(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     umbel_comparison c = compared(&s, 2600);
     const umbel_strategy *w = way_of(&c, "ribbon");
     assert_ok(w->status);
@@ -182,11 +182,11 @@ static void a_ribbon_that_has_room_leaves_nothing(void **state)
     assert_int_equal(way_of(&c, "groups")->lost, 0);
     assert_int_equal(way_of(&c, "groups")->probes,
                      2 * way_of(&c, "groups")->hashes);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* A filter of the shape that a way tells. */
-static umbel_filter *like(const scene *s, uint64_t cells, uint32_t hashes,
+static umbel_filter *like(const fixture *s, uint64_t cells, uint32_t hashes,
                           uint64_t keys)
 {
     umbel_params p = s->params;
@@ -208,10 +208,10 @@ static void what_retouching_comes_to_can_be_built_again(void **state)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_retouch_result bill;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     umbel_comparison c = compared(&s, 2400);
     const umbel_strategy *w = way_of(&c, "retouch");
     umbel_filter *f = like(&s, w->cells, w->hashes, MEMBERS);
@@ -225,10 +225,10 @@ static void what_retouching_comes_to_can_be_built_again(void **state)
     assert_near(c.plain_left, bill.matched_weight, 1e-9);
     assert_rate(w->unseen, test_hits(f, MEMBERS + LISTED, OUTSIDE), OUTSIDE);
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
-static size_t hits_unless(const scene *s, const umbel_filter *f,
+static size_t hits_unless(const fixture *s, const umbel_filter *f,
                           const umbel_filter *revoked, size_t from, size_t n)
 {
     bool *hit = malloc(n);
@@ -249,9 +249,9 @@ static void rebuild_exceptions(uint64_t bytes)
 {
     size_t revoked = 0;
     double left = 0;
-    scene s;
+    fixture s;
 
-    scene_make(&s);
+    fixture_init(&s);
     umbel_comparison c = compared(&s, bytes);
     const umbel_strategy *w = way_of(&c, "anti-filter");
     assert_ok(w->status);
@@ -278,7 +278,7 @@ static void rebuild_exceptions(uint64_t bytes)
                 OUTSIDE);
     umbel_close(f);
     umbel_close(g);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void what_exceptions_come_to_can_be_built_again(void **state)
@@ -290,10 +290,10 @@ static void what_exceptions_come_to_can_be_built_again(void **state)
 
 static void a_way_without_room_says_so_alone(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     umbel_comparison c = compared(&s, 130);
     assert_int_equal(way_of(&c, "anti-filter")->status, UMBEL_E_RANGE);
     assert_non_null(strstr(way_of(&c, "anti-filter")->reason.text, "130"));
@@ -309,7 +309,7 @@ static void a_way_without_room_says_so_alone(void **state)
         assert_int_equal(c.way[i].status, UMBEL_E_RANGE);
         assert_true(strlen(c.way[i].reason.text) > 0);
     }
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* A row of its own is what the same way comes to if asked for. */
@@ -317,10 +317,10 @@ static void ways_on_classic_are_those_of_that_addressing(void **state)
 {
     static const char *const names[] = {"retouch", "groups", "anti-filter"};
     char name[32];
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     umbel_comparison c = compared(&s, 1600);
     s.params.addressing = "classic";
     umbel_comparison d = compared(&s, 1600);
@@ -337,16 +337,16 @@ static void ways_on_classic_are_those_of_that_addressing(void **state)
         assert_near(a->weight_left, b->weight_left, 0);
         assert_near(a->unseen, b->unseen, 0);
     }
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* It never saw the list, so what it leaves is its error. */
 static void a_plain_ribbon_leaves_its_error(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     s.never.weights = NULL;
     umbel_comparison c = compared(&s, 1600);
     const umbel_strategy *w = way_of(&c, "ribbon-plain");
@@ -356,17 +356,17 @@ static void a_plain_ribbon_leaves_its_error(void **state)
     assert_near(w->weight_left, LISTED * w->unseen,
                 5 * sqrt(LISTED * w->unseen * (1 - w->unseen)));
     assert_true(c.way[c.best].weight_left <= w->weight_left);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* A list that is too long for groups has estimates, which are never named. */
 static void a_long_list_is_sampled_for_groups(void **state)
 {
     enum { LONG = OUTSIDE };
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     s.never = (umbel_key_list)UMBEL_KEY_LIST(s.digests + MEMBERS, LONG);
     umbel_comparison c = compared(&s, 2400);
     const umbel_strategy *w = way_of(&c, "groups");
@@ -391,16 +391,16 @@ static void a_long_list_is_sampled_for_groups(void **state)
     assert_true(w->weight_left * 1.5 > (double)test_hits(f, MEMBERS, LONG));
     assert_true(w->weight_left < 1.5 * (double)test_hits(f, MEMBERS, LONG));
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* Few members leave no sample that is short enough. */
 static void groups_that_would_take_minutes_are_left_out(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     s.members.n = 200;
     s.never = (umbel_key_list)UMBEL_KEY_LIST(s.digests + MEMBERS, OUTSIDE);
     umbel_comparison c = compared(&s, 500);
@@ -408,16 +408,16 @@ static void groups_that_would_take_minutes_are_left_out(void **state)
     assert_int_equal(w->status, UMBEL_E_LIMIT);
     assert_non_null(strstr(w->reason.text, "200 members are too few"));
     assert_ok(way_of(&c, "ribbon-plain")->status);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void ribbons_do_not_hash_as_foreign_addressings(void **state)
 {
     umbel_filter *f;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     s.params.addressing = "universal";
     umbel_params p = s.params;
     p.capacity = 1;
@@ -428,15 +428,15 @@ static void ribbons_do_not_hash_as_foreign_addressings(void **state)
     umbel_comparison c = compared(&s, 3000);
     assert_int_equal(way_of(&c, "ribbon")->status, UMBEL_E_UNSUPPORTED);
     assert_ok(way_of(&c, "retouch")->status);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void a_key_that_stands_twice_weighs_twice_and_is_lost_once(void **state)
 {
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     umbel_digest *d = malloc(2 * MEMBERS * sizeof *d);
     assert_non_null(d);
     memcpy(d, s.digests, MEMBERS * sizeof *d);
@@ -452,10 +452,10 @@ static void a_key_that_stands_twice_weighs_twice_and_is_lost_once(void **state)
     c = compared(&s, 2400);
     assert_near(c.weight, 200, 0);
     free(d);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
-static umbel_status refusal(const scene *s, uint64_t bytes)
+static umbel_status refusal(const fixture *s, uint64_t bytes)
 {
     umbel_comparison c;
     return umbel_compare_strategies(&s->params, bytes, &s->members, &s->never,
@@ -464,10 +464,10 @@ static umbel_status refusal(const scene *s, uint64_t bytes)
 
 static void bad_questions_are_refused(void **state)
 {
-    scene s, t;
+    fixture s, t;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     t = s;
     t.members.n = MEMBERS + 2;
     assert_refused(refusal(&t, 2000), UMBEL_E_KEY, "2 of the keys");
@@ -490,7 +490,7 @@ static void bad_questions_are_refused(void **state)
     assert_refused(refusal(&s, 2000), UMBEL_E_RANGE, "weights are 0");
     s.weights[5] = NAN;
     assert_refused(refusal(&s, 2000), UMBEL_E_RANGE, "weights are 0");
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* An allocator that fails the n-th request, and counts what is live. */
@@ -519,10 +519,10 @@ static void any_allocation_may_fail(void **state)
 {
     umbel_status status = UMBEL_E_NOMEM;
     size_t n = 0;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s);
+    fixture_init(&s);
     s.members.n = 200;
     s.never.n = 100;
     for (; status != UMBEL_OK; n++) {
@@ -535,7 +535,7 @@ static void any_allocation_may_fail(void **state)
         assert_int_equal(m.live, 0);
     }
     assert_true(n > 15);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 TEST_GROUP(compare)

@@ -12,19 +12,19 @@
 #include <string.h>
 
 /* Keys are numbers of 8 bytes; each instance has its own seed. */
-typedef struct scene {
+typedef struct fixture {
     umbel_params params;
     umbel_filter *empty;
     umbel_digest *universe; /* the first n are members */
     size_t n, all;
-} scene;
+} fixture;
 
-static void scene_make(scene *s, uint64_t seed, size_t n, size_t all)
+static void fixture_init(fixture *s, uint64_t seed, size_t n, size_t all)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
 
     p.seed = seed;
-    *s = (scene){.params = p, .n = n, .all = all};
+    *s = (fixture){.params = p, .n = n, .all = all};
     assert_ok(umbel_build("ribbon", &p, NULL, NULL, &s->empty, &test_refusal));
     s->universe = malloc((all + 1) * sizeof *s->universe);
     assert_non_null(s->universe);
@@ -33,13 +33,13 @@ static void scene_make(scene *s, uint64_t seed, size_t n, size_t all)
                                      &test_refusal));
 }
 
-static void scene_free(scene *s)
+static void fixture_fini(fixture *s)
 {
     umbel_close(s->empty);
     free(s->universe);
 }
 
-static umbel_exact *begin(const scene *s, uint64_t listed)
+static umbel_exact *begin(const fixture *s, uint64_t listed)
 {
     umbel_key_list m = UMBEL_KEY_LIST(s->universe, s->n);
     umbel_build_params how = UMBEL_BUILD_INIT;
@@ -52,8 +52,8 @@ static umbel_exact *begin(const scene *s, uint64_t listed)
 }
 
 /* From the list behind the members, of so many keys. */
-static umbel_filter *build(const scene *s, const double *weights, size_t listed,
-                           umbel_exact_result *bill)
+static umbel_filter *build(const fixture *s, const double *weights,
+                           size_t listed, umbel_exact_result *bill)
 {
     umbel_exact *x = begin(s, listed);
     umbel_filter *f = NULL;
@@ -80,7 +80,7 @@ static size_t hits(const umbel_filter *f, const umbel_digest *d, size_t n)
 }
 
 /* The share of keys of neither that match. */
-static double unseen(const umbel_filter *f, const scene *s)
+static double unseen(const umbel_filter *f, const fixture *s)
 {
     enum { OUTSIDE = 200000 };
     bool hit;
@@ -115,8 +115,8 @@ static void ten_thousand_of_two_million_are_exact(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         umbel_exact_result bill;
-        scene s;
-        scene_make(&s, seed, MEMBERS, ALL);
+        fixture s;
+        fixture_init(&s, seed, MEMBERS, ALL);
         umbel_filter *f = build(&s, NULL, ALL - MEMBERS, &bill);
         assert_true(payload_bits(f) <= 97000);
         assert_int_equal(hits(f, s.universe, MEMBERS), MEMBERS);
@@ -127,7 +127,7 @@ static void ten_thousand_of_two_million_are_exact(void **state)
         assert_int_equal(bill.matched, 0);
         assert_int_equal(bill.listed, ALL - MEMBERS);
         umbel_close(f);
-        scene_free(&s);
+        fixture_fini(&s);
     }
 }
 
@@ -135,10 +135,10 @@ static void a_large_universe_is_near_the_least_bits(void **state)
 {
     enum { MEMBERS = 117000, ALL = 8160000 };
     umbel_exact_result bill;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 1, MEMBERS, ALL);
+    fixture_init(&s, 1, MEMBERS, ALL);
     umbel_filter *f = build(&s, NULL, ALL - MEMBERS, &bill);
     assert_true(8 * (double)umbel_encoded_len(f) <=
                 1.075 * log2_choose(ALL, MEMBERS));
@@ -146,7 +146,7 @@ static void a_large_universe_is_near_the_least_bits(void **state)
     assert_int_equal(hits(f, s.universe + MEMBERS, ALL - MEMBERS), 0);
     assert_near(unseen(f, &s), umbel_predict(f), 5 * sigma(umbel_predict(f)));
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* Most of them are members: a second level alone, in wide layers. */
@@ -156,10 +156,10 @@ static void a_large_share_of_a_universe_is_exact(void **state)
     umbel_exact_result bill;
     umbel_filter *back = NULL;
     size_t len;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 1, MEMBERS, ALL);
+    fixture_init(&s, 1, MEMBERS, ALL);
     umbel_filter *f = build(&s, NULL, ALL - MEMBERS, &bill);
     uint8_t *bytes = test_encode(f, &len);
     assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
@@ -169,7 +169,7 @@ static void a_large_share_of_a_universe_is_exact(void **state)
     umbel_close(back);
     umbel_close(f);
     free(bytes);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 enum { FEW = 10000, LISTED = 20000 };
@@ -192,8 +192,8 @@ static void a_list_fits_into_a_budget(void **state)
     zipf(weights);
     for (size_t i = 0; i < TEST_COUNT(bars); i++) {
         umbel_exact_result bill;
-        scene s;
-        scene_make(&s, i, FEW, FEW + LISTED);
+        fixture s;
+        fixture_init(&s, i, FEW, FEW + LISTED);
         s.params.cells = bars[i].bits;
         umbel_filter *f = build(&s, weights, LISTED, &bill);
         assert_true(umbel_cells(f) <= bars[i].bits);
@@ -203,7 +203,7 @@ static void a_list_fits_into_a_budget(void **state)
         assert_true(umbel_predict(f) <= bars[i].error);
         assert_near(unseen(f, &s), bill.error, 5 * sigma(bill.error));
         umbel_close(f);
-        scene_free(&s);
+        fixture_fini(&s);
     }
 }
 
@@ -215,11 +215,11 @@ static void too_few_bits_leave_the_lightest_keys(void **state)
     umbel_exact_result bill;
     double left = 0;
     size_t matched = 0;
-    scene s;
+    fixture s;
 
     (void)state;
     zipf(weights);
-    scene_make(&s, 4, FEW, FEW + LISTED);
+    fixture_init(&s, 4, FEW, FEW + LISTED);
     s.params.cells = 25000;
     umbel_filter *f = build(&s, weights, LISTED, &bill);
     assert_true(umbel_cells(f) <= 25000);
@@ -236,17 +236,17 @@ static void too_few_bits_leave_the_lightest_keys(void **state)
     assert_int_equal(hits(f, s.universe + FEW, LISTED / 4), 0);
     assert_true(bill.weight_left < 0.03 * bill.weight);
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void too_few_bits_for_the_members_are_refused(void **state)
 {
     umbel_key_list m;
     umbel_exact *x = NULL;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 4, FEW, FEW);
+    fixture_init(&s, 4, FEW, FEW);
     s.params.cells = 100;
     m = (umbel_key_list)UMBEL_KEY_LIST(s.universe, s.n);
     assert_refused(
@@ -258,11 +258,11 @@ static void too_few_bits_for_the_members_are_refused(void **state)
         umbel_exact_open(&s.params, &m, NULL, LISTED, &x, &test_refusal),
         UMBEL_E_UNSUPPORTED, "not for maps");
     assert_null(x);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* The list behind the members, in a file of at most bytes. */
-static umbel_filter *build_within(const scene *s, const double *weights,
+static umbel_filter *build_within(const fixture *s, const double *weights,
                                   const umbel_exact_class *classes, size_t n,
                                   uint64_t bytes, umbel_exact_result *bill)
 {
@@ -280,7 +280,7 @@ static umbel_filter *build_within(const scene *s, const double *weights,
     return f;
 }
 
-static double plain_error(const scene *s, uint64_t bytes)
+static double plain_error(const fixture *s, uint64_t bytes)
 {
     umbel_key_list m = UMBEL_KEY_LIST(s->universe, s->n);
     umbel_params p = s->params;
@@ -306,10 +306,10 @@ static void a_limit_of_bytes_holds_and_is_filled(void **state)
 {
     enum { OTHERS = 200000, STEP = 1 + FEW / 64 / 8 };
     const umbel_exact_class one = {1, OTHERS};
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 5, FEW, FEW + OTHERS);
+    fixture_init(&s, 5, FEW, FEW + OTHERS);
     for (uint64_t bytes = 1500; bytes <= 12000; bytes += 500) {
         umbel_exact_result bill;
         umbel_filter *f = build_within(&s, NULL, &one, 1, bytes, &bill);
@@ -321,7 +321,7 @@ static void a_limit_of_bytes_holds_and_is_filled(void **state)
         assert_true(bill.weight_left <= OTHERS * plain + 5 * noise);
         umbel_close(f);
     }
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* An error that was asked for leaves no choice of the first level. */
@@ -330,17 +330,17 @@ static void a_limit_of_bytes_holds_with_an_error(void **state)
     enum { OTHERS = 200000 };
     const umbel_exact_class one = {1, OTHERS};
     umbel_exact_result bill;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 6, FEW, FEW + OTHERS);
+    fixture_init(&s, 6, FEW, FEW + OTHERS);
     s.params.fpr = 0.02;
     umbel_filter *f = build_within(&s, NULL, &one, 1, 7500, &bill);
     assert_in_range(umbel_encoded_len(f), 7500 - 127, 7500);
     assert_true(bill.error <= 0.0202);
     assert_true(bill.matched > 0);
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* Classes that know the weights leave less than one that counts keys. */
@@ -350,10 +350,10 @@ static void weights_decide_which_keys_are_worth_their_bit(void **state)
     static umbel_exact_class classes[10 * LISTED];
     const umbel_exact_class one = {1, 10 * LISTED};
     umbel_exact_result by_weight, by_number;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 7, FEW, FEW + 10 * LISTED);
+    fixture_init(&s, 7, FEW, FEW + 10 * LISTED);
     for (size_t i = 0; i < 10 * LISTED; i++) {
         weights[i] = 1 / (double)(i + 1);
         classes[i] = (umbel_exact_class){weights[i], 1};
@@ -366,7 +366,7 @@ static void weights_decide_which_keys_are_worth_their_bit(void **state)
     assert_true(umbel_encoded_len(f) <= 5000 && umbel_encoded_len(g) <= 5000);
     umbel_close(f);
     umbel_close(g);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void classes_descend_and_have_weights(void **state)
@@ -376,17 +376,17 @@ static void classes_descend_and_have_weights(void **state)
                                                {{NAN, 5}, {1, 5}},
                                                {{INFINITY, 5}, {1, 5}}};
     umbel_exact *x = NULL;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 2, 10, 20);
+    fixture_init(&s, 2, 10, 20);
     umbel_key_list m = UMBEL_KEY_LIST(s.universe, s.n);
     for (size_t i = 0; i < TEST_COUNT(bad); i++)
         assert_refused(umbel_exact_open_classes(&s.params, &m, NULL, bad[i], 2,
                                                 500, &x, &test_refusal),
                        UMBEL_E_RANGE, "the heaviest first");
     assert_null(x);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void an_error_that_was_asked_for_is_kept(void **state)
@@ -398,8 +398,8 @@ static void an_error_that_was_asked_for_is_kept(void **state)
     for (size_t i = 0; i < TEST_COUNT(errors); i++)
         for (size_t j = 0; j < TEST_COUNT(listed); j++) {
             umbel_exact_result bill;
-            scene s;
-            scene_make(&s, i, FEW, FEW + LISTED);
+            fixture s;
+            fixture_init(&s, i, FEW, FEW + LISTED);
             s.params.fpr = errors[i];
             umbel_filter *f = build(&s, NULL, listed[j], &bill);
             assert_true(bill.error <= errors[i] * 1.01);
@@ -407,7 +407,7 @@ static void an_error_that_was_asked_for_is_kept(void **state)
             assert_int_equal(hits(f, s.universe, FEW), FEW);
             assert_int_equal(hits(f, s.universe + FEW, listed[j]), 0);
             umbel_close(f);
-            scene_free(&s);
+            fixture_fini(&s);
         }
 }
 
@@ -417,10 +417,10 @@ static void members_in_the_list_are_told_and_stay(void **state)
     umbel_exact_result bill;
     umbel_filter *f = NULL;
     bool member[60];
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 2, 100, 1000);
+    fixture_init(&s, 2, 100, 1000);
     umbel_exact *x = begin(&s, 900);
     assert_ok(umbel_exact_never(x, TEST_LIST(s.universe + 70, NULL, 60), member,
                                 &test_refusal));
@@ -436,7 +436,7 @@ static void members_in_the_list_are_told_and_stay(void **state)
     umbel_exact_close(x);
     assert_int_equal(hits(f, s.universe, 1000), 100);
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void nothing_at_all_works_too(void **state)
@@ -449,8 +449,8 @@ static void nothing_at_all_works_too(void **state)
         umbel_exact_result bill;
         umbel_filter *back = NULL;
         size_t len;
-        scene s;
-        scene_make(&s, 2, n, n + listed);
+        fixture s;
+        fixture_init(&s, 2, n, n + listed);
         umbel_filter *f = build(&s, NULL, listed, &bill);
         assert_int_equal(hits(f, s.universe, n + listed), n);
         uint8_t *bytes = test_encode(f, &len);
@@ -459,7 +459,7 @@ static void nothing_at_all_works_too(void **state)
         free(bytes);
         umbel_close(back);
         umbel_close(f);
-        scene_free(&s);
+        fixture_fini(&s);
     }
 }
 
@@ -468,10 +468,10 @@ static void a_listed_key_that_stands_twice_counts_once(void **state)
     enum { MEMBERS = 1000, OTHERS = 5000 };
     umbel_exact_result bill;
     umbel_filter *f = NULL;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 3, MEMBERS, MEMBERS + OTHERS);
+    fixture_init(&s, 3, MEMBERS, MEMBERS + OTHERS);
     umbel_exact *x = begin(&s, OTHERS);
     for (size_t i = 0; i < 3; i++)
         assert_ok(
@@ -482,16 +482,16 @@ static void a_listed_key_that_stands_twice_counts_once(void **state)
     assert_int_equal(bill.weight, 3 * OTHERS - 300);
     umbel_exact_close(x);
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void weights_that_are_none_are_refused(void **state)
 {
     static const double bad[] = {-1, NAN, INFINITY};
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 2, 10, 20);
+    fixture_init(&s, 2, 10, 20);
     umbel_exact *x = begin(&s, 10);
     for (size_t i = 0; i < TEST_COUNT(bad); i++)
         assert_refused(umbel_exact_never(x,
@@ -500,10 +500,10 @@ static void weights_that_are_none_are_refused(void **state)
                        UMBEL_E_RANGE, "weights");
     umbel_exact_close(x);
     umbel_exact_close(NULL);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
-static umbel_status try_all(const scene *s, umbel_filter **out)
+static umbel_status try_all(const fixture *s, umbel_filter **out)
 {
     umbel_key_list m = UMBEL_KEY_LIST(s->universe, s->n);
     umbel_exact_result bill;
@@ -525,10 +525,10 @@ static void every_allocation_may_fail(void **state)
 {
     umbel_status status;
     size_t n = 0;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, 2, 2000, 20000);
+    fixture_init(&s, 2, 2000, 20000);
     do {
         test_memory c = {.fail_at = ++n};
         umbel_alloc a = test_alloc(&c);
@@ -542,7 +542,7 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(c.live_blocks, 0);
     } while (status != UMBEL_OK);
     assert_true(n > 15);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 TEST_GROUP(exact)

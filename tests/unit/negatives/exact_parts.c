@@ -18,7 +18,7 @@
 enum { PARTS = 40, KEY_LEN = 48 };
 
 /* Keys "P<part>\t<number>"; members come first. */
-typedef struct scene {
+typedef struct fixture {
     umbel_params params;
     umbel_filter *empty;
     char (*keys)[KEY_LEN];
@@ -27,7 +27,7 @@ typedef struct scene {
     umbel_alloc alloc;
     um_part_counts counts;
     double least; /* bits: the sum of the entropies */
-} scene;
+} fixture;
 
 static double log2_choose(double n, double k)
 {
@@ -44,12 +44,12 @@ static size_t members_of(size_t part, size_t size)
     return part == 2 ? size / 2 : few < size ? few : size;
 }
 
-static void write_key(scene *s, size_t part, size_t number)
+static void write_key(fixture *s, size_t part, size_t number)
 {
     snprintf(s->keys[s->all++], KEY_LEN, "P%zu\t%zu", part, number);
 }
 
-static void create_keys(scene *s, size_t size)
+static void create_keys(fixture *s, size_t size)
 {
     for (size_t part = 0; part < PARTS; part++)
         for (size_t i = 0; i < members_of(part, size); i++)
@@ -63,7 +63,7 @@ static void create_keys(scene *s, size_t size)
     }
 }
 
-static void digest_keys(scene *s)
+static void digest_keys(fixture *s)
 {
     for (size_t i = 0; i < s->all; i++) {
         umbel_slice key = {s->keys[i], strlen(s->keys[i])};
@@ -73,12 +73,12 @@ static void digest_keys(scene *s)
 }
 
 /* Without a hash: not in partitions. */
-static void scene_make(scene *s, const char *hash, size_t size)
+static void fixture_init(fixture *s, const char *hash, size_t size)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
 
     p.hash = hash;
-    *s = (scene){.params = p, .alloc = um_alloc_or_default(NULL)};
+    *s = (fixture){.params = p, .alloc = um_alloc_or_default(NULL)};
     s->counts.alloc = &s->alloc;
     assert_ok(umbel_build("ribbon", &p, NULL, NULL, &s->empty, &test_refusal));
     s->keys = malloc(PARTS * size * sizeof *s->keys);
@@ -90,7 +90,7 @@ static void scene_make(scene *s, const char *hash, size_t size)
     um_part_counts_sort(&s->counts);
 }
 
-static void scene_free(scene *s)
+static void fixture_fini(fixture *s)
 {
     umbel_close(s->empty);
     um_part_counts_fini(&s->counts);
@@ -98,7 +98,7 @@ static void scene_free(scene *s)
     free(s->digests);
 }
 
-static umbel_status try_build(const scene *s, umbel_filter **out,
+static umbel_status try_build(const fixture *s, umbel_filter **out,
                               umbel_exact_result *bill)
 {
     umbel_key_list m = UMBEL_KEY_LIST(s->digests, s->n);
@@ -121,7 +121,7 @@ static umbel_status try_build(const scene *s, umbel_filter **out,
     return status;
 }
 
-static umbel_filter *build(const scene *s, umbel_exact_result *bill)
+static umbel_filter *build(const fixture *s, umbel_exact_result *bill)
 {
     umbel_filter *f = NULL;
 
@@ -129,7 +129,7 @@ static umbel_filter *build(const scene *s, umbel_exact_result *bill)
     return f;
 }
 
-static void assert_exact(const umbel_filter *f, const scene *s)
+static void assert_exact(const umbel_filter *f, const fixture *s)
 {
     for (size_t i = 0; i < s->all; i++) {
         bool hit;
@@ -146,8 +146,8 @@ static void every_answer_is_right_in_few_bits(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(sizes); i++) {
         umbel_exact_result bill;
-        scene s;
-        scene_make(&s, "xxh3-field1", sizes[i]);
+        fixture s;
+        fixture_init(&s, "xxh3-field1", sizes[i]);
         umbel_filter *f = build(&s, &bill);
         assert_exact(f, &s);
         assert_int_equal(bill.lost, 0);
@@ -156,39 +156,39 @@ static void every_answer_is_right_in_few_bits(void **state)
         if (sizes[i] == 20000)
             assert_true(8 * (double)umbel_encoded_len(f) <= 1.12 * s.least);
         umbel_close(f);
-        scene_free(&s);
+        fixture_fini(&s);
     }
 }
 
 static void partitions_of_different_shares_take_less(void **state)
 {
     umbel_exact_result bill;
-    scene with, without;
+    fixture with, without;
 
     (void)state;
-    scene_make(&with, "xxh3-field1", 5000);
-    scene_make(&without, NULL, 5000);
+    fixture_init(&with, "xxh3-field1", 5000);
+    fixture_init(&without, NULL, 5000);
     umbel_filter *a = build(&with, &bill), *b = build(&without, &bill);
     assert_int_equal(bill.partitions, 0);
     assert_true(umbel_encoded_len(a) < umbel_encoded_len(b) * 7 / 10);
     umbel_close(a);
     umbel_close(b);
-    scene_free(&with);
-    scene_free(&without);
+    fixture_fini(&with);
+    fixture_fini(&without);
 }
 
 static void a_prefix_is_a_partition_too(void **state)
 {
     umbel_exact_result bill;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, "xxh3-first2", 300); /* P0 to P9, with P1 to P3 many */
+    fixture_init(&s, "xxh3-first2", 300); /* P0 to P9, with P1 to P3 many */
     umbel_filter *f = build(&s, &bill);
     assert_int_equal(bill.partitions, 10);
     assert_exact(f, &s);
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void a_file_answers_like_its_filter(void **state)
@@ -196,10 +196,10 @@ static void a_file_answers_like_its_filter(void **state)
     umbel_exact_result bill;
     umbel_filter *back = NULL;
     size_t len;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, "xxh3-field1", 500);
+    fixture_init(&s, "xxh3-field1", 500);
     umbel_filter *f = build(&s, &bill);
     uint8_t *bytes = test_encode(f, &len);
     assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
@@ -207,7 +207,7 @@ static void a_file_answers_like_its_filter(void **state)
     umbel_close(back);
     umbel_close(f);
     free(bytes);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void parts_of_keys_decide_on_hi(void **state)
@@ -253,10 +253,10 @@ static void what_does_not_go_together_is_refused(void **state)
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_exact *x = NULL;
     umbel_filter *f = NULL;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, "xxh3-field1", 20);
+    fixture_init(&s, "xxh3-field1", 20);
     umbel_key_list m = UMBEL_KEY_LIST(s.digests, s.n);
 #define OPEN(params, parts, n)                                                 \
     umbel_exact_open_parts(params, &m, NULL, parts, n, &x, &test_refusal)
@@ -280,7 +280,7 @@ static void what_does_not_go_together_is_refused(void **state)
     p.capacity = 10;
     assert_refused(umbel_create("bloom", &p, &f, &test_refusal), UMBEL_E_RANGE,
                    "partitions");
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* Numbers of settings, as docs/FORMAT.md has them. */
@@ -295,10 +295,10 @@ static umbel_status fits(um_shape s, int setting, uint64_t value)
 static void a_head_whose_numbers_disagree_is_refused(void **state)
 {
     umbel_exact_result bill;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, "xxh3-field1", 500);
+    fixture_init(&s, "xxh3-field1", 500);
     umbel_filter *f = build(&s, &bill);
     um_shape good = *um_shape_of(f);
     assert_ok(fits(good, FINER, good.setting[FINER]));
@@ -313,7 +313,7 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
     good.hash = um_hash_find("xxh3-64");
     assert_int_equal(fits(good, FINER, good.setting[FINER]), UMBEL_E_RANGE);
     umbel_close(f);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 /* Whatever the index and the levels say. */
@@ -322,10 +322,10 @@ static void any_payload_is_safe_to_ask(void **state)
     umbel_exact_result bill;
     um_rng rng = {4};
     size_t len;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, "xxh3-field1", 700);
+    fixture_init(&s, "xxh3-field1", 700);
     umbel_filter *f = build(&s, &bill), *evil = NULL;
     uint8_t *bytes = test_encode(f, &len);
     size_t head = len - f->payload_len;
@@ -343,17 +343,17 @@ static void any_payload_is_safe_to_ask(void **state)
     }
     umbel_close(f);
     free(bytes);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 static void every_allocation_may_fail(void **state)
 {
     umbel_status status;
     size_t n = 0;
-    scene s;
+    fixture s;
 
     (void)state;
-    scene_make(&s, "xxh3-field1", 200);
+    fixture_init(&s, "xxh3-field1", 200);
     do {
         test_memory c = {.fail_at = ++n};
         umbel_alloc a = test_alloc(&c);
@@ -368,7 +368,7 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(c.live_blocks, 0);
     } while (status != UMBEL_OK);
     assert_true(n > 15);
-    scene_free(&s);
+    fixture_fini(&s);
 }
 
 TEST_GROUP(exact_parts)

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 /* Everything must go: greedy methods need no more than the others. */
-static void check_method(test_scene *s, const char *method)
+static void check_method(test_fixture *s, const char *method)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
 
     p.method = method;
     p.max_fn = 1;
     p.moves = strcmp(method, "anneal") == 0 ? 20000 : 0;
-    test_scene_again(s);
+    test_fixture_again(s);
     umbel_retouch_result b = test_retouch(s, &p);
     test_check_bill(s, &b);
     assert_true(b.matched > 20);
@@ -26,14 +26,14 @@ static void check_method(test_scene *s, const char *method)
     p.closure = true;
     p.beta = 0.5;
     p.count_outside = true;
-    test_scene_again(s);
+    test_fixture_again(s);
     b = test_retouch(s, &p);
     test_check_bill(s, &b);
     assert_true(b.lost <= b.members / 50);
 
     p.max_fn = 1;
     p.cost = 1;
-    test_scene_again(s);
+    test_fixture_again(s);
     b = test_retouch(s, &p);
     test_check_bill(s, &b);
 }
@@ -42,14 +42,14 @@ static void check_addressing(const test_combo *c)
 {
     umbel_params p = test_combo_params(c);
     const char *method;
-    test_scene s;
+    test_fixture s;
 
     p.capacity = 500;
     p.fpr = 0.05;
-    test_scene_make(&s, &p, 500, 2000, 1);
+    test_fixture_init(&s, &p, 500, 2000, 1);
     for (size_t i = 0; umbel_retouch_method_at(i, &method, NULL); i++)
         check_method(&s, method);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 static void every_method_keeps_its_word_on_every_addressing(void **state)
@@ -67,7 +67,7 @@ static void every_method_keeps_its_word_on_every_addressing(void **state)
 }
 
 /* The fewest members that must go, by trying all sets of those that stay. */
-static size_t optimum(const test_scene *s)
+static size_t optimum(const test_fixture *s)
 {
     uint64_t bits = umbel_cells(s->f);
     uint64_t pos[64], member[16], key[512];
@@ -111,13 +111,13 @@ static void no_method_beats_the_optimum_and_annealing_finds_it(void **state)
     for (uint64_t i = 0; i < TRIES; i++) {
         umbel_retouch_params p = UMBEL_RETOUCH_INIT;
         umbel_params shape = test_classic(60, 3, i + 1);
-        test_scene s;
-        test_scene_make(&s, &shape, 12, 300, i * 1000);
+        test_fixture s;
+        test_fixture_init(&s, &shape, 12, 300, i * 1000);
         size_t best = optimum(&s);
         p.max_fn = 1;
         umbel_retouch_result greedy = test_retouch(&s, &p);
         assert_int_equal(greedy.left, 0);
-        test_scene_again(&s);
+        test_fixture_again(&s);
         p.method = "anneal";
         p.moves = 20000;
         umbel_retouch_result anneal = test_retouch(&s, &p);
@@ -128,7 +128,7 @@ static void no_method_beats_the_optimum_and_annealing_finds_it(void **state)
         equal += anneal.lost == best;
         greedy_more += greedy.lost - best;
         anneal_more += anneal.lost - best;
-        test_scene_free(&s);
+        test_fixture_fini(&s);
     }
     assert_true(equal >= TRIES * 9 / 10);
     assert_true(anneal_more <= greedy_more);
@@ -137,7 +137,7 @@ static void no_method_beats_the_optimum_and_annealing_finds_it(void **state)
 /* The figures of the paper and of ours, at a fifth of the size. */
 enum { RUNS = 5, N = 2000, UNIVERSE = 400000, BITS = 20000 };
 
-static void consume_false_positives(test_scene *s)
+static void consume_false_positives(test_fixture *s)
 {
     bool *hit = malloc(s->never.n + 1);
     umbel_digest *d = s->digests + s->members.n;
@@ -169,7 +169,7 @@ static const figure figures[] = {
 
 enum { NFIGURES = sizeof figures / sizeof figures[0] };
 
-static double chi_of(test_scene *s, const figure *f, uint64_t seed)
+static double chi_of(test_fixture *s, const figure *f, uint64_t seed)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
 
@@ -179,7 +179,7 @@ static double chi_of(test_scene *s, const figure *f, uint64_t seed)
     p.count_outside = strcmp(f->method, "greedy") != 0;
     p.moves = 1000000;
     p.seed = seed;
-    test_scene_again(s);
+    test_fixture_again(s);
     umbel_retouch_result b = test_retouch(s, &p);
     assert_int_equal(b.left, 0);
     return b.chi;
@@ -192,12 +192,12 @@ static void figures_of_the_papers_and_ours(void **state)
 
     for (uint64_t run = 0; run < RUNS; run++) {
         umbel_params p = test_classic(BITS, 5, run + 1);
-        test_scene s;
-        test_scene_make(&s, &p, N, UNIVERSE, 0);
+        test_fixture s;
+        test_fixture_init(&s, &p, N, UNIVERSE, 0);
         consume_false_positives(&s);
         for (size_t i = 0; i < NFIGURES; i++)
             test_spread_add(&spread[i], chi_of(&s, &figures[i], run));
-        test_scene_free(&s);
+        test_fixture_fini(&s);
     }
     for (size_t i = 0; i < NFIGURES; i++) {
         const figure *f = &figures[i];
@@ -221,8 +221,8 @@ static void random_bits_trade_one_for_one(void **state)
     for (uint64_t run = 0; run < 10; run++) {
         umbel_retouch_params p = UMBEL_RETOUCH_INIT;
         umbel_params shape = test_classic(BITS, 5, run + 1);
-        test_scene s;
-        test_scene_make(&s, &shape, N, UNIVERSE / 4, 0);
+        test_fixture s;
+        test_fixture_init(&s, &shape, N, UNIVERSE / 4, 0);
         p.method = "random-bits";
         p.max_fn = 1;
         p.moves = 500;
@@ -230,7 +230,7 @@ static void random_bits_trade_one_for_one(void **state)
         umbel_retouch_result b = test_retouch(&s, &p);
         assert_int_equal(b.bits_cleared, 500);
         test_spread_add(&chi, b.chi);
-        test_scene_free(&s);
+        test_fixture_fini(&s);
     }
     double sigma = sqrt(test_variance(&chi) / 10);
     assert_near(chi.mean, 1, 5 * sigma);
@@ -243,9 +243,9 @@ static void heavy_keys_go_first(void **state)
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(BITS, 5, 3);
     double weights[N * 2];
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, N, N * 200, 0);
+    test_fixture_init(&s, &shape, N, N * 200, 0);
     consume_false_positives(&s);
     assert_in_range(s.never.n, 1000, N * 2);
     for (size_t i = 0; i < s.never.n; i++)
@@ -262,7 +262,7 @@ static void heavy_keys_go_first(void **state)
     assert_true(b.left > 0);
     assert_near(b.left_weight, (double)b.left, 1e-6);
     free(hit);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 static void dear_members_stay(void **state)
@@ -271,9 +271,9 @@ static void dear_members_stay(void **state)
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
     double weights[400];
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     p.max_fn = 1;
     umbel_retouch_result plain = test_retouch(&s, &p);
     size_t odd = 0, odd_now = 0;
@@ -282,7 +282,7 @@ static void dear_members_stay(void **state)
     for (size_t i = 0; i < 400; i++)
         weights[i] = i % 2 ? 1000 : 1;
     s.members.weights = weights;
-    test_scene_again(&s);
+    test_fixture_again(&s);
     umbel_retouch_result b = test_retouch(&s, &p);
     for (size_t i = 1; i < 400; i += 2)
         odd_now += s.lost[i];
@@ -291,7 +291,7 @@ static void dear_members_stay(void **state)
     assert_true(odd_now * 2 < odd); /* some keys have dear ones on all bits */
     assert_near(b.lost_weight, (double)(odd_now * 1000 + b.lost - odd_now),
                 1e-6);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 /* Cost: with a limit of L, no more is lost than L times what is gained. */
@@ -300,13 +300,13 @@ static void cost_bounds_the_price(void **state)
     (void)state;
     umbel_params shape = test_classic(BITS, 5, 3);
     uint64_t lost = 0;
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, N, UNIVERSE, 0);
+    test_fixture_init(&s, &shape, N, UNIVERSE, 0);
     for (double cost = 0.1; cost < 1.3; cost += 0.3) {
         umbel_retouch_params p = UMBEL_RETOUCH_INIT;
         p.cost = cost;
-        test_scene_again(&s);
+        test_fixture_again(&s);
         umbel_retouch_result b = test_retouch(&s, &p);
         test_check_bill(&s, &b);
         assert_true((double)b.lost <= cost * (double)b.removed);
@@ -314,7 +314,7 @@ static void cost_bounds_the_price(void **state)
         lost = b.lost;
     }
     assert_true(lost > 0);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 typedef struct stopper {
@@ -336,9 +336,9 @@ static void stopped_runs_leave_what_they_reached(void **state)
     static const char *const methods[] = {"greedy", "ratio", "ratio-tracked",
                                           "random-bits", "anneal"};
     umbel_params shape = test_classic(4000, 5, 3);
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     for (size_t i = 0; i < TEST_COUNT(methods); i++)
         for (uint64_t at = 1; at < 200; at += 40) {
             stopper stop = {.stop_at = at};
@@ -348,7 +348,7 @@ static void stopped_runs_leave_what_they_reached(void **state)
             p.moves = strcmp(methods[i], "anneal") == 0 ? 1 << 24 : 0;
             p.watch = count_calls;
             p.ctx = &stop;
-            test_scene_again(&s);
+            test_fixture_again(&s);
             umbel_retouch_result b = test_retouch(&s, &p);
             test_check_bill(&s, &b);
             assert_true(at > 1 || b.stopped);
@@ -357,7 +357,7 @@ static void stopped_runs_leave_what_they_reached(void **state)
             if (strcmp(methods[i], "anneal") == 0)
                 assert_int_equal(b.left, 0);
         }
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 static void annealing_for_a_time_ends(void **state)
@@ -365,16 +365,16 @@ static void annealing_for_a_time_ends(void **state)
     (void)state;
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     p.method = "anneal";
     p.max_fn = 1;
     p.seconds = 0.01;
     umbel_retouch_result b = test_retouch(&s, &p);
     test_check_bill(&s, &b);
     assert_int_equal(b.left, 0);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 static void same_seed_same_bits(void **state)
@@ -382,9 +382,9 @@ static void same_seed_same_bits(void **state)
     (void)state;
     umbel_params shape = test_classic(4000, 5, 3);
     const char *method;
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     for (size_t i = 0; umbel_retouch_method_at(i, &method, NULL); i++) {
         umbel_retouch_params p = UMBEL_RETOUCH_INIT;
         umbel_filter *first;
@@ -393,15 +393,15 @@ static void same_seed_same_bits(void **state)
         p.moves = 5000;
         p.beta = 0.3;
         p.seed = 9;
-        test_scene_again(&s);
+        test_fixture_again(&s);
         test_retouch(&s, &p);
         assert_ok(umbel_copy(s.f, &first, &test_refusal));
-        test_scene_again(&s);
+        test_fixture_again(&s);
         test_retouch(&s, &p);
         test_assert_same_file(first, s.f);
         umbel_close(first);
     }
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 TEST_GROUP(retouch)

@@ -17,9 +17,9 @@ static void nothing_to_do_is_a_bill_of_zeros(void **state)
     (void)state;
     umbel_params shape = test_classic(1 << 20, 5, 3);
     umbel_retouch_result b;
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 100, 1000, 0);
+    test_fixture_init(&s, &shape, 100, 1000, 0);
     b = test_retouch(&s, NULL);
     test_check_bill(&s, &b);
     assert_int_equal(b.never, 1000);
@@ -27,13 +27,13 @@ static void nothing_to_do_is_a_bill_of_zeros(void **state)
     s.never.n = 0;
     b = test_retouch(&s, NULL);
     test_check_bill(&s, &b);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 
     shape = test_classic(64, 3, 3); /* without members every bit is free */
-    test_scene_make(&s, &shape, 0, 100, 0);
+    test_fixture_init(&s, &shape, 0, 100, 0);
     b = test_retouch(&s, NULL);
     test_check_bill(&s, &b);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 static void a_key_listed_twice_is_one_key_of_twice_the_weight(void **state)
@@ -42,10 +42,10 @@ static void a_key_listed_twice_is_one_key_of_twice_the_weight(void **state)
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
     umbel_retouch_result once, twice;
-    test_scene s, t;
+    test_fixture s, t;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
-    test_scene_make(&t, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&t, &shape, 400, 20000, 0);
     t.digests = realloc(t.digests, 40800 * sizeof *t.digests);
     t.lost = realloc(t.lost, 800);
     assert_non_null(t.digests);
@@ -67,8 +67,8 @@ static void a_key_listed_twice_is_one_key_of_twice_the_weight(void **state)
     for (size_t i = 0; i < 400; i++)
         assert_int_equal(t.lost[i], t.lost[400 + i]);
     test_assert_same_file(s.f, t.f);
-    test_scene_free(&s);
-    test_scene_free(&t);
+    test_fixture_fini(&s);
+    test_fixture_fini(&t);
 }
 
 static void members_that_must_not_match_are_refused_or_lost(void **state)
@@ -79,9 +79,9 @@ static void members_that_must_not_match_are_refused_or_lost(void **state)
     bool both[20];
     size_t n;
     umbel_retouch_result b;
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     s.never = (umbel_key_list)UMBEL_KEY_LIST(s.digests + 390, 20);
     p.max_fn = 1;
     assert_refused(
@@ -98,7 +98,7 @@ static void members_that_must_not_match_are_refused_or_lost(void **state)
     test_check_bill(&s, &b);
     assert_int_equal(b.left, 0);
     assert_true(b.lost >= 10);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 static void other_members_are_noticed(void **state)
@@ -107,9 +107,9 @@ static void other_members_are_noticed(void **state)
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
     umbel_retouch_result b;
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     umbel_key_list foreign = UMBEL_KEY_LIST(s.never.digests + 10000, 400);
     umbel_key_list some = UMBEL_KEY_LIST(s.digests, 200);
     s.never.n = 10000;
@@ -129,7 +129,7 @@ static void other_members_are_noticed(void **state)
     assert_true(umbel_has_false_negatives(s.f));
     assert_int_equal(umbel_known_false_negatives(s.f),
                      b.lost + umbel_added(s.f) - 200);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 /* What a merged filter holds is an estimate, and still more than half. */
@@ -139,10 +139,10 @@ static void merged_filters_want_all_their_members(void **state)
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(40000, 5, 3);
     umbel_retouch_result b;
-    test_scene s, t;
+    test_fixture s, t;
 
-    test_scene_make(&s, &shape, 4000, 20000, 0);
-    test_scene_make(&t, &shape, 4000, 20000, 0);
+    test_fixture_init(&s, &shape, 4000, 20000, 0);
+    test_fixture_init(&t, &shape, 4000, 20000, 0);
     assert_ok(umbel_merge(s.f, t.f, UMBEL_OR, &test_refusal));
     umbel_key_list half = UMBEL_KEY_LIST(s.digests, 2000);
     assert_refused(
@@ -150,8 +150,8 @@ static void merged_filters_want_all_their_members(void **state)
         UMBEL_E_MISMATCH, "only 2000 members");
     assert_ok(
         umbel_retouch(s.f, &s.members, &s.never, &p, &b, NULL, &test_refusal));
-    test_scene_free(&s);
-    test_scene_free(&t);
+    test_fixture_fini(&s);
+    test_fixture_fini(&t);
 }
 
 static void weights_have_bounds(void **state)
@@ -161,9 +161,9 @@ static void weights_have_bounds(void **state)
     umbel_params shape = test_classic(4000, 5, 3);
     double weights[2] = {1, 0}, wrong[] = {-1, 1e-300, 1e300, NAN, INFINITY};
     umbel_retouch_result b;
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     umbel_key_list two = UMBEL_KEY_LIST(s.never.digests, 2);
     two.weights = weights;
     for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
@@ -172,7 +172,7 @@ static void weights_have_bounds(void **state)
             umbel_retouch(s.f, &s.members, &two, &p, &b, NULL, &test_refusal),
             UMBEL_E_RANGE, "weights are 0, or from");
     }
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 /* Keys that are worth nothing are worth no member. */
@@ -181,16 +181,16 @@ static void weight_zero_buys_nothing(void **state)
     (void)state;
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     double *zeros = calloc(s.never.n, sizeof *zeros);
     s.never.weights = zeros;
     p.cost = 1;
     umbel_retouch_result b = test_retouch(&s, &p);
     assert_true(b.matched > 0);
     assert_int_equal(b.lost, 0);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
     free(zeros);
 }
 
@@ -200,9 +200,9 @@ static void retouched_filters_can_be_retouched(void **state)
     (void)state;
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     p.max_fn = 0.02;
     umbel_retouch_result first = test_retouch(&s, &p);
     assert_int_equal(first.lost, 8);
@@ -216,10 +216,10 @@ static void retouched_filters_can_be_retouched(void **state)
     assert_refused(
         umbel_estimate_keys(s.f, &(umbel_interval){0}, &test_refusal),
         UMBEL_E_UNSUPPORTED, "retouched");
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
-static void check_refused(test_scene *s, umbel_retouch_params p,
+static void check_refused(test_fixture *s, umbel_retouch_params p,
                           const char *word)
 {
     umbel_status want =
@@ -239,9 +239,9 @@ static void parameters_out_of_range_are_refused(void **state)
     const umbel_retouch_params zero = UMBEL_RETOUCH_INIT;
     umbel_retouch_params p;
     double weights[20000] = {0};
-    test_scene s;
+    test_fixture s;
 
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     p = zero, p.method = "magic", check_refused(&s, p, "no method");
     p = zero, p.max_fn = 1.5, check_refused(&s, p, "max_fn");
     p = zero, p.max_fn = (double)NAN, check_refused(&s, p, "max_fn");
@@ -252,7 +252,7 @@ static void parameters_out_of_range_are_refused(void **state)
     s.never.weights = weights;
     weights[7] = -1, check_refused(&s, zero, "weight");
     weights[7] = (double)NAN, check_refused(&s, zero, "weight");
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 static void only_bits_in_own_memory_can_be_retouched(void **state)
@@ -284,14 +284,14 @@ static void only_bits_in_own_memory_can_be_retouched(void **state)
 }
 
 /* The nth allocation fails, for every n: refused, and nothing has changed. */
-static size_t try_without_memory(test_scene *s, test_memory *m,
+static size_t try_without_memory(test_fixture *s, test_memory *m,
                                  const umbel_retouch_params *p)
 {
     size_t failures = 0;
     umbel_retouch_result b;
 
     for (size_t n = 1;; n++) {
-        test_scene_again(s);
+        test_fixture_again(s);
         m->fail_at = m->calls + n;
         umbel_status status = umbel_retouch(s->f, &s->members, &s->never, p, &b,
                                             s->lost, &test_refusal);
@@ -316,10 +316,10 @@ static void every_allocation_may_fail(void **state)
     umbel_params shape = test_classic(4000, 5, 3);
     double weights[20000];
     const char *method;
-    test_scene s;
+    test_fixture s;
 
     shape.alloc = &alloc;
-    test_scene_make(&s, &shape, 400, 20000, 0);
+    test_fixture_init(&s, &shape, 400, 20000, 0);
     for (size_t i = 0; i < 20000; i++)
         weights[i] = (double)(i % 7);
     for (size_t i = 0; umbel_retouch_method_at(i, &method, NULL); i++) {
@@ -333,7 +333,7 @@ static void every_allocation_may_fail(void **state)
         p.heaviest = i % 2;
         assert_true(try_without_memory(&s, &m, &p) > 15);
     }
-    test_scene_free(&s);
+    test_fixture_fini(&s);
     assert_int_equal(m.live_blocks, 0);
 }
 

@@ -112,7 +112,7 @@ static void distinct_places_differ(void **state)
 }
 
 /* The last element, 4 + 4 places in 256 bits: 6.1 % as defined, 0 distinct. */
-static void the_hole_is_as_large_as_told(void **state)
+static void the_hole_is_as_large_as_reported(void **state)
 {
     enum { TRIALS = 200000 };
     um_gbf g = {.k0 = 4, .k1 = 4, .m = 256};
@@ -293,7 +293,7 @@ TEST_GROUP(gbf)
         cmocka_unit_test(the_tables_ask_for_equation_16),
         cmocka_unit_test(reset_wins_and_the_element_is_lost),
         cmocka_unit_test(distinct_places_differ),
-        cmocka_unit_test(the_hole_is_as_large_as_told),
+        cmocka_unit_test(the_hole_is_as_large_as_reported),
         cmocka_unit_test(a_start_has_the_share_of_zeros_asked_for),
         cmocka_unit_test(a_round_without_queries_or_elements_is_a_round),
         cmocka_unit_test(sigmas_count_the_larger_error),

@@ -250,7 +250,7 @@ static void values_without_a_row_fail(void **state)
     um_study_fini(&s);
 }
 
-static void the_first_round_that_failed_is_told(void **state)
+static void the_first_round_that_failed_is_reported(void **state)
 {
     um_study s = study_of(&failing, 1);
 
@@ -416,7 +416,7 @@ TEST_GROUP(papers)
         cmocka_unit_test(bars_span_five_joint_errors_and_the_slack),
         cmocka_unit_test(any_number_of_threads_gives_the_same),
         cmocka_unit_test(values_without_a_row_fail),
-        cmocka_unit_test(the_first_round_that_failed_is_told),
+        cmocka_unit_test(the_first_round_that_failed_is_reported),
         cmocka_unit_test(every_paper_has_readable_values),
         cmocka_unit_test(wrong_runs_fail),
         cmocka_unit_test(no_wrong_result_passes_a_bar),

@@ -218,11 +218,11 @@ static void plain_rates_follow_the_number_of_keys_alone(void **state)
 }
 
 /* Refined counters of SMALL keys at k = 4, eight cells a key. */
-enum { SMALL = 50, SMALL_CELLS = 8 * SMALL, SMALL_K = 4, SMALL_MOST = 20 };
+enum { SMALL = 50, SMALL_CELLS = 8 * SMALL, SMALL_K = 4, SMALL_MAX = 20 };
 
 static double small_rate(const uint8_t *count, um_rng *rng)
 {
-    uint32_t cell[SMALL][SMALL_K], sequence[SMALL * SMALL_MOST];
+    uint32_t cell[SMALL][SMALL_K], sequence[SMALL * SMALL_MAX];
     uint8_t counter[SMALL_CELLS] = {0};
     size_t n = 0;
     double wrong = 0;
@@ -265,7 +265,7 @@ static void refined_rates_spread_over_draws_as_predicted(void **state)
         uint8_t count[SMALL];
         double rate[ROUNDS];
         for (size_t j = 0; j < SMALL; j++)
-            count[j] = (uint8_t)um_random_below(&rng, SMALL_MOST + 1);
+            count[j] = (uint8_t)um_random_below(&rng, SMALL_MAX + 1);
         for (size_t j = 0; j < ROUNDS; j++)
             rate[j] = small_rate(count, &rng);
         um_mean m = um_mean_of(rate, ROUNDS, 1);

@@ -51,10 +51,10 @@ static void counts_any_number_exactly_where_none_comes_twice(void **state)
     um_distinct d = begun(&alloc);
 
     (void)state;
-    come(&d, 0, 5 * (uint64_t)UM_DISTINCT_MOST);
+    come(&d, 0, 5 * (uint64_t)UM_DISTINCT_MAX);
     assert_true(d.level >= 2);
-    assert_true(d.n <= UM_DISTINCT_MOST);
-    assert_int_equal(um_distinct_count(&d), 5 * (uint64_t)UM_DISTINCT_MOST);
+    assert_true(d.n <= UM_DISTINCT_MAX);
+    assert_int_equal(um_distinct_count(&d), 5 * (uint64_t)UM_DISTINCT_MAX);
     um_distinct_fini(&d);
 }
 
@@ -70,7 +70,7 @@ static void assert_about(const um_distinct *d, uint64_t n, uint64_t telling)
 
 static void estimates_what_comes_again_in_long_lists(void **state)
 {
-    const uint64_t n = 3 * (uint64_t)UM_DISTINCT_MOST, twice = 400000;
+    const uint64_t n = 3 * (uint64_t)UM_DISTINCT_MAX, twice = 400000;
     umbel_alloc alloc;
     um_distinct d = begun(&alloc);
 
@@ -84,7 +84,7 @@ static void estimates_what_comes_again_in_long_lists(void **state)
 /* The sample has n 2^-level keys or so, whatever came how often. */
 static void a_key_that_comes_often_is_no_more_than_one(void **state)
 {
-    const uint64_t n = 2 * (uint64_t)UM_DISTINCT_MOST, often = 3000;
+    const uint64_t n = 2 * (uint64_t)UM_DISTINCT_MAX, often = 3000;
     umbel_alloc alloc;
     um_distinct d = begun(&alloc);
 
@@ -103,16 +103,16 @@ static void a_full_table_is_exact(void **state)
     um_distinct d = begun(&alloc);
 
     (void)state;
-    come(&d, 0, UM_DISTINCT_MOST);
-    come(&d, 0, UM_DISTINCT_MOST);
-    assert_int_equal(um_distinct_count(&d), UM_DISTINCT_MOST);
+    come(&d, 0, UM_DISTINCT_MAX);
+    come(&d, 0, UM_DISTINCT_MAX);
+    assert_int_equal(um_distinct_count(&d), UM_DISTINCT_MAX);
     assert_int_equal(d.level, 0);
-    come(&d, UM_DISTINCT_MOST, 1);
+    come(&d, UM_DISTINCT_MAX, 1);
     assert_int_equal(d.level, 1);
     um_distinct_fini(&d);
 }
 
-static void memory_that_runs_out_is_told(void **state)
+static void memory_that_runs_out_is_reported(void **state)
 {
     umbel_digest digests[PIECE];
     test_memory m = {0};
@@ -138,7 +138,7 @@ TEST_GROUP(distinct)
         cmocka_unit_test(estimates_what_comes_again_in_long_lists),
         cmocka_unit_test(a_key_that_comes_often_is_no_more_than_one),
         cmocka_unit_test(a_full_table_is_exact),
-        cmocka_unit_test(memory_that_runs_out_is_told),
+        cmocka_unit_test(memory_that_runs_out_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * ask.c - what studies ask of filters.
+ * filters.c - queries that several studies make of filters.
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"
