@@ -19,10 +19,11 @@ enum { UM_BENCH_CHUNK = 50000, UM_BENCH_SPARE = 256, UM_BENCH_STRING = 16 };
 typedef struct um_bench {
     umbel_filter *filter;
     umbel_filter *shared; /* its keys in a shared filter */
-    umbel_filter *other; /* ... in one of the subject it stands beside; or NULL */
-    um_pair *pair;       /* NULL while a case needs no second thread */
-    bool renew;   /* before every pass the shared filter forgets what it got */
-    size_t nkeys; /* a multiple of the chunk */
+    umbel_filter
+        *other;    /* ... in one of the subject it stands beside; or NULL */
+    um_pair *pair; /* NULL while a case needs no second thread */
+    bool renew;    /* before every pass the shared filter forgets what it got */
+    size_t nkeys;  /* a multiple of the chunk */
     uint64_t *keys;  /* random, UM_BENCH_SPARE more than nkeys */
     uint64_t *mixed; /* half of them in the filter, half not; as many */
     char *strings;   /* the same keys as text of 16 digits, or NULL */

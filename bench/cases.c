@@ -1,9 +1,9 @@
 /*
  * cases.c - the table of what is timed.
  *
- * Adds change the filter, so they come last of their subject; those to the shared
- * copy are undone. Counts may well reach their limit: no loop over lines of
- * counts branches on what they hold.
+ * Adds change the filter, so they come last of their subject; those to the
+ * shared copy are undone. Counts may well reach their limit: no loop over lines
+ * of counts branches on what they hold.
  */
 #include "bench/cases.h"
 
@@ -146,11 +146,11 @@ static void shared_add_two(um_bench *b, size_t from, size_t n)
 }
 
 static const um_bench_subject blocked256 = {.kind = "bloom",
-                                          .addressing = "blocked256"};
+                                            .addressing = "blocked256"};
 static const um_bench_subject blocked512 = {
     .kind = "bloom", .addressing = "blocked512", .shares = true};
 static const um_bench_subject classic = {.kind = "bloom",
-                                       .addressing = "classic"};
+                                         .addressing = "classic"};
 #define COUNTS(bits, way)                                                      \
     {                                                                          \
         .kind = "counting", .addressing = "blocked128", .set = {               \

@@ -71,8 +71,8 @@ double um_bench_bar_at(const um_bench_case *c, uint64_t n);
 
 /* A filter of n keys of that subject, and keys for it; fini takes what is half
  * made, too. */
-umbel_status um_bench_init(um_bench *b, const um_bench_subject *subject, uint64_t n,
-                           uint64_t seed, umbel_error *err);
+umbel_status um_bench_init(um_bench *b, const um_bench_subject *subject,
+                           uint64_t n, uint64_t seed, umbel_error *err);
 void um_bench_fini(um_bench *b);
 
 um_bench_alone um_bench_tally_adds, um_bench_tally_counts; /* duel.c */

@@ -107,8 +107,8 @@ static umbel_status fill_filter(um_bench *b, umbel_filter *f, uint64_t n,
 
 /* cells 0: as many as n keys take. */
 static umbel_status open_subject(const um_bench_subject *subject, uint64_t n,
-                               uint64_t cells, umbel_filter **out,
-                               umbel_error *err)
+                                 uint64_t cells, umbel_filter **out,
+                                 umbel_error *err)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
 
@@ -117,7 +117,8 @@ static umbel_status open_subject(const um_bench_subject *subject, uint64_t n,
     p.cells = cells;
     p.fpr = UM_BENCH_FPR;
     p.settings = subject->set;
-    while (p.nsettings < UM_COUNT(subject->set) && subject->set[p.nsettings].name)
+    while (p.nsettings < UM_COUNT(subject->set) &&
+           subject->set[p.nsettings].name)
         p.nsettings++;
     return umbel_create(subject->kind, &p, out, err);
 }
@@ -147,8 +148,8 @@ static umbel_status share_copy(um_bench *b, umbel_error *err)
     return status == UMBEL_OK ? umbel_share(b->shared, err) : status;
 }
 
-umbel_status um_bench_init(um_bench *b, const um_bench_subject *subject, uint64_t n,
-                           uint64_t seed, umbel_error *err)
+umbel_status um_bench_init(um_bench *b, const um_bench_subject *subject,
+                           uint64_t n, uint64_t seed, umbel_error *err)
 {
     *b = (um_bench){.filter = NULL};
     umbel_status status = open_both(b, subject, n, seed, err);
