@@ -447,10 +447,10 @@ static void reported_keys_no_longer_match(void **state)
 {
     umbel_params p = test_classic(20000, 4, 1);
     umbel_removed_reports t = {0};
-    test_scene s;
+    test_fixture s;
 
     (void)state;
-    test_scene_make(&s, &p, 2000, 3000, 0);
+    test_fixture_init(&s, &p, 2000, 3000, 0);
     bool *hit = malloc(s.never.n);
     assert_non_null(hit);
     size_t before = test_hits_of(s.f, &s.never, hit);
@@ -462,7 +462,7 @@ static void reported_keys_no_longer_match(void **state)
     assert_int_equal(test_hits_of(s.f, &s.never, hit), t.left);
     assert_true(t.left < before && t.lost <= 20);
     free(hit);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 static void reported_members_stay(void **state)
@@ -470,10 +470,10 @@ static void reported_members_stay(void **state)
     umbel_params p = test_classic(20000, 4, 1);
     umbel_removed_reports t = {0};
     umbel_digest reported[3];
-    test_scene s;
+    test_fixture s;
 
     (void)state;
-    test_scene_make(&s, &p, 2000, 3000, 0);
+    test_fixture_init(&s, &p, 2000, 3000, 0);
     memcpy(reported, s.members.digests, 3 * sizeof *reported);
     umbel_key_list list = UMBEL_KEY_LIST(reported, 3);
     assert_ok(
@@ -481,7 +481,7 @@ static void reported_members_stay(void **state)
     assert_int_equal(t.members, 3);
     assert_int_equal(t.matched + t.lost + t.left, 0);
     test_assert_same_file(s.f, s.before);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 /* Members that own no cell of a reported key are only counted; none of them is
@@ -492,10 +492,10 @@ static void bystanders_keep_their_cells(void **state)
     umbel_retouch_params how = UMBEL_RETOUCH_INIT;
     umbel_retouch_result all;
     umbel_removed_reports t = {0};
-    test_scene s;
+    test_fixture s;
 
     (void)state;
-    test_scene_make(&s, &p, 2000, 400, 0);
+    test_fixture_init(&s, &p, 2000, 400, 0);
     bool *hit = malloc(s.members.n);
     assert_non_null(hit);
     assert_ok(umbel_remove_reported(s.f, &s.members, &s.never, NULL, &t,
@@ -509,7 +509,7 @@ static void bystanders_keep_their_cells(void **state)
     assert_near((double)t.lost, (double)all.lost, 2); /* ties */
     assert_int_equal(umbel_known_false_negatives(s.f), t.lost);
     free(hit);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 /* Ten of 2,000 members are others on the next day. */
@@ -520,12 +520,12 @@ static void a_filter_with_groups_is_built_like_the_last_edition(void **state)
     umbel_setting groups = {"groups", 2};
     umbel_removed_reports t = {0};
     umbel_filter *last = NULL;
-    test_scene s;
+    test_fixture s;
 
     (void)state;
     p.settings = &groups;
     p.nsettings = 1;
-    test_scene_make(&s, &p, N + CHANGED, 3000, 0);
+    test_fixture_init(&s, &p, N + CHANGED, 3000, 0);
     umbel_key_list day = UMBEL_KEY_LIST(s.members.digests, N);
     bool *hit = malloc(s.never.n);
     assert_non_null(hit);
@@ -549,7 +549,7 @@ static void a_filter_with_groups_is_built_like_the_last_edition(void **state)
     assert_in_range(changed, 1, (size_t)2 * CHANGED * 4);
     free(hit);
     umbel_close(last);
-    test_scene_free(&s);
+    test_fixture_fini(&s);
 }
 
 TEST_GROUP(publish)
