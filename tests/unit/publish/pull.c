@@ -15,7 +15,7 @@
 
 static void a_fresh_reader_takes_the_whole_file(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_int_equal(s->pulled.moved, s->server.sent);
@@ -26,7 +26,7 @@ static void a_fresh_reader_takes_the_whole_file(void **state)
 
 static void a_current_reader_fetches_the_manifest_only(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_pulls(s, UMBEL_PULL_CURRENT);
@@ -39,7 +39,7 @@ static void a_current_reader_fetches_the_manifest_only(void **state)
 
 static void a_chain_of_differences_is_taken_when_it_is_cheaper(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     for (uint64_t i = 0; i < 3; i++)
@@ -51,7 +51,7 @@ static void a_chain_of_differences_is_taken_when_it_is_cheaper(void **state)
 
 static void the_whole_file_is_taken_when_it_is_cheaper(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     for (uint64_t i = 0; i < 4; i++)
@@ -62,7 +62,7 @@ static void the_whole_file_is_taken_when_it_is_cheaper(void **state)
 
 static void a_coded_filter_comes_by_differences_too(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     umbel_set_coded(s->pub.filter, true);
     assert_ok(test_publish(&s->pub));
@@ -73,7 +73,7 @@ static void a_coded_filter_comes_by_differences_too(void **state)
 
 static void a_file_from_elsewhere_is_a_base_for_differences(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     size_t len;
     uint8_t *bytes = test_encode(s->pub.filter, &len);
 
@@ -88,7 +88,7 @@ static void a_file_from_elsewhere_is_a_base_for_differences(void **state)
 static void a_file_that_is_no_filter_is_not_replaced(void **state)
 {
     static const char notes[] = "my notes";
-    scene *s = *state;
+    fixture *s = *state;
 
     test_store_write(&s->place, "", notes, sizeof notes);
     assert_refuses(s, UMBEL_E_IO, "not a filter");
@@ -104,7 +104,7 @@ static void a_file_that_is_no_filter_is_not_replaced(void **state)
 
 static void a_missing_manifest_doubts_the_address(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     test_store_remove(&s->pub.shelf, manifest);
     assert_refuses(s, UMBEL_E_IO, "an address ends with");
@@ -114,7 +114,7 @@ static void a_missing_manifest_doubts_the_address(void **state)
 static void a_broken_difference_is_no_matter(void **state)
 {
     static const char junk[2000];
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     for (uint64_t i = 0; i < 3; i++) {
@@ -138,7 +138,7 @@ static void a_broken_difference_is_no_matter(void **state)
 }
 
 /* Publishes by hand: a filter, and one step to it that is anything. */
-static void publish_step(scene *s, const uint8_t *from, umbel_slice step)
+static void publish_step(fixture *s, const uint8_t *from, umbel_slice step)
 {
     char name[UM_BLOB_NAME], text[UM_MANIFEST_MAX];
     um_manifest m;
@@ -158,7 +158,7 @@ static void publish_step(scene *s, const uint8_t *from, umbel_slice step)
 
 static void a_step_that_leads_elsewhere_is_no_matter(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     umbel_published first = s->pub.done;
@@ -179,7 +179,7 @@ static void a_step_that_leads_elsewhere_is_no_matter(void **state)
 
 static void a_whole_file_of_another_digest_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->server.only = ".umb";
     s->server.flips = true;
@@ -198,7 +198,7 @@ static void a_whole_file_of_another_digest_is_refused(void **state)
 }
 
 /* Breaks a download off after that many bytes of the filter. */
-static void break_off(scene *s, uint64_t at)
+static void break_off(fixture *s, uint64_t at)
 {
     s->server.only = ".umb";
     s->server.cut = at;
@@ -207,7 +207,7 @@ static void break_off(scene *s, uint64_t at)
     assert_int_equal(test_store_ending(&s->place, "")->len > 0, 1);
 }
 
-static test_file *part_of(scene *s)
+static test_file *part_of(fixture *s)
 {
     for (size_t i = 0; i < s->place.n; i++)
         if (strncmp(s->place.file[i].name, ".part-", 6) == 0)
@@ -217,7 +217,7 @@ static test_file *part_of(scene *s)
 
 static void a_part_is_resumed(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     break_off(s, 300);
     break_off(s, 200);
@@ -230,7 +230,7 @@ static void a_part_is_resumed(void **state)
 
 static void a_part_that_is_whole_is_not_fetched_again(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     test_file *whole = test_store_ending(&s->pub.shelf, ".umb");
 
     break_off(s, 100);
@@ -248,7 +248,7 @@ static void a_part_of_something_else_is_fetched_anew(void **state)
 
     (void)state;
     for (size_t i = 0; i <= TEST_COUNT(lens); i++) {
-        scene *s = scene_open();
+        fixture *s = fixture_open();
         size_t len = i < TEST_COUNT(lens) ? lens[i] : (size_t)s->pub.done.bytes;
         uint8_t *junk = calloc(1, len);
         assert_non_null(junk);
@@ -268,13 +268,13 @@ static void a_part_of_something_else_is_fetched_anew(void **state)
         }
         assert_current(s);
         free(junk);
-        scene_close(s);
+        fixture_close(s);
     }
 }
 
 static void a_server_may_start_over(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     break_off(s, 500);
     s->server.from_start = true;
@@ -284,7 +284,7 @@ static void a_server_may_start_over(void **state)
 
 static void a_server_that_cannot_resume_is_asked_for_all(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     break_off(s, 500);
     s->server.bad_range = true;
@@ -294,7 +294,7 @@ static void a_server_that_cannot_resume_is_asked_for_all(void **state)
 
 static void bytes_at_wrong_places_are_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->server.shift = 1 << 20;
     assert_refuses(s, UMBEL_E_LIMIT, "more than");
@@ -306,7 +306,7 @@ static void bytes_at_wrong_places_are_refused(void **state)
 
 static void a_server_that_goes_away_leaves_a_part(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     test_publish_more(&s->pub, 5000, 1);
@@ -322,7 +322,7 @@ static void a_server_that_goes_away_leaves_a_part(void **state)
  */
 static void replace_filter(test_server *server, const char *name)
 {
-    scene *s = server->ctx;
+    fixture *s = server->ctx;
 
     if (!strstr(name, ".umb") || server->requests > 2)
         return;
@@ -332,7 +332,7 @@ static void replace_filter(test_server *server, const char *name)
 
 static void a_filter_that_was_just_replaced_sends_the_reader_back(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->params.trust_key = NULL;
     open_puller(s);
@@ -346,7 +346,7 @@ static void a_filter_that_was_just_replaced_sends_the_reader_back(void **state)
 
 static void a_filter_that_is_not_there_is_trouble(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     test_store_remove(&s->pub.shelf,
                       test_store_ending(&s->pub.shelf, ".umb")->name);
@@ -357,7 +357,7 @@ static void a_filter_that_is_not_there_is_trouble(void **state)
 /* --- the store --------------------------------------------------------------
  */
 
-static uint64_t serial_of(scene *s)
+static uint64_t serial_of(fixture *s)
 {
     test_file *f = test_store_find(&s->place, ".pull");
     um_manifest state = {.serial = 0};
@@ -370,7 +370,7 @@ static uint64_t serial_of(scene *s)
 }
 
 /* Tidying up may, and reading for a step: then the whole file comes. */
-static bool may_fail_unseen(const scene *s, bool by_steps)
+static bool may_fail_unseen(const fixture *s, bool by_steps)
 {
     const char *call = s->place.failed;
 
@@ -382,7 +382,7 @@ static bool may_fail_unseen(const scene *s, bool by_steps)
 /* A round whose nth store call fails: what it leaves, and the next round. */
 static bool fails_at(umbel_pull_route route, size_t n, bool dead)
 {
-    scene *s = scene_open();
+    fixture *s = fixture_open();
     size_t old_len = 0;
     uint8_t *old = NULL;
 
@@ -417,7 +417,7 @@ static bool fails_at(umbel_pull_route route, size_t n, bool dead)
     assert_current(s);
     free(old);
     free(now);
-    scene_close(s);
+    fixture_close(s);
     return reached;
 }
 
@@ -438,7 +438,7 @@ static void a_store_may_fail_at_any_call(void **state)
 
 static void a_state_that_nobody_wrote_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     test_file *f = test_store_find(&s->place, ".pull");
@@ -459,7 +459,7 @@ static void a_state_that_nobody_wrote_is_refused(void **state)
 
 static void a_state_that_did_not_change_is_not_written(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     s->place.last_put[0] = '\0';
@@ -470,7 +470,7 @@ static void a_state_that_did_not_change_is_not_written(void **state)
 /* --- what is asked for ------------------------------------------------------
  */
 
-static umbel_status open_url(scene *s, const char *url)
+static umbel_status open_url(fixture *s, const char *url)
 {
     umbel_puller *p = NULL;
 
@@ -491,7 +491,7 @@ static void an_address_ends_with_a_name(void **state)
                                         "https://example.org/.words",
                                         "https://example.org/.manifest",
                                         "https://example.org/a b"};
-    scene *s = *state;
+    fixture *s = *state;
     char *far = malloc(4096);
 
     for (size_t i = 0; i < TEST_COUNT(wrong); i++)
@@ -514,7 +514,7 @@ static void an_address_ends_with_a_name(void **state)
 
 static void parameters_have_a_size_and_calls(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     umbel_puller *p = NULL;
     umbel_pull_params params = s->params;
     umbel_fetcher fetcher = s->fetcher;
@@ -545,31 +545,31 @@ static void parameters_have_a_size_and_calls(void **state)
 TEST_GROUP(pull)
 {
     const struct CMUnitTest tests[] = {
-        on_a_scene(a_fresh_reader_takes_the_whole_file),
-        on_a_scene(a_current_reader_fetches_the_manifest_only),
-        on_a_scene(a_chain_of_differences_is_taken_when_it_is_cheaper),
-        on_a_scene(the_whole_file_is_taken_when_it_is_cheaper),
-        on_a_scene(a_coded_filter_comes_by_differences_too),
-        on_a_scene(a_file_from_elsewhere_is_a_base_for_differences),
-        on_a_scene(a_file_that_is_no_filter_is_not_replaced),
-        on_a_scene(a_missing_manifest_doubts_the_address),
-        on_a_scene(a_broken_difference_is_no_matter),
-        on_a_scene(a_step_that_leads_elsewhere_is_no_matter),
-        on_a_scene(a_whole_file_of_another_digest_is_refused),
-        on_a_scene(a_part_is_resumed),
-        on_a_scene(a_part_that_is_whole_is_not_fetched_again),
+        on_a_fixture(a_fresh_reader_takes_the_whole_file),
+        on_a_fixture(a_current_reader_fetches_the_manifest_only),
+        on_a_fixture(a_chain_of_differences_is_taken_when_it_is_cheaper),
+        on_a_fixture(the_whole_file_is_taken_when_it_is_cheaper),
+        on_a_fixture(a_coded_filter_comes_by_differences_too),
+        on_a_fixture(a_file_from_elsewhere_is_a_base_for_differences),
+        on_a_fixture(a_file_that_is_no_filter_is_not_replaced),
+        on_a_fixture(a_missing_manifest_doubts_the_address),
+        on_a_fixture(a_broken_difference_is_no_matter),
+        on_a_fixture(a_step_that_leads_elsewhere_is_no_matter),
+        on_a_fixture(a_whole_file_of_another_digest_is_refused),
+        on_a_fixture(a_part_is_resumed),
+        on_a_fixture(a_part_that_is_whole_is_not_fetched_again),
         cmocka_unit_test(a_part_of_something_else_is_fetched_anew),
-        on_a_scene(a_server_may_start_over),
-        on_a_scene(a_server_that_cannot_resume_is_asked_for_all),
-        on_a_scene(bytes_at_wrong_places_are_refused),
-        on_a_scene(a_server_that_goes_away_leaves_a_part),
-        on_a_scene(a_filter_that_was_just_replaced_sends_the_reader_back),
-        on_a_scene(a_filter_that_is_not_there_is_trouble),
+        on_a_fixture(a_server_may_start_over),
+        on_a_fixture(a_server_that_cannot_resume_is_asked_for_all),
+        on_a_fixture(bytes_at_wrong_places_are_refused),
+        on_a_fixture(a_server_that_goes_away_leaves_a_part),
+        on_a_fixture(a_filter_that_was_just_replaced_sends_the_reader_back),
+        on_a_fixture(a_filter_that_is_not_there_is_trouble),
         cmocka_unit_test(a_store_may_fail_at_any_call),
-        on_a_scene(a_state_that_nobody_wrote_is_refused),
-        on_a_scene(a_state_that_did_not_change_is_not_written),
-        on_a_scene(an_address_ends_with_a_name),
-        on_a_scene(parameters_have_a_size_and_calls),
+        on_a_fixture(a_state_that_nobody_wrote_is_refused),
+        on_a_fixture(a_state_that_did_not_change_is_not_written),
+        on_a_fixture(an_address_ends_with_a_name),
+        on_a_fixture(parameters_have_a_size_and_calls),
     };
 
     return cmocka_run_group_tests(tests, test_create_keys, NULL);

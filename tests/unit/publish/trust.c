@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Publishes anew, signed with key or not at all. */
-static void publish_anew(scene *s, const uint8_t *key)
+static void publish_anew(fixture *s, const uint8_t *key)
 {
     test_store_remove(&s->pub.shelf, manifest);
     s->pub.what.sign_key = key;
@@ -24,7 +24,7 @@ static void publish_anew(scene *s, const uint8_t *key)
 
 static void an_older_manifest_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     test_store older;
 
     test_store_copy(&older, &s->pub.shelf);
@@ -38,7 +38,7 @@ static void an_older_manifest_is_refused(void **state)
 /* Even when the newer one's filter never came. */
 static void a_manifest_counts_as_seen_before_its_filter_comes(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     test_store older;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
@@ -57,7 +57,7 @@ static void a_manifest_counts_as_seen_before_its_filter_comes(void **state)
 
 static void one_serial_has_one_filter(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     test_store_remove(&s->pub.shelf, manifest);
@@ -68,7 +68,7 @@ static void one_serial_has_one_filter(void **state)
 
 static void a_changed_manifest_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     size_t len = manifest_of(s)->len;
 
     for (size_t i = 0; i < len; i += 7) {
@@ -82,7 +82,7 @@ static void a_changed_manifest_is_refused(void **state)
 
 static void a_manifest_that_is_cut_short_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     size_t len = manifest_of(s)->len;
 
     for (size_t i = 0; i < len; i++) {
@@ -96,7 +96,7 @@ static void a_manifest_that_is_cut_short_is_refused(void **state)
 
 static void a_manifest_has_a_length(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
     char *junk = calloc(1, UM_MANIFEST_MAX + 1);
 
     assert_non_null(junk);
@@ -111,7 +111,7 @@ static void a_filter_has_a_gibibyte_by_default(void **state)
 {
     um_manifest m = {.name = "words", .serial = 9};
     char text[UM_MANIFEST_MAX];
-    scene *s = *state;
+    fixture *s = *state;
 
     for (uint64_t more = 0; more < 2; more++) {
         m.filter.len = ((uint64_t)1 << 30) + more;
@@ -126,7 +126,7 @@ static void a_filter_has_a_gibibyte_by_default(void **state)
 static void a_long_name_is_pulled(void **state)
 {
     char name[UM_NAME_MAX + 1], url[256];
-    scene *s = *state;
+    fixture *s = *state;
 
     memset(name, 'a', UM_NAME_MAX);
     name[UM_NAME_MAX] = '\0';
@@ -140,7 +140,7 @@ static void a_long_name_is_pulled(void **state)
 
 static void only_the_trusted_key_signs(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     publish_anew(s, test_other_sign);
     assert_refuses(s, UMBEL_E_REFUSED, "another key");
@@ -152,7 +152,7 @@ static void only_the_trusted_key_signs(void **state)
 
 static void the_first_key_is_trusted_from_then_on(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->params.trust_key = NULL;
     open_puller(s);
@@ -172,7 +172,7 @@ static void the_first_key_is_trusted_from_then_on(void **state)
 
 static void an_unsigned_list_is_pulled_when_no_key_is_asked_for(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->params.trust_key = NULL;
     open_puller(s);
@@ -183,7 +183,7 @@ static void an_unsigned_list_is_pulled_when_no_key_is_asked_for(void **state)
 
 static void an_expired_manifest_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->pub.what.valid = 60;
     s->server.tags = true;
@@ -203,7 +203,7 @@ static void an_expired_manifest_is_refused(void **state)
 
 static void a_list_of_another_name_is_refused(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     s->pub.what.name = "other";
@@ -221,7 +221,7 @@ static void a_list_of_another_name_is_refused(void **state)
 
 static void unchanged_is_no_answer_to_other_questions(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->server.tags = true;
     assert_pulls(s, UMBEL_PULL_WHOLE);
@@ -242,7 +242,7 @@ static void unchanged_is_no_answer_to_other_questions(void **state)
 
 static void a_change_is_seen_whatever_the_tag(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->server.tags = true;
     assert_pulls(s, UMBEL_PULL_WHOLE);
@@ -259,7 +259,7 @@ static void a_change_is_seen_whatever_the_tag(void **state)
 
 static void unchanged_needs_a_tag(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->server.unchanged = true;
     assert_refuses(s, UMBEL_E_FORMAT, "not a manifest");
@@ -276,12 +276,12 @@ static void odd_tags_are_forgotten(void **state)
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(tags); i++) {
-        scene *s = scene_open();
+        fixture *s = fixture_open();
         s->server.tag = tags[i];
         assert_pulls(s, UMBEL_PULL_WHOLE);
         assert_pulls(s, UMBEL_PULL_CURRENT);
         assert_true(s->pulled.moved > 0);
-        scene_close(s);
+        fixture_close(s);
     }
 }
 
@@ -290,7 +290,7 @@ static void odd_tags_are_forgotten(void **state)
 
 static void a_filter_that_errs_too_much_is_not_fetched_twice(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->wants.max_error = 1e-9;
     open_puller(s);
@@ -312,7 +312,7 @@ static void a_filter_that_errs_too_much_is_not_fetched_twice(void **state)
 
 static void a_filter_that_is_too_large_is_not_fetched(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     s->wants.max_bytes = s->pub.done.bytes - 1;
     open_puller(s);
@@ -329,7 +329,7 @@ static void a_filter_that_is_too_large_is_not_fetched(void **state)
 
 static void the_memory_limit_holds_by_every_route(void **state)
 {
-    scene *s = *state;
+    fixture *s = *state;
 
     umbel_set_coded(s->pub.filter, true);
     assert_ok(test_publish(&s->pub));
@@ -373,26 +373,26 @@ static void the_memory_limit_holds_by_every_route(void **state)
 TEST_GROUP(trust)
 {
     const struct CMUnitTest tests[] = {
-        on_a_scene(an_older_manifest_is_refused),
-        on_a_scene(a_manifest_counts_as_seen_before_its_filter_comes),
-        on_a_scene(one_serial_has_one_filter),
-        on_a_scene(a_changed_manifest_is_refused),
-        on_a_scene(a_manifest_that_is_cut_short_is_refused),
-        on_a_scene(a_manifest_has_a_length),
-        on_a_scene(a_filter_has_a_gibibyte_by_default),
-        on_a_scene(a_long_name_is_pulled),
-        on_a_scene(only_the_trusted_key_signs),
-        on_a_scene(the_first_key_is_trusted_from_then_on),
-        on_a_scene(an_unsigned_list_is_pulled_when_no_key_is_asked_for),
-        on_a_scene(an_expired_manifest_is_refused),
-        on_a_scene(a_list_of_another_name_is_refused),
-        on_a_scene(unchanged_is_no_answer_to_other_questions),
-        on_a_scene(a_change_is_seen_whatever_the_tag),
-        on_a_scene(unchanged_needs_a_tag),
+        on_a_fixture(an_older_manifest_is_refused),
+        on_a_fixture(a_manifest_counts_as_seen_before_its_filter_comes),
+        on_a_fixture(one_serial_has_one_filter),
+        on_a_fixture(a_changed_manifest_is_refused),
+        on_a_fixture(a_manifest_that_is_cut_short_is_refused),
+        on_a_fixture(a_manifest_has_a_length),
+        on_a_fixture(a_filter_has_a_gibibyte_by_default),
+        on_a_fixture(a_long_name_is_pulled),
+        on_a_fixture(only_the_trusted_key_signs),
+        on_a_fixture(the_first_key_is_trusted_from_then_on),
+        on_a_fixture(an_unsigned_list_is_pulled_when_no_key_is_asked_for),
+        on_a_fixture(an_expired_manifest_is_refused),
+        on_a_fixture(a_list_of_another_name_is_refused),
+        on_a_fixture(unchanged_is_no_answer_to_other_questions),
+        on_a_fixture(a_change_is_seen_whatever_the_tag),
+        on_a_fixture(unchanged_needs_a_tag),
         cmocka_unit_test(odd_tags_are_forgotten),
-        on_a_scene(a_filter_that_errs_too_much_is_not_fetched_twice),
-        on_a_scene(a_filter_that_is_too_large_is_not_fetched),
-        on_a_scene(the_memory_limit_holds_by_every_route),
+        on_a_fixture(a_filter_that_errs_too_much_is_not_fetched_twice),
+        on_a_fixture(a_filter_that_is_too_large_is_not_fetched),
+        on_a_fixture(the_memory_limit_holds_by_every_route),
     };
 
     return cmocka_run_group_tests(tests, test_create_keys, NULL);
