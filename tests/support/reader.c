@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void open_puller(scene *s)
+void open_puller(fixture *s)
 {
     umbel_pull_close(s->puller);
     s->puller = NULL;
@@ -14,9 +14,9 @@ void open_puller(scene *s)
                               &s->puller, &test_refusal));
 }
 
-scene *scene_open(void)
+fixture *fixture_open(void)
 {
-    scene *s = calloc(1, sizeof *s);
+    fixture *s = calloc(1, sizeof *s);
 
     assert_non_null(s);
     test_publisher_open(&s->pub);
@@ -34,7 +34,7 @@ scene *scene_open(void)
     return s;
 }
 
-void scene_close(scene *s)
+void fixture_close(fixture *s)
 {
     umbel_pull_close(s->puller);
     test_publisher_close(&s->pub);
@@ -42,24 +42,24 @@ void scene_close(scene *s)
     free(s);
 }
 
-int scene_set_up(void **state)
+int fixture_set_up(void **state)
 {
-    *state = scene_open();
+    *state = fixture_open();
     return 0;
 }
 
-int scene_tear_down(void **state)
+int fixture_tear_down(void **state)
 {
-    scene_close(*state);
+    fixture_close(*state);
     return 0;
 }
 
-umbel_status pull(scene *s)
+umbel_status pull(fixture *s)
 {
     return umbel_pull_round(s->puller, TEST_NOW, &s->pulled, &test_refusal);
 }
 
-void assert_current(scene *s)
+void assert_current(fixture *s)
 {
     test_file *f = test_store_find(&s->place, "");
     size_t len;
@@ -72,7 +72,7 @@ void assert_current(scene *s)
     free(bytes);
 }
 
-void assert_pulls(scene *s, umbel_pull_route route)
+void assert_pulls(fixture *s, umbel_pull_route route)
 {
     assert_ok(pull(s));
     assert_int_equal(s->pulled.route, route);
@@ -81,7 +81,7 @@ void assert_pulls(scene *s, umbel_pull_route route)
     assert_current(s);
 }
 
-void assert_refuses(scene *s, umbel_status status, const char *word)
+void assert_refuses(fixture *s, umbel_status status, const char *word)
 {
     test_file *f = test_store_find(&s->place, "");
     size_t len = f ? f->len : 0;
@@ -101,7 +101,7 @@ void assert_refuses(scene *s, umbel_status status, const char *word)
 
 const char manifest[] = "words.manifest";
 
-test_file *manifest_of(scene *s)
+test_file *manifest_of(fixture *s)
 {
     return test_store_find(&s->pub.shelf, manifest);
 }

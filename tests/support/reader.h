@@ -6,7 +6,7 @@
 
 #include "support/exchange.h"
 
-typedef struct scene {
+typedef struct fixture {
     test_publisher pub;
     test_store place;
     test_server server;
@@ -16,29 +16,29 @@ typedef struct scene {
     umbel_pull_params params;
     umbel_puller *puller;
     umbel_pulled pulled;
-} scene;
+} fixture;
 
 /* Opens the reader anew, after a change of its parameters. */
-void open_puller(scene *s);
-scene *scene_open(void);
-void scene_close(scene *s);
+void open_puller(fixture *s);
+fixture *fixture_open(void);
+void fixture_close(fixture *s);
 
-/* A test that gets a scene of its own as its state. */
-#define on_a_scene(test)                                                       \
-    cmocka_unit_test_setup_teardown(test, scene_set_up, scene_tear_down)
-int scene_set_up(void **state);
-int scene_tear_down(void **state);
+/* A test that gets a fixture of its own as its state. */
+#define on_a_fixture(test)                                                     \
+    cmocka_unit_test_setup_teardown(test, fixture_set_up, fixture_tear_down)
+int fixture_set_up(void **state);
+int fixture_tear_down(void **state);
 
-umbel_status pull(scene *s);
+umbel_status pull(fixture *s);
 /* The manifest on the shelf. */
 extern const char manifest[];
-test_file *manifest_of(scene *s);
+test_file *manifest_of(fixture *s);
 
 /* The reader's file is what was published last, and nothing lies beside it. */
-void assert_current(scene *s);
+void assert_current(fixture *s);
 /* The same, after a round that takes this route. */
-void assert_pulls(scene *s, umbel_pull_route route);
+void assert_pulls(fixture *s, umbel_pull_route route);
 /* A round fails so, and the file stays as it was. */
-void assert_refuses(scene *s, umbel_status status, const char *word);
+void assert_refuses(fixture *s, umbel_status status, const char *word);
 
 #endif
