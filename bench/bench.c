@@ -8,7 +8,7 @@
 #include "bench/bench.h"
 
 #include "base/bits.h"
-#include "base/clock.h"
+#include "base/cpu.h"
 
 #include <umbel/filter.h>
 #include <umbel/umbel.h>

@@ -1,7 +1,7 @@
 /*
  * build.c - how long static filters take to build.
  */
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "bench/cases.h"

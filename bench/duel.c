@@ -6,7 +6,7 @@
  * all keys, and for as many that never came. A round clears the filters and
  * does all of it; of every chunk of the stream the best time counts.
  */
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "bench/cases.h"

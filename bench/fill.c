@@ -4,7 +4,7 @@
  * Every key is new, from an empty filter to a full one: what a shared filter
  * costs where it is written and not read.
  */
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "bench/cases.h"

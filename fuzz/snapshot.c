@@ -9,7 +9,6 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "base/xxh3.h"
 #include "store/internal.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * main.c - umbel-reproduce: figures and tables of papers, run again.
  */
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "cli/framework/program.h"
 #include "cli/framework/progress.h"

@@ -8,7 +8,7 @@
  * version seems slower, both get other memory and are measured again: a
  * difference that is real stays. Exit status 1: some case is slower.
  */
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "bench/before_race/subject.h"

@@ -5,7 +5,7 @@
  * million bytes of each filter, for bench/beside-zstd. Filters of a million
  * keys on classic addressing; MB are millions of raw bytes; best of ROUNDS.
  */
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "coding/section.h"
 #include "filter/envelope.h"
 

@@ -9,7 +9,7 @@
  */
 #define _DEFAULT_SOURCE
 #include "store/store.h"
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/rng.h"
 

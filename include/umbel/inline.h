@@ -121,10 +121,10 @@ static inline uint64_t umbel_inline_remix(uint64_t x)
 
 /* The block of a key, of that many bytes. */
 static inline const uint8_t *umbel_inline_block(const umbel_view *v,
-                                                uint64_t lo, size_t bytes)
+                                                uint64_t lo, size_t block_len)
 {
     uint64_t block = (uint64_t)((umbel_u128)lo * v->blocks >> 64);
-    return v->bits + (size_t)block * bytes;
+    return v->bits + (size_t)block * block_len;
 }
 
 #ifdef __AVX2__

@@ -10,11 +10,11 @@
  * numbers (filter/addressing/model.c), which also knows how blocks clump.
  */
 #define XXH_INLINE_ALL
+#include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/error.h"
 #include "base/map.h"
-#include "base/stats.h"
 #include "filter/handle.h"
 
 #include <umbel/estimate.h>

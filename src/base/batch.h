@@ -8,7 +8,10 @@
 #ifndef UM_BASE_BATCH_H
 #define UM_BASE_BATCH_H
 
+#include "base/error.h"
+
 #include <stddef.h>
+#include <umbel/keys.h>
 
 enum {
     UM_BATCH = 256,
@@ -19,6 +22,27 @@ enum {
 static inline size_t um_next_batch(size_t left)
 {
     return left < UM_BATCH ? left : UM_BATCH;
+}
+
+/*
+ * what the calls that take a list of keys have in common.
+ */
+
+/* Refuses a list that was not initialized. */
+static inline umbel_status um_check_key_list(const umbel_key_list *k,
+                                             umbel_error *err)
+{
+    /* The first version: later ones will read what size says is there. */
+    if (k->size < sizeof *k)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the list's size is not set: start from UMBEL_KEY_LIST");
+    return UMBEL_OK;
+}
+
+/* Returns the weight of entry i. */
+static inline double um_list_weight(const umbel_key_list *k, size_t i)
+{
+    return k->weights ? k->weights[i] : 1;
 }
 
 #endif

@@ -106,4 +106,29 @@ uint64_t um_popcount(const uint8_t *bits, uint64_t from, uint64_t nbits);
 /* Ones of a OR b, both of nbits bits from bit 0. */
 uint64_t um_popcount_or(const uint8_t *a, const uint8_t *b, uint64_t nbits);
 
+/*
+ * functions that the compiler copies into their callers.
+ *
+ * The loops over many keys are written once, with constants as arguments, and
+ * copied for each set of constants. They stay functions under a sanitizer,
+ * whose checks make each copy ten times as large (one file took a minute to
+ * compile, and now takes a second), without optimisation, and where
+ * UM_NO_COPIES asks for it: on emulated instructions.
+ */
+
+#if defined(UM_NO_COPIES)
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UM_NO_COPIES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UM_NO_COPIES 1
+#endif
+#endif
+
+#if defined(__OPTIMIZE__) && !defined(UM_NO_COPIES)
+#define UM_INLINE static inline __attribute__((always_inline))
+#else
+#define UM_INLINE static inline
+#endif
+
 #endif

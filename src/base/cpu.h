@@ -12,6 +12,7 @@
 #include <umbel/base.h>
 
 #include <stdbool.h>
+#include <time.h>
 
 typedef enum um_cpu_level {
     UM_CPU_PLAIN,
@@ -40,5 +41,17 @@ bool um_has_avx512(void);
 /* The same, if they may be used. */
 bool um_use_avx2(void);
 bool um_use_avx512(void);
+
+/*
+ * seconds that only ever grow, for what took how long.
+ */
+
+static inline double um_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
 
 #endif

@@ -1,6 +1,22 @@
 /*
- * hash.c - the families of hash functions, and their table.
- *
+ * hash.c - hash families: how a key becomes a digest.
+ */
+#define XXH_INLINE_ALL
+#include "base/hash.h"
+
+#include "base/bits.h"
+#include "base/decimal.h"
+#include "base/error.h"
+#include "base/rng.h"
+
+#include <md5.h>
+#include <sodium.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* --- the families of hash functions, and their table --------------------- */
+
+/*
  * xxh3-64 is the default: 64 bits of XXH3, and hi made from lo in registers, so
  * a digest costs a third of the 128-bit function. The price is stated by plan:
  * two keys share a digest with chance 2^-64, which adds n/2^64 to the error.
@@ -20,19 +36,6 @@
  * xxh3-fieldN and xxh3-firstN are xxh3-64 for keys in partitions: hi is the
  * hash of field N of the key (fields end at tabs), or of its first N bytes.
  */
-#define XXH_INLINE_ALL
-#include "base/hash.h"
-#include "base/decimal.h"
-
-#include "base/error.h"
-#include "base/murmur.h"
-#include "base/rng.h"
-#include "base/xxh3.h"
-
-#include <md5.h>
-#include <sodium.h>
-#include <string.h>
-#include <xxhash.h>
 
 uint64_t um_xxh3_any(const void *key, size_t len, uint64_t seed)
 {
@@ -349,4 +352,68 @@ uint64_t um_checksum_pieces(const uint8_t *data, size_t len, size_t piece,
         done(data + at, some);
     }
     return XXH3_64bits_digest(&state);
+}
+
+/* --- MurmurHash2 in 64 and 32 bits; words are little-endian -------------- */
+
+#define FACTOR UINT64_C(0xC6A4A7935BD1E995)
+
+static uint32_t load32(const uint8_t *at)
+{
+    uint32_t x;
+
+    memcpy(&x, at, sizeof x);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap32(x);
+#endif
+    return x;
+}
+
+/* The last bytes of a key, 1 to 7 of them; where they are read twice, they are
+ * the same bits. */
+static uint64_t load_tail(const uint8_t *at, size_t len)
+{
+    if (len >= 4)
+        return load32(at) | (uint64_t)load32(at + len - 4) << 8 * (len - 4);
+    return at[0] | (uint64_t)at[len / 2] << 8 * (len / 2) |
+           (uint64_t)at[len - 1] << 8 * (len - 1);
+}
+
+uint64_t um_murmur64a(const void *key, size_t len, uint64_t seed)
+{
+    const uint64_t m = FACTOR;
+    const uint8_t *at = key;
+    uint64_t h = seed ^ len * m;
+
+    for (; len >= 8; at += 8, len -= 8) {
+        uint64_t word = um_load64(at) * m;
+        h = (h ^ (word ^ word >> 47) * m) * m;
+    }
+    if (len)
+        h = (h ^ load_tail(at, len)) * m;
+    h = (h ^ h >> 47) * m;
+    return h ^ h >> 47;
+}
+
+umbel_digest um_murmur_digest(const void *key, size_t len)
+{
+    uint64_t first = um_murmur64a(key, len, FACTOR);
+
+    return (umbel_digest){first, um_murmur64a(key, len, first)};
+}
+
+uint32_t um_murmur32(const void *key, size_t len, uint32_t seed)
+{
+    const uint32_t m = 0x5BD1E995;
+    const uint8_t *at = key;
+    uint32_t h = seed ^ (uint32_t)len;
+
+    for (; len >= 4; at += 4, len -= 4) {
+        uint32_t word = load32(at) * m;
+        h = h * m ^ (word ^ word >> 24) * m;
+    }
+    if (len)
+        h = (h ^ (uint32_t)load_tail(at, len)) * m;
+    h = (h ^ h >> 13) * m;
+    return h ^ h >> 15;
 }

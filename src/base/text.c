@@ -1,10 +1,13 @@
 /*
- * text.c - bytes that people will read.
+ * text.c - text for people and programs: UTF-8, lines and words, JSON.
  */
 #include "base/text.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* --- bytes that people will read ----------------------------------------- */
 
 enum { TAIL = 120 };
 
@@ -67,4 +70,152 @@ const char *um_path_tail(const char *path)
 const char *um_path_dots(const char *path)
 {
     return um_path_tail(path) == path ? "" : "...";
+}
+
+/* --- text cut into lines and words --------------------------------------- */
+
+static umbel_slice from_to(const char *from, const char *to)
+{
+    return (umbel_slice){from, (size_t)(to - from)};
+}
+
+bool um_next_line(umbel_slice *text, umbel_slice *line)
+{
+    const char *at = text->data, *end = at + text->len;
+
+    if (text->len == 0)
+        return false;
+    const char *lf = memchr(at, '\n', text->len);
+    *line = from_to(at, lf ? lf : end);
+    *text = from_to(lf ? lf + 1 : end, end);
+    return true;
+}
+
+bool um_line_is_whole(const umbel_slice *text, const umbel_slice *line)
+{
+    return (const char *)text->data > (const char *)line->data + line->len;
+}
+
+bool um_read_line(FILE *in, char *line, size_t cap, bool *whole)
+{
+    if (!fgets(line, (int)cap, in))
+        return false;
+    size_t len = strlen(line);
+    *whole = len && line[len - 1] == '\n';
+    line[strcspn(line, "\r\n")] = '\0';
+    return true;
+}
+
+bool um_slice_text(umbel_slice s, char *out, size_t cap)
+{
+    if (s.len >= cap)
+        return false;
+    if (s.len)
+        memcpy(out, s.data, s.len);
+    out[s.len] = '\0';
+    return true;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+umbel_slice um_trim(umbel_slice s)
+{
+    const char *at = s.data, *end = at + s.len;
+
+    while (at < end && is_space(*at))
+        at++;
+    while (end > at && is_space(end[-1]))
+        end--;
+    return from_to(at, end);
+}
+
+bool um_next_word(umbel_slice *text, umbel_slice *word)
+{
+    umbel_slice rest = um_trim(*text);
+    const char *at = rest.data, *end = at + rest.len, *stop = at;
+
+    while (stop < end && !is_space(*stop))
+        stop++;
+    *word = from_to(at, stop);
+    *text = from_to(stop, end);
+    return word->len > 0;
+}
+
+bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n)
+{
+    const char *at = line.data, *end = at + line.len;
+
+    for (size_t i = 0; i < n; i++) {
+        const char *colon = memchr(at, ':', (size_t)(end - at));
+        if ((i + 1 < n) != (colon != NULL))
+            return false;
+        part[i] = um_trim(from_to(at, colon ? colon : end));
+        at = colon ? colon + 1 : end;
+    }
+    return true;
+}
+
+/* --- values of JSON, printed --------------------------------------------- */
+
+static void print_character(FILE *out, const uint8_t *s, size_t len)
+{
+    if (len == 0)
+        fputs("\\ufffd", out); /* not UTF-8, and JSON has nothing else */
+    else if (len == 1 && (*s == '"' || *s == '\\'))
+        fprintf(out, "\\%c", *s);
+    else if (len == 1 && (*s < ' ' || *s == 127))
+        fprintf(out, "\\u%04x", *s);
+    else if (len == 2 && s[0] == 0xC2 && s[1] < 0xA0)
+        fprintf(out, "\\u%04x", s[1]); /* steers terminals, too */
+    else
+        fwrite(s, 1, len, out);
+}
+
+void um_json_string(FILE *out, const void *text, size_t len)
+{
+    const uint8_t *s = text;
+
+    putc('"', out);
+    for (size_t i = 0; i < len;) {
+        size_t some = um_utf8_len(s + i, len - i);
+        print_character(out, s + i, some);
+        i += some ? some : 1;
+    }
+    putc('"', out);
+}
+
+void um_json_text(FILE *out, const char *text)
+{
+    if (text)
+        um_json_string(out, text, strlen(text));
+    else
+        fputs("null", out);
+}
+
+void um_json_name(FILE *out, size_t i, const char *name)
+{
+    fputs(i ? ", " : "", out);
+    um_json_text(out, name);
+    fputs(": ", out);
+}
+
+void um_json_field(FILE *out, size_t i, const char *name, const char *text)
+{
+    um_json_name(out, i, name);
+    um_json_text(out, text);
+}
+
+void um_json_real(FILE *out, double x)
+{
+    char text[40];
+
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+    fputs(text, out);
 }

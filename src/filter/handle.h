@@ -8,8 +8,8 @@
 #define UM_FILTER_HANDLE_H
 
 #include "base/batch.h"
-#include "base/gate.h"
 #include "base/spill.h"
+#include "filter/gate.h"
 #include "filter/kind.h"
 
 /* Memory with its owner; base NULL: bytes of the caller's. */

@@ -10,10 +10,10 @@
 #define UM_FILTER_KIND_H
 
 #include "base/bits.h"
-#include "base/gate.h"
 #include "base/spill.h"
 #include "coding/entries.h"
 #include "filter/addressing/addressing.h"
+#include "filter/gate.h"
 
 #include <umbel/describe.h>
 #include <umbel/experimental/generalized.h>

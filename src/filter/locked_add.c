@@ -15,8 +15,8 @@
  * nothing of that, so under it, as on other processors, the kind's functions
  * serve, and their races would be found.
  */
-#include "base/inline.h"
-#include "base/xxh3.h"
+#include "base/bits.h"
+#include "base/hash.h"
 #include "filter/handle.h"
 
 #if defined(__SANITIZE_THREAD__)

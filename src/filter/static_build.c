@@ -3,8 +3,8 @@
  * filters in a temporary file slice by slice.
  */
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/error.h"
-#include "base/key_list.h"
 #include "base/pipeline.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"

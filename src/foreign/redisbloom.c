@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/murmur.h"
+#include "base/hash.h"
 #include "filter/addressing/redisbloom.h"
 #include "filter/envelope.h"
 #include "filter/sizing.h"

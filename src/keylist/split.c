@@ -13,7 +13,6 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/hex.h"
-#include "base/inline.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #ifndef UM_KINDS_EACH_H
 #define UM_KINDS_EACH_H
 
-#include "base/inline.h"
+#include "base/bits.h"
 #include "filter/kind.h"
 
 enum { UM_EACH_POSITIONS = 1024 }; /* of a batch */

@@ -7,8 +7,8 @@
 #include "publish/publish.h"
 
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/buffer.h"
-#include "base/key_list.h"
 #include "filter/handle.h"
 #include "negatives/cell_index.h"
 #include "negatives/choose/choose.h"

@@ -16,7 +16,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/xxh3.h"
 #include "store/internal.h"
 
 #include <inttypes.h>

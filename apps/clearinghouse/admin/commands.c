@@ -7,7 +7,7 @@
 #include "clearinghouse/admin/commands.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text.h"
 #include "clearinghouse/admin/doctor.h"
 #include "clearinghouse/admin/internal.h"
 #include "clearinghouse/lists/welcome.h"

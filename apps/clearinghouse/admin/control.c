@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/hex.h"
-#include "base/lines.h"
 #include "base/text.h"
 #include "clearinghouse/admin/doctor.h"
 #include "clearinghouse/lists/exceptions.h"

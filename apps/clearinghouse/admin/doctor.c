@@ -6,7 +6,6 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "clearinghouse/admin/control.h"
 #include "clearinghouse/protocols/protocol.h"

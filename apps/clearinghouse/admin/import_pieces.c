@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hex.h"
-#include "base/lines.h"
+#include "base/text.h"
 #include "clearinghouse/lists/exceptions.h"
 #include "clearinghouse/lists/fuzzy_mails.h"
 #include "clearinghouse/runtime/digest_text.h"

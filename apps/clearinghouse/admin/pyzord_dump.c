@@ -13,7 +13,7 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <sodium.h>

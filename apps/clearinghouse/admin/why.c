@@ -5,7 +5,6 @@
 #include "clearinghouse/admin/internal.h"
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "clearinghouse/lists/exceptions.h"
 #include "clearinghouse/lists/lists.h"

@@ -12,7 +12,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/lines.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "clearinghouse/runtime/digest_text.h"

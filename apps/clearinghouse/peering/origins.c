@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hex.h"
-#include "base/json.h"
+#include "base/text.h"
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/runtime/format.h"
 #include "cli/framework/report.h"

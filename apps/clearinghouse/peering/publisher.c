@@ -18,7 +18,7 @@
 #include "base/bytes.h"
 #include "base/decimal.h"
 #include "base/error.h"
-#include "base/xxh3.h"
+#include "base/hash.h"
 
 #include <umbel/counting.h>
 

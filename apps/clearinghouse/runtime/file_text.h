@@ -4,7 +4,7 @@
 #ifndef UM_CLEARINGHOUSE_FILE_TEXT_H
 #define UM_CLEARINGHOUSE_FILE_TEXT_H
 
-#include "base/lines.h"
+#include "base/text.h"
 
 #include <umbel/base.h>
 

@@ -6,7 +6,7 @@
 #include "clearinghouse/status/internal.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text.h"
 #include "cli/framework/report.h"
 
 #include <inttypes.h>

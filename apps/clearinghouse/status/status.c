@@ -3,7 +3,7 @@
  */
 #include "clearinghouse/status/internal.h"
 
-#include "base/json.h"
+#include "base/text.h"
 #include "clearinghouse/lists/exceptions.h"
 #include "cli/framework/report.h"
 

@@ -2,7 +2,7 @@
  * bf.c - BF.RESERVE, ADD, MADD, INSERT, EXISTS, MEXISTS, CARD: as RedisBloom.
  */
 #include "base/error.h"
-#include "base/murmur.h"
+#include "base/hash.h"
 #include "filter/addressing/redisbloom.h"
 #include "module/runtime/command.h"
 #include "module/runtime/compat.h"

@@ -3,7 +3,7 @@
  */
 #include "module/runtime/compat.h"
 
-#include "base/murmur.h"
+#include "base/hash.h"
 #include "module/runtime/command.h"
 #include "module/runtime/hint.h"
 

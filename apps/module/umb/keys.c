@@ -2,7 +2,7 @@
  * umb_keys.c - single keys of a filter: add, check, count, remove.
  */
 #include "module/runtime/keys.h"
-#include "base/xxh3.h"
+#include "base/hash.h"
 #include "filter/handle.h"
 #include "module/runtime/command.h"
 #include "module/runtime/hint.h"

@@ -126,17 +126,17 @@ enum {
     HOP_ROOM = 64
 };
 
-typedef struct bytes {
+typedef struct byte_sink {
     uint8_t *at;
-} bytes;
+} byte_sink;
 
-static void append(bytes *b, uint64_t value, unsigned len)
+static void append(byte_sink *b, uint64_t value, unsigned len)
 {
     while (len--)
         *b->at++ = (uint8_t)(value >> 8 * len);
 }
 
-static void write_text(bytes *b, const char *text)
+static void write_text(byte_sink *b, const char *text)
 {
     size_t len = strlen(text) + 1;
 
@@ -145,9 +145,10 @@ static void write_text(bytes *b, const char *text)
 }
 
 /* Writes an object: its head was left out so far. */
-static void write_object(FILE *out, unsigned type, uint8_t *object, bytes end)
+static void write_object(FILE *out, unsigned type, uint8_t *object,
+                         byte_sink end)
 {
-    bytes head = {object};
+    byte_sink head = {object};
 
     append(&head, WARTS_MAGIC, 2);
     append(&head, type, 2);
@@ -158,7 +159,7 @@ static void write_object(FILE *out, unsigned type, uint8_t *object, bytes end)
 static void begin_warts(FILE *out, const ss_run_facts *run)
 {
     uint8_t object[64];
-    bytes b = {object + HEAD};
+    byte_sink b = {object + HEAD};
 
     append(&b, 1, 4); /* its number in this file */
     append(&b, 0, 4); /* its number among all lists */
@@ -178,7 +179,7 @@ static void begin_warts(FILE *out, const ss_run_facts *run)
 static void end_warts(FILE *out, const ss_run_facts *run, uint64_t now)
 {
     uint8_t object[64];
-    bytes b = {object + HEAD};
+    byte_sink b = {object + HEAD};
 
     (void)run;
     append(&b, 1, 4); /* the cycle's number in this file */
@@ -191,7 +192,7 @@ static void end_warts(FILE *out, const ss_run_facts *run, uint64_t now)
 
 /* The fields in their order; each is noted in the flags as it is written. */
 typedef struct fields {
-    bytes at;
+    byte_sink at;
     uint32_t present;
     uint8_t room[96];
 } fields;
@@ -202,7 +203,7 @@ static void write_field(fields *f, unsigned field, uint64_t value, unsigned len)
     append(&f->at, value, len);
 }
 
-static void write_fields(bytes *b, const fields *f)
+static void write_fields(byte_sink *b, const fields *f)
 {
     size_t len = (size_t)(f->at.at - f->room);
 
@@ -224,7 +225,7 @@ typedef struct addresses {
     uint32_t n;
 } addresses;
 
-static void write_address(bytes *b, addresses *a, ss_addr address)
+static void write_address(byte_sink *b, addresses *a, ss_addr address)
 {
     uint8_t text[16];
     bool v4 = ss_addr_is_v4(address);
@@ -254,7 +255,7 @@ static unsigned stop_number(ss_stop stop)
     return numbers[stop];
 }
 
-static void write_trace(bytes *b, addresses *a, const ss_run_facts *run,
+static void write_trace(byte_sink *b, addresses *a, const ss_run_facts *run,
                         const ss_trace *t, unsigned probes)
 {
     fields f = {.at = {f.room}};
@@ -280,7 +281,7 @@ static void write_trace(bytes *b, addresses *a, const ss_run_facts *run,
     write_fields(b, &f);
 }
 
-static void write_hop(bytes *b, addresses *a, const ss_run_facts *run,
+static void write_hop(byte_sink *b, addresses *a, const ss_run_facts *run,
                       const ss_hop *hop)
 {
     fields f = {.at = {f.room}};
@@ -299,7 +300,7 @@ static void write_warts(FILE *out, const ss_run_facts *run, const ss_trace *t,
                         unsigned probes)
 {
     uint8_t object[HEAD + TRACE_ROOM + (SS_MAX_TTL + 1) * HOP_ROOM];
-    bytes b = {object + HEAD};
+    byte_sink b = {object + HEAD};
     addresses a = {.n = 0};
 
     write_trace(&b, &a, run, t, probes);

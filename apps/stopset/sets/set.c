@@ -5,7 +5,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/text.h"
 #include "stopset/formats/input.h"
 
 #include <umbel/file.h>

@@ -6,7 +6,6 @@
 #include "base/buffer.h"
 #include "base/decimal.h"
 #include "base/error.h"
-#include "base/lines.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  */
 #include "cli/framework/progress.h"
 
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "keylist/source.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "cli/framework/report.h"
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/framework/progress.h"
 #include "filter/handle.h"

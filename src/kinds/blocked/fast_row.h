@@ -7,8 +7,8 @@
 #ifndef UM_KINDS_FAST_ROW_H
 #define UM_KINDS_FAST_ROW_H
 
-#include "base/inline.h"
-#include "base/xxh3.h"
+#include "base/bits.h"
+#include "base/hash.h"
 #include "filter/handle.h"
 
 enum { UM_QUERY, UM_COUNT, UM_ADD }; /* verb */

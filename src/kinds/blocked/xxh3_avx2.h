@@ -4,9 +4,9 @@
 #ifndef UM_KINDS_XXH3_AVX2_H
 #define UM_KINDS_XXH3_AVX2_H
 
+#include "base/bits.h"
 #include "base/cpu.h"
-#include "base/inline.h"
-#include "base/xxh3.h"
+#include "base/hash.h"
 
 #include <immintrin.h>
 

@@ -17,8 +17,8 @@
 
 #include "base/batch.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/rng.h"
-#include "base/xxh3.h"
 #include "filter/addressing/addressing.h"
 #include "filter/addressing/hash_groups.h"
 #include "filter/handle.h"

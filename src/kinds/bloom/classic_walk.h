@@ -14,7 +14,7 @@
 #ifndef UM_KINDS_CLASSIC_WALK_H
 #define UM_KINDS_CLASSIC_WALK_H
 
-#include "base/inline.h"
+#include "base/bits.h"
 #include "filter/addressing/addressing.h"
 #include "filter/kind.h"
 #include "kinds/bloom/bloom.h"

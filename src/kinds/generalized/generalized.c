@@ -29,8 +29,8 @@
  */
 #include "kinds/generalized/generalized.h"
 
+#include "base/bits.h"
 #include "base/error.h"
-#include "base/inline.h"
 #include "base/rng.h"
 #include "filter/addressing/addressing.h"
 #include "kinds/bloom/bloom.h"

@@ -13,7 +13,7 @@
  */
 #include "kinds/ribbon/shard.h"
 
-#include "base/inline.h"
+#include "base/bits.h"
 
 enum {
     MAX_PLACED = UM_RIBBON_WIDE_BUCKET + UM_RIBBON_WIDE,

@@ -12,7 +12,6 @@
 #include "negatives/choose/choose.h"
 
 #include "base/batch.h"
-#include "base/key_list.h"
 #include "base/pipeline.h"
 #include "filter/handle.h"
 #include "negatives/choose/internal.h"

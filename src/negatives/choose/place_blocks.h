@@ -9,7 +9,6 @@
 #define UM_OPS_CHOOSE_BLOCKS_H
 
 #include "base/bits.h"
-#include "base/inline.h"
 #include "filter/addressing/addressing.h"
 #include "negatives/choose/internal.h"
 

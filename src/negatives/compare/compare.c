@@ -12,7 +12,6 @@
 #include "base/batch.h"
 #include "base/bits.h"
 #include "base/error.h"
-#include "base/key_list.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
 #include "negatives/exact/exact.h"

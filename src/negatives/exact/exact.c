@@ -14,7 +14,6 @@
 #include "negatives/exact/exact.h"
 #include "base/alloc.h"
 #include "base/batch.h"
-#include "base/key_list.h"
 #include "base/pipeline.h"
 #include "filter/handle.h"
 #include "filter/head.h"

@@ -9,7 +9,7 @@
  * counts a key once for each such bit it owns, so it may promise too much; that
  * is rare, and costs nothing but the order.
  */
-#include "base/clock.h"
+#include "base/cpu.h"
 #include "negatives/retouch/retouch.h"
 
 #include <math.h>

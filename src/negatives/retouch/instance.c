@@ -6,8 +6,8 @@
  * and numbers them, so that the arrays of a method are as small as the job,
  * whatever the size of the filter.
  */
+#include "base/bits.h"
 #include "base/error.h"
-#include "base/inline.h"
 #include "negatives/retouch/retouch.h"
 
 #include <math.h>

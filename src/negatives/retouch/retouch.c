@@ -8,9 +8,9 @@
  */
 #include "negatives/retouch/retouch.h"
 
+#include "base/batch.h"
 #include "base/buffer.h"
-#include "base/clock.h"
-#include "base/key_list.h"
+#include "base/cpu.h"
 #include "filter/handle.h"
 #include "query/digest_set.h"
 

@@ -3,7 +3,7 @@
  */
 #include "support/test.h"
 
-#include "base/json.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

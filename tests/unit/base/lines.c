@@ -3,7 +3,7 @@
  */
 #include "support/test.h"
 
-#include "base/lines.h"
+#include "base/text.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  */
 #include "support/test.h"
 
-#include "base/stats.h"
+#include "analysis/stats.h"
 #include "filter/addressing/addressing.h"
 #include "filter/kind.h"
 

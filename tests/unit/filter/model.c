@@ -6,8 +6,8 @@
  */
 #include "support/test.h"
 
+#include "analysis/stats.h"
 #include "base/rng.h"
-#include "base/stats.h"
 #include "filter/handle.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
  */
 #include "support/test.h"
 
-#include "base/murmur.h"
+#include "base/hash.h"
 #include "foreign/redisbloom.h"
 
 #include <umbel/file.h>

@@ -19,7 +19,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/hex.h"
-#include "base/lines.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <sha1.h>

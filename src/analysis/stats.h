@@ -1,8 +1,8 @@
 /*
  * stats.h - the few functions of statistics that intervals need.
  */
-#ifndef UM_BASE_STATS_H
-#define UM_BASE_STATS_H
+#ifndef UM_ANALYSIS_STATS_H
+#define UM_ANALYSIS_STATS_H
 
 /* Two-sided 99 % of a normal distribution, in standard deviations. */
 #define UM_Z99 2.5758293035489004

@@ -4,8 +4,8 @@
  * Threads enter and leave at next to no cost. A thread that closes the gate
  * waits until all that are inside have left, and holds up those that come.
  */
-#ifndef UM_BASE_GATE_H
-#define UM_BASE_GATE_H
+#ifndef UM_FILTER_GATE_H
+#define UM_FILTER_GATE_H
 
 #include "base/bits.h"
 

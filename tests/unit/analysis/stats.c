@@ -3,7 +3,7 @@
  */
 #include "support/test.h"
 
-#include "base/stats.h"
+#include "analysis/stats.h"
 
 #include <umbel/estimate.h>
 

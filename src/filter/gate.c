@@ -10,7 +10,7 @@
  */
 #define _GNU_SOURCE /* syscall, MAP_ANONYMOUS */
 
-#include "base/gate.h"
+#include "filter/gate.h"
 
 #include "base/error.h"
 
