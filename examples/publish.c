@@ -2,7 +2,7 @@
  * publish.c - build a filter, sign it, and publish it in a directory.
  *
  *     cc publish.c $(pkg-config --cflags --libs umbel) -o publish
- *     ./publish shelf
+ *     ./publish site
  *
  * Any web server can serve the directory. The program prints the key that
  * readers trust. A real publisher makes its keys once, and keeps the one that
@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     umbel_published done;
     umbel_params params = UMBEL_PARAMS_INIT;
     umbel_filter *filter = NULL;
-    umbel_store shelf = {0};
+    umbel_store site = {0};
     umbel_error err;
     int code = 1;
 
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     }
     params.capacity = 1000;
     if (umbel_create("bloom", &params, &filter, &err) ||
-        umbel_store_dir(argv[1], &shelf, &err) ||
+        umbel_store_dir(argv[1], &site, &err) ||
         umbel_sign_keygen(sign_key, trust_key, &err))
         goto done;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -45,8 +45,8 @@ int main(int argc, char **argv)
     what.sign_key = sign_key;
     what.now = (uint64_t)time(NULL);
     what.valid = 30 * 86400; /* readers refuse it after 30 days */
-    if (umbel_publish(&what, &shelf, &done, &err) ||
-        umbel_publish_tidy(&shelf, done.last, done.has_last, &err))
+    if (umbel_publish(&what, &site, &done, &err) ||
+        umbel_publish_tidy(&site, done.last, done.has_last, &err))
         goto done;
     printf("serial %llu, %llu bytes\n", (unsigned long long)done.serial,
            (unsigned long long)done.bytes);
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 done:
     if (code)
         fprintf(stderr, "publish: %s\n", err.text);
-    umbel_store_close(&shelf);
+    umbel_store_close(&site);
     umbel_close(filter);
     return code;
 }

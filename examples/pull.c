@@ -2,7 +2,7 @@
  * pull.c - fetch a published filter, or what changed in it, and look up a key.
  *
  *     cc pull.c $(pkg-config --cflags --libs umbel-fetch) -o pull
- *     ./pull https://example.org/shelf/words words.umb alpha
+ *     ./pull https://example.org/site/words words.umb alpha
  *
  * Run it again and it fetches only what changed. The first key that signed the
  * list is trusted from then on; words.umb.pull remembers it.

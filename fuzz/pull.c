@@ -224,7 +224,7 @@ static umbel_store ops_of(store *s)
  */
 
 typedef struct world {
-    store shelf, place;
+    store site, place;
     uint8_t *kept; /* an older manifest */
     size_t kept_len;
     umbel_filter *filter;
@@ -245,7 +245,7 @@ static umbel_status serve(void *ctx, const umbel_request *r,
 {
     enum { CHUNK = 64 };
     world *w = ctx;
-    file *f = find(&w->shelf, strrchr(r->url, '/') + 1);
+    file *f = find(&w->site, strrchr(r->url, '/') + 1);
     uint64_t at = w->from_start ? 0 : r->from;
 
     *out = (umbel_response){.missing = !f,
@@ -276,7 +276,7 @@ static const uint8_t *sign_key(unsigned i)
 static void publish(world *w, unsigned key, uint64_t valid)
 {
     umbel_publication what = UMBEL_PUBLICATION_INIT;
-    umbel_store shelf = ops_of(&w->shelf);
+    umbel_store site = ops_of(&w->site);
     umbel_published done;
 
     if (umbel_add(w->filter, &key, sizeof key, NULL, NULL) != UMBEL_OK)
@@ -287,11 +287,11 @@ static void publish(world *w, unsigned key, uint64_t valid)
     what.valid = valid;
     what.keep = 3;
     what.sign_key = sign_key(w->key);
-    if (umbel_publish(&what, &shelf, &done, NULL) == UMBEL_OK) {
+    if (umbel_publish(&what, &site, &done, NULL) == UMBEL_OK) {
         memcpy(w->known[w->nknown++], done.digest, sizeof done.digest);
-        umbel_publish_tidy(&shelf, done.last, done.has_last, NULL);
+        umbel_publish_tidy(&site, done.last, done.has_last, NULL);
     }
-    UM_WANT(!w->shelf.locked);
+    UM_WANT(!w->site.locked);
 }
 
 static bool is_known(const world *w, const uint8_t *digest)
@@ -305,7 +305,7 @@ static bool is_known(const world *w, const uint8_t *digest)
 /* The reader's file is one that was published; or it is as we left it. */
 static void check_file(world *w, umbel_status status)
 {
-    file *f = find(&w->place, ""), *m = find(&w->shelf, manifest);
+    file *f = find(&w->place, ""), *m = find(&w->site, manifest);
     uint8_t digest[UMBEL_FILE_DIGEST_LEN];
     um_manifest served;
 
@@ -373,10 +373,10 @@ static void replace(store *s, size_t to, size_t from)
 /* An older manifest is back, or the present one is kept for later. */
 static void swap_manifest(world *w, bool keep)
 {
-    file *m = find(&w->shelf, manifest);
+    file *m = find(&w->site, manifest);
 
     if (!keep && w->kept)
-        fill(&w->shelf, manifest, w->kept, w->kept_len);
+        fill(&w->site, manifest, w->kept, w->kept_len);
     if (!keep || !m)
         return;
     free(w->kept);
@@ -417,9 +417,9 @@ static void step(world *w, unsigned what, unsigned n)
         break;
     case 5:
         if (what & 32)
-            replace(&w->shelf, n % 16, n / 16);
+            replace(&w->site, n % 16, n / 16);
         else
-            damage(&w->shelf, n, what);
+            damage(&w->site, n, what);
         break;
     case 6:
         damage(&w->place, n, what);
@@ -459,8 +459,8 @@ static void close_world(world *w)
 {
     umbel_pull_close(w->puller);
     umbel_close(w->filter);
-    while (w->shelf.n)
-        drop(&w->shelf, &w->shelf.file[0]);
+    while (w->site.n)
+        drop(&w->site, &w->site.file[0]);
     while (w->place.n)
         drop(&w->place, &w->place.file[0]);
     free(w->kept);

@@ -2,8 +2,8 @@
  * pyzor.c - Pyzor requests from anyone, and the files of accounts.
  *
  * The input is a request, and behind a NUL byte a passwd file and an access
- * file, divided by another. Whatever they are, a judged request has an answer
- * that fits its room, and one that was signed here is believed.
+ * file, divided by another. Whatever they are, a verified request has an answer
+ * that fits its buffer, and one that was signed here is accepted.
  */
 #include "fuzz.h"
 
@@ -59,7 +59,7 @@ static void answer(const um_pyzor_request *r, um_pyzor_outcome outcome)
 }
 
 /* The same request, signed by an account that may do everything. */
-static void sign_and_judge(umbel_slice text)
+static void sign_and_verify(umbel_slice text)
 {
     static const char passwd[] = "u : 12", access[] = "all : u : allow";
     char bytes[2 * UM_PYZOR_MAX], sig[UM_SHA1_HEX + 1];
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     um_pyzor_outcome outcome = um_pyzor_decide(&r, &accounts, NOW, &judged);
     UM_WANT(outcome != UM_PYZOR_OK || (judged.account && judged.op < 6));
     answer(&r, outcome);
-    sign_and_judge(text);
+    sign_and_verify(text);
     um_pyzor_accounts_fini(&accounts);
     return 0;
 }

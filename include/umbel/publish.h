@@ -215,8 +215,8 @@ UMBEL_API umbel_status umbel_pull_open(const umbel_pull_params *params,
 
 /*
  * Brings the store's filter up to date; now is seconds since 1970. E_REFUSED
- * when the manifest or the filter is not to be believed: an old serial number,
- * another key or none, expired, another digest, not admitted. E_IO when a fetch
+ * if the manifest or the filter is rejected: an old serial number, a wrong or
+ * missing key, expired, a wrong digest, or not admitted. E_IO when a fetch
  * failed: the next round continues where it broke off. Whatever fails, the
  * filter is the old one or the new one, never half of it.
  */

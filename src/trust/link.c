@@ -36,7 +36,7 @@ typedef enum stage { HELLO, HEAD, PROOF, MESSAGES, FAILED } stage;
 /* Bytes that grow; the first `at` of them are gone. */
 typedef struct buffer {
     uint8_t *data;
-    size_t at, len, room;
+    size_t at, len, capacity;
 } buffer;
 
 struct um_link {
@@ -53,7 +53,7 @@ struct um_link {
 
 /* --- bytes that grow ------------------------------------------------------ */
 
-/* Returns room for len more, or NULL. */
+/* Returns space for len more bytes, or NULL. */
 static uint8_t *buffer_extend(buffer *b, size_t len, umbel_error *err)
 {
     if (b->at) {
@@ -62,7 +62,7 @@ static uint8_t *buffer_extend(buffer *b, size_t len, umbel_error *err)
         b->at = 0;
     }
     /* one more: also for no bytes at all */
-    if (!um_array_reserve(&b->data, &b->room, b->len + len + 1, 1)) {
+    if (!um_array_reserve(&b->data, &b->capacity, b->len + len + 1, 1)) {
         um_set_error(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
         return NULL;
     }
@@ -123,7 +123,7 @@ static void bind_key(const um_link *l, uint8_t key[crypto_kx_SESSIONKEYBYTES])
     sodium_memzero(bound, sizeof bound);
 }
 
-/* Writes a frame to out, which has the room, and returns the place behind. */
+/* Writes a frame to out, which has space for it, and returns its end. */
 static uint8_t *write_frame(um_link *l, uint8_t *out, const uint8_t *piece,
                             size_t len, unsigned char tag)
 {

@@ -13,7 +13,7 @@ try umbel admit - < f.umb
 try umbel admit - --max-bytes 4000 < <(cat f.umb)
 try umbel admit - --max-bytes 1000 < <(cat f.umb)
 
-# What a filter says of members that it denies is told, admitted or not.
+# The report prints the false negatives that a filter records, admitted or not.
 seq 2001 200000 > others
 umbel check f.umb -f others | head -n 20 > never
 umbel retouch f.umb --members keys --never never -q -o denies.umb

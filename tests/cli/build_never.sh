@@ -1,4 +1,4 @@
-# Listed keys are kept from matching, and the bill says so.
+# Listed keys do not match, and the report prints what that costs.
 seq 1 2000 > members
 seq 2001 6000 | awk '{ print $1 "\t" 9000 / NR }' > list.tsv
 try umbel build members --never list.tsv --addressing classic --bits 20000 --hashes 5 -o f.umb
@@ -48,7 +48,7 @@ try umbel build hexmembers --hex --never hex.tsv -q -o t.umb
 try umbel build hexmembers --hex --never hex.tsv --allow-members -q -o t.umb
 try umbel build members --never missing -q -o t.umb
 
-# A key that stands twice is one key: in all ways, in size and in words.
+# A key listed twice counts once, with every method, in size and in messages.
 seq 3000 > some
 seq 50001 60000 > twice
 seq 55001 65000 > again

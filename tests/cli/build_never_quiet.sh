@@ -1,4 +1,4 @@
-# Listed keys that still match are told with --quiet, too; none is silence.
+# --quiet still reports listed keys that match; if none does, it prints nothing.
 seq 1000 >members
 seq 1001 3000 >list
 umbel build members --never list --bits 6000 -q -o f.umb

@@ -9,7 +9,7 @@ umbel check bad.umb Letmein --edits 1 --json
 umbel check bad.umb Letmein
 echo "$?"
 
-# A filter whose rate is too high for so many look-ups is used, with a warning.
+# A filter whose rate is too high for this many look-ups is used, with a warning.
 seq 1000 | umbel build - -q -o high.umb
 try umbel check high.umb 12x4 --edits 1
 

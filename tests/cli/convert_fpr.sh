@@ -16,13 +16,13 @@ umbel convert f.umb --fpr 1% -o - --json 2>&1 > /dev/null | field fold
 try umbel convert -q f.umb --fold 2 -o f.umb
 try umbel verify -q f.umb --members keys
 
-# A filter that folds nowhere near: written, but the exit code says so.
+# A filter that cannot be folded that far is written, and the exit code reports it.
 seq 50000 | umbel build --bits 779776 -q -o prime.umb
 try umbel convert prime.umb --fpr 5% -o small.umb
 cmp prime.umb small.umb
 
-# A filter that folds nowhere near: written, but the exit code says so. One that
-# was not sized to the last byte does.
+# A filter of exact size cannot be folded that far: it is written, and the exit
+# code reports it. A filter of rounded size can.
 seq 50000 > many
 umbel build many --exact-size -q -o exact.umb
 try umbel convert exact.umb --fpr 5% -o small.umb

@@ -1,5 +1,5 @@
-# A damaged payload is safe to use and answers wrongly: refused by default, and
-# taken by those who say so.
+# A damaged payload is safe to read but gives wrong answers: refused by default,
+# accepted with --no-checksum.
 seq 10 > keys
 umbel build -q keys -o f.umb
 cp f.umb good.umb

@@ -8,7 +8,7 @@ try umbel check --hex lower.umb -f upper
 printf 'DEADBEEF\r\n' | try umbel check --hex lower.umb | od -An -c
 printf '\xde\xad\xbe\xef\0' | try umbel check -0 -c lower.umb
 
-# What is no hexadecimal is told by file and line.
+# Errors in hexadecimal keys name the file and the line.
 printf '00\n123\n' > odd
 printf '00\n\n12 4\n' > blank
 printf '0x00\n' > prefix

@@ -1,5 +1,5 @@
-# 1 MiB is a key, a byte more is a mistake that is told with its line, and so is
-# a line without end.
+# A key has at most 1 MiB. A longer one is an error that names its line, and so is
+# an endless line.
 as() { head -c "$1" /dev/zero | tr '\0' a; }
 { echo short; as 1048576; echo; echo behind; } > longest
 { echo short; as 1048577; echo; } > longer

@@ -4,8 +4,8 @@ seq 100 > list
 umbel build list -q -o f.umb
 fixed_secret secret 7
 umbel keygen --sign -o key -q
-umbel publish shelf f.umb -q
-for file in f.umb secret key key.pub shelf/f.manifest; do
+umbel publish site f.umb -q
+for file in f.umb secret key key.pub site/f.manifest; do
     try umbel build $file -o no.umb
     try umbel check f.umb -f - < $file
     cat $file | try umbel check f.umb

@@ -1,4 +1,4 @@
-# Data beside the cells: that of the first filter stays, and other data is told.
+# Data beside the cells: the first filter's is kept; the report names data dropped.
 for i in 1 2 3; do
     seq $i 100 $((i + 900)) | umbel build --addressing dcso -n 100 -q -o k.umb
     umbel convert k.umb --to dcso -q -o $i.bloom

@@ -1,4 +1,4 @@
-# Filters that do not fit together: the message names what differs.
+# Incompatible filters: the message names what differs.
 seq 100 > keys
 build() { umbel build -q keys --bits 4096 --hashes 4 "$@"; }
 umbel keygen -q -o one.key
@@ -16,7 +16,7 @@ for other in addressing hash seed bits hashes one; do
     try umbel info base.umb $other.umb
 done
 
-# The names of secrets are random; that they are told is what counts.
+# The ids of secrets are random, so only their presence is compared.
 try umbel merge one.umb two.umb -o no.umb 2>&1 | sed 's/[0-9a-f]\{16\}/ID/g'
 try umbel info one.umb two.umb 2>&1 | sed 's/[0-9a-f]\{16\}/ID/g'
 

@@ -38,7 +38,7 @@ umbel build later --bits 2e5 --hashes 2 -q -o y.umb
 umbel diff z.umb y.umb -q -o z.umd
 umbel build list --kind aging -n 400 -q -o a.umb
 umbel sync --init w --name w -n 100 -q
-umbel publish shelf f.umb -q
+umbel publish site f.umb -q
 for i in 1 2 3; do
     (cat list; seq 900 90$i) | umbel build -n 5000 -q -o edition.umb
     [ $i = 3 ] || umbel publish kept edition.umb -q
@@ -251,16 +251,16 @@ used admit max-memory z.umb '--max-memory 1'
 used keygen output '-o out' instead '-o out2'
 used keygen sign '-o out' --sign
 
-used publish sign 'shelf g.umb' '--sign sign'
-used publish valid 'shelf g.umb' '--valid 3'
+used publish sign 'site g.umb' '--sign sign'
+used publish valid 'site g.umb' '--valid 3'
 used publish keep 'kept edition.umb' '--keep 1'
-used publish never 'shelf f.umb --members list' '--never never'
-used publish members 'shelf f.umb --never never' '--members list'
-keys publish 'shelf f.umb --never never --members'
-used publish key-file 'shelf s.umb --never never --members list' '--key-file secret'
-used publish max-memory 'shelf z.umb --never never --members list' '--max-memory 1'
+used publish never 'site f.umb --members list' '--never never'
+used publish members 'site f.umb --never never' '--members list'
+keys publish 'site f.umb --never never --members'
+used publish key-file 'site s.umb --never never --members list' '--key-file secret'
+used publish max-memory 'site z.umb --never never --members list' '--max-memory 1'
 
-here='"file://$PWD/shelf/f.manifest"'
+here='"file://$PWD/site/f.manifest"'
 used pull output "$here -o out" instead "$here -o out2"
 used pull trust "$here -o out" '--trust 0000000000000000000000000000000000000000000000000000000000000000'
 used pull max-error "$here -o out" '--max-error 0.001%'

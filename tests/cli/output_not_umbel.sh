@@ -22,8 +22,8 @@ umbel convert f.umb --to dcso -q -o f.dcso
 umbel convert f.umb --to dcso -q -o f.dcso
 
 # Nor by what is pulled, unless an earlier pull wrote it.
-umbel publish shelf g.umb -q
-pull() { umbel pull "file://$PWD/shelf/g" "$@"; }
+umbel publish site g.umb -q
+pull() { umbel pull "file://$PWD/site/g" "$@"; }
 try pull -o notes
 cat notes
 absent notes.pull
@@ -36,10 +36,10 @@ pull -o empty -q
 cmp empty g.umb
 
 # Operands that changed places, and addresses that are none.
-try umbel publish g.umb shelf
+try umbel publish g.umb site
 try umbel publish g.umb f.umb
-umbel pull shelf/g -o new 2>&1 | sed "s:$PWD:/srv:"
-umbel pull "$PWD/shelf/g" -o new 2>&1 | sed "s:$PWD:/srv:g"
+umbel pull site/g -o new 2>&1 | sed "s:$PWD:/srv:"
+umbel pull "$PWD/site/g" -o new 2>&1 | sed "s:$PWD:/srv:g"
 try umbel pull ftp://127.0.0.1/g -o new
 try umbel pull http://127.0.0.1 -o new
 absent new

@@ -32,7 +32,7 @@ for way in anti-filter anti-filter-classic; do
     rm FILE REVOKED
 done
 
-# A list that is too long for groups: a sample of it, and a note that says so.
+# A list that is too long for groups is sampled, and the report notes it.
 seq 2001 140000 > long
 umbel plan --members members --never long --bytes 1700 | sed -n '/estimated/p; /Best/p'
 umbel plan --members members --never long --bytes 1700 --json | grep '"groups' | field sample
@@ -43,7 +43,7 @@ grep -c '<svg' frontier.svg
 grep -o '>ribbon<' frontier.svg | head -n 1
 try umbel plan --members members --never list.tsv -q -o members
 
-# A way that does not fit says so.
+# A method that does not fit is reported.
 try umbel plan --members members --never list.tsv --bytes 300
 try umbel plan --members members --never list.tsv --bytes 10
 umbel plan --members members --never list.tsv --bytes 300 --json | grep ribbon

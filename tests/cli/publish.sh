@@ -2,8 +2,8 @@
 seq 20000 > members
 umbel build members --fpr 1% -q -o list.umb
 umbel keygen --sign -o key -q
-try umbel publish shelf list.umb --sign key --keep 4
-here=file://$PWD/shelf
+try umbel publish site list.umb --sign key --keep 4
+here=file://$PWD/site
 umbel pull "$here/list" -o copy.umb --trust key.pub | sed 's/^transferred .*/transferred N/'
 cmp list.umb copy.umb
 
@@ -11,18 +11,18 @@ cmp list.umb copy.umb
 seq 30001 32000 | try umbel check copy.umb --confirm false.txt -c
 seq 30001 30100 | umbel check copy.umb --confirm false.txt -q
 sort -u false.txt | wc -l
-try umbel publish shelf list.umb --sign key --members members --never false.txt |
+try umbel publish site list.umb --sign key --members members --never false.txt |
     sed 's/^update  .*/update N/'
 umbel pull "$here/list" -o copy.umb -q
 try umbel check copy.umb -f false.txt
 try umbel verify copy.umb --members members
 # The command that the report prints builds it so that no member is lost.
 cp list.umb before.umb
-umbel publish shelf list.umb --sign key --members members --never false.txt |
+umbel publish site list.umb --sign key --members members --never false.txt |
     sed -n 's/^To lose no member.*: //p' > again.sh
 grep -c 'umbel build' again.sh
 bash again.sh
-try umbel publish shelf list.umb --sign key
+try umbel publish site list.umb --sign key
 umbel pull "$here/list" -o copy.umb -q
 try umbel check copy.umb -f false.txt
 try umbel verify copy.umb --members members -q
@@ -31,28 +31,28 @@ mv before.umb list.umb
 # Lists of several readers: some empty, some twice, one with members in it.
 : > empty.txt
 { head -n 3 false.txt; echo 5; echo 7; head -n 2 false.txt; } > wrong.txt
-try umbel publish shelf list.umb --sign key --members members --never empty.txt
-try umbel publish shelf list.umb --sign key --members members --never empty.txt \
+try umbel publish site list.umb --sign key --members members --never empty.txt
+try umbel publish site list.umb --sign key --members members --never empty.txt \
     --never wrong.txt --never wrong.txt | sed 's/^update  .*/update N/'
 umbel pull "$here/list" -o copy.umb -q
 try umbel check copy.umb 5 7
 try umbel check copy.umb -f wrong.txt -c
-umbel publish shelf list.umb --sign key --members members --never wrong.txt --json 2>&1 |
+umbel publish site list.umb --sign key --members members --never wrong.txt --json 2>&1 |
     sed 's/.*"signed": true, //'
 # As far as 1 % of the members pay for.
 seq 40001 80000 | umbel check list.umb --confirm many.txt -q
-try umbel publish shelf list.umb --sign key --members members --never many.txt |
+try umbel publish site list.umb --sign key --members members --never many.txt |
     sed 's/^update  .*/update N/'
-try umbel publish shelf list.umb --sign key --members wrong.txt --never false.txt
+try umbel publish site list.umb --sign key --members wrong.txt --never false.txt
 umbel build members --kind counting -q -o counts.umb
-try umbel publish shelf counts.umb --sign key --members members --never false.txt
+try umbel publish site counts.umb --sign key --members members --never false.txt
 # A keyed filter, with its secret.
 fixed_secret secret 1
 umbel build members --fpr 1% --hash sip --key-file secret -q -o keyed.umb
 seq 30001 32000 | umbel check keyed.umb --key-file secret --confirm kept.txt -q
-umbel publish shelf keyed.umb --sign key --members members --never kept.txt 2>&1 |
+umbel publish site keyed.umb --sign key --members members --never kept.txt 2>&1 |
     sed 's/key [0-9a-f]\{16\}/key ID/'
-umbel publish shelf keyed.umb --sign key --key-file secret --members members --never kept.txt -q
+umbel publish site keyed.umb --sign key --key-file secret --members members --never kept.txt -q
 umbel pull "$here/keyed" -o keyed.copy -q
 try umbel check keyed.copy --key-file secret -f kept.txt -c
 
@@ -81,7 +81,7 @@ umbel build members --fpr 1% -n 20500 -q -o list.umb
 umbel build members --fpr 1% -n 20600 -q -o second.umb
 umbel publish two list.umb second.umb -q
 ls two | sed 's/.*\.//' | sort | uniq -c
-# What was damaged on the shelf is mended by the next one.
+# What was damaged in the publish directory is mended by the next one.
 for piece in two/*.umb; do echo damaged > "$piece"; done
 umbel publish two list.umb -q
 umbel pull "file://$PWD/two/list" -o mended.umb -q
@@ -123,30 +123,30 @@ mkdir loop # a manifest that cannot be looked at is not one that is not there
 ln -s list.manifest loop/list.manifest
 try umbel publish loop list.umb
 ls loop
-umbel publish shelf list.umb --sign key --members members --never empty.txt -q
-try umbel publish shelf list.umb
-try umbel publish shelf list.umb --sign key.pub
-try umbel publish shelf list.umb --sign secret
+umbel publish site list.umb --sign key --members members --never empty.txt -q
+try umbel publish site list.umb
+try umbel publish site list.umb --sign key.pub
+try umbel publish site list.umb --sign secret
 tr 0123456789abcdef 123456789abcdef0 < key | sed 's/^[^ ]*/umbel-sign-1/' > wrong
 chmod 600 wrong
 try umbel publish damaged list.umb --sign wrong
 absent damaged
 try umbel pull "file:///nowhere" -o copy.umb --trust key
 try umbel build members --hash sip --key-file key.pub -o no.umb
-try umbel publish shelf members
-try umbel publish shelf list.umb --sign key --valid 0
-try umbel publish shelf list.umb --sign key --keep 65
-try umbel publish shelf list.umb --sign key --never false.txt
-try umbel publish shelf
+try umbel publish site members
+try umbel publish site list.umb --sign key --valid 0
+try umbel publish site list.umb --sign key --keep 65
+try umbel publish site list.umb --sign key --never false.txt
+try umbel publish site
 cp list.umb 'a name.umb'
-try umbel publish shelf 'a name.umb' --sign key
-umbel pull shelf/list -o copy.umb 2>&1 | sed "s:$PWD::"
+try umbel publish site 'a name.umb' --sign key
+umbel pull site/list -o copy.umb 2>&1 | sed "s:$PWD::"
 umbel pull "$here/none" -o none.umb 2>&1 | sed "s:$PWD::"
 umbel pull "$here/list" -o copy.umb --trust nobody
 try umbel keygen --sign -o key
 absent none.umb
 
-# What costs readers more than it did is told.
+# The report says what makes updates larger than before.
 seq 100 | umbel build -n 100 -q -o day.umb
 try umbel publish days day.umb --valid 3 | sed 's%^expires .*UTC%expires WHEN%'
 seq 101 | umbel build -n 200 -q -o day.umb

@@ -1,11 +1,11 @@
 # What is wrong with an address, and what was meant.
 seq 100 | umbel build -n 100 -q -o words.umb
-umbel publish shelf words.umb -q
-try umbel pull localhost:8000/shelf/words -o copy.umb
-try umbel pull example.org/shelf/words -o copy.umb
-umbel pull shelf/words -o copy.umb 2>&1 | sed "s:$PWD:/srv:"
-umbel pull ./shelf.d/words -o copy.umb 2>&1 | sed "s:$PWD:/srv:"
-umbel pull "file://$PWD/shelf/words" -o no/such/copy.umb
+umbel publish site words.umb -q
+try umbel pull localhost:8000/site/words -o copy.umb
+try umbel pull example.org/site/words -o copy.umb
+umbel pull site/words -o copy.umb 2>&1 | sed "s:$PWD:/srv:"
+umbel pull ./site.d/words -o copy.umb 2>&1 | sed "s:$PWD:/srv:"
+umbel pull "file://$PWD/site/words" -o no/such/copy.umb
 
 # A server that does not speak https.
 cat > server.py << 'END'

@@ -1,11 +1,11 @@
 # A command that runs when there is a new filter, once or while watching.
 seq 1000 > keys
 umbel build keys -n 2000 -q -o words.umb
-umbel publish shelf words.umb -q
-pull() { umbel pull "file://$PWD/shelf/words" -o copy.umb "$@"; }
+umbel publish site words.umb -q
+pull() { umbel pull "file://$PWD/site/words" -o copy.umb "$@"; }
 newer() { # N
     echo "$1" | umbel add words.umb -q
-    umbel publish shelf words.umb -q
+    umbel publish site words.umb -q
 }
 # Waits until a file has that many lines.
 lines() { # FILE N
@@ -21,7 +21,7 @@ cmp copy.umb words.umb
 
 # While watching, a command that fails runs again after the next look.
 newer 5003
-umbel pull "file://$PWD/shelf/words" -o copy.umb --watch 1 -q \
+umbel pull "file://$PWD/site/words" -o copy.umb --watch 1 -q \
     --exec 'echo "edition $UMBEL_SERIAL" >> log; [ "$(wc -l < log)" != 1 ]' 2> errors &
 lines log 2
 kill -INT $! # ignored in the background, as by nohup, and it stays so
@@ -34,7 +34,7 @@ cat log errors
 
 # A signal ends the command first.
 newer 5005
-umbel pull "file://$PWD/shelf/words" -o copy.umb --watch 1 -q \
+umbel pull "file://$PWD/site/words" -o copy.umb --watch 1 -q \
     --exec 'trap "echo ended >> second; exit 1" TERM; echo began >> second; sleep 1000 & wait' &
 lines second 1
 kill -TERM $!

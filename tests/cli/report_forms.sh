@@ -78,5 +78,5 @@ both "diff" diff a.umb b.umb -o @.diff
 both "patch" patch a.umb t.diff -o @p.umb
 both "keygen" keygen -o @.key
 both "keygen --sign" keygen --sign -o @s.key
-both "publish" publish @shelf a.umb --sign ts.key
+both "publish" publish @site a.umb --sign ts.key
 both "pull" pull "file://$PWD/tshelf/a" --trust ts.key.pub -o @pulled.umb

@@ -1,4 +1,4 @@
-# Annealing that is interrupted keeps the best so far, and says so.
+# Interrupted annealing keeps its best result and reports the interruption.
 seq 500 > members
 seq 10001 60000 > others
 umbel build -q members -o f.umb --addressing classic --fpr 0.01

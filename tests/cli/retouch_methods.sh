@@ -1,4 +1,4 @@
-# Every method removes all that it is told to, and takes the same seed alike.
+# Every method removes all listed keys, and equal seeds give equal results.
 seq 2000 > members
 seq 10001 60000 > others
 umbel build -q members -o f.umb --addressing partitioned --fpr 0.01

@@ -1,4 +1,4 @@
-# What static filters cannot, and what does not fit together.
+# Operations that static filters refuse, and options that exclude each other.
 seq 1000 >members
 seq 3000 >all
 umbel build members --kind ribbon -q -o set.umb
@@ -45,7 +45,7 @@ try umbel build --kind ribbon --threads 1 --max-memory 100kB -o x.umb < <(seq 10
 try umbel build members --universe all -o x.umb
 try umbel build members --value-bits 3 -o x.umb
 
-# A key of the list that stands twice is one, in words as well.
+# A key listed twice counts once, also in messages.
 printf '5\n7\n5\n2001\n7\n' >twice
 try umbel build members --kind ribbon --never twice -o x.umb
 umbel build members -q -o plain.umb

@@ -1,4 +1,4 @@
-# Keyed filters answer to who has the key, and to nobody else.
+# Keyed filters answer only with their key.
 seq 100 > keys
 umbel keygen -q -o my.key
 umbel keygen -q -o other.key

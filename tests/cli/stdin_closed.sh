@@ -11,7 +11,8 @@ refused umbel verify f.umb --members - <&-
 refused umbel info - <&-
 absent no.umb
 
-# Who needs none does without; and nobody writes messages into a filter.
+# Commands that read no standard input work without it, and no message is
+# written into a filter.
 try umbel add -q f.umb keys <&-
 try umbel build -q keys keys -n 10 -o g.umb <&-
 try umbel check -c g.umb -f keys <&-

@@ -1,4 +1,4 @@
-# Members among the outside keys are no errors; they are told apart and counted.
+# Members among the outside keys are not false positives; they are counted apart.
 seq 1000 > members
 seq 901 1900 > outside
 umbel build -q members -o f.umb

@@ -11,7 +11,7 @@ try umbel verify f.umb --members members -q
 # The options may be given again; each file counts.
 try umbel verify f.umb --members members --members members
 
-# A list that turns out empty is told, not passed over.
+# An empty list is reported.
 umbel verify f.umb --members /dev/null 2>&1 | grep -q . || echo silence
 umbel verify f.umb --outside /dev/null 2>&1 | grep -q . || echo silence
 

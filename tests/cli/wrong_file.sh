@@ -8,7 +8,7 @@ gzip -kn keys
 umbel build keys --addressing dcso -q -o o.umb
 umbel convert o.umb --to dcso -q -o list.bloom
 gzip -kn list.bloom
-umbel publish shelf k.umb -q
+umbel publish site k.umb -q
 
 echo "as keys:"
 for f in k.umb d.umd list.bloom; do
@@ -24,12 +24,12 @@ try umbel verify k.umb --members keys.gz -q
 try umbel check k.umb -f keys.gz -c
 
 echo "as a filter:"
-for f in keys d.umd keys.gz list.bloom list.bloom.gz shelf/k.manifest; do
+for f in keys d.umd keys.gz list.bloom list.bloom.gz site/k.manifest; do
     try umbel check $f 1
 done
 for f in d.umd list.bloom; do
     try umbel admit $f
-    try umbel publish shelf $f
+    try umbel publish site $f
 done
 try umbel patch d.umd k100.umb -o no.umb
 absent no.umb

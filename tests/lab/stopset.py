@@ -4,7 +4,7 @@
 Labs of network namespaces (netlab.py), whose paths are known exactly: every
 trace is held against that truth, every count against packet counters of the
 kernel in the monitor's namespace. Without PART all of them run; a part that lacks
-a program is left out and says so. Needs root and iproute2.
+a program is skipped with a message. Needs root and iproute2.
 
 Ends with "N passed, N failed, N skipped"; exit status 1 if any failed, 77 when
 nothing could run.
@@ -528,7 +528,7 @@ class Web:
     """nginx in a namespace behind the lab's routers."""
     def __init__(self, lab):
         self.lab, self.dir = lab, lab.path("web")
-        for d in ("www/in", "www/shelf", "tmp"):
+        for d in ("www/in", "www/site", "tmp"):
             os.makedirs(os.path.join(self.dir, d))
         with open(os.path.join(self.dir, "conf"), "w") as f:
             f.write(NGINX.format(dir=self.dir, listen=PORT))
@@ -594,27 +594,27 @@ FORMS = {"bloom": ["--form", "bloom"], "retouched": ["--form", "retouched"], "gr
 
 
 def publish_forms(tool, umbel, web, table):
-    """Every form at equal bytes, on the shelf; the list beside it."""
+    """Every form at equal bytes, in the publish directory; the list beside it."""
     build = ["build", table, "--set", "red", "--key", "hop+prefix"]
-    tool(*build, "-o", web.path("shelf/list"), "--quiet")
+    tool(*build, "-o", web.path("site/list"), "--quiet")
     for form, options in FORMS.items():
         path = web.path("%s.umb" % form)
         tool(*build, *options, "--bytes", "320", "-o", path, "--quiet")
-        umbel("publish", web.path("shelf"), path, "--quiet")
+        umbel("publish", web.path("site"), path, "--quiet")
     umbel("convert", web.path("bloom.umb"), "--coded", "-o", web.path("coded.umb"), "--quiet")
-    umbel("publish", web.path("shelf"), web.path("coded.umb"), "--quiet")
+    umbel("publish", web.path("site"), web.path("coded.umb"), "--quiet")
 
 
 def fetch_all(lab, umbel, monitors, web, form):
     """Bytes that ten monitors move for a form."""
     web.bytes("/")
     for m in monitors:
-        address = "http://%s/shelf/%s" % (PORT, form)
+        address = "http://%s/site/%s" % (PORT, form)
         if form == "list":
             lab.run(m.name, "curl", "-sf", address, "-o", lab.path("%s.%s" % (form, m.name)))
         else:
             lab.run(m.name, umbel.program, "pull", address, "-o", lab.path("%s.%s" % (form, m.name)), "--quiet")
-    return web.bytes("/shelf/")[0]
+    return web.bytes("/site/")[0]
 
 
 def part_distribution(tool):
@@ -665,7 +665,7 @@ def part_distribution(tool):
 
         # Cycles 3 to 5 with pull --watch, while the network changes.
         for m in monitors:
-            m.watch("http://%s/shelf/exact" % PORT)
+            m.watch("http://%s/site/exact" % PORT)
         try:
             lines += drift(tool, umbel, lab, web, monitors)
         finally:
@@ -705,7 +705,7 @@ def drift(tool, umbel, lab, web, monitors):
         for m in monitors:
             wait_for(lambda: same_file(m.set, published), "%s has the new set" % m.name)
         lines.append("cycle %d: %d probes, %d destination probes, missed %s; new set: %d bytes to ten monitors" % (
-            cycle, total["probes"], total["destination_probes"], missed(lab, truth, "c%d" % cycle), web.bytes("/shelf/")[0]))
+            cycle, total["probes"], total["destination_probes"], missed(lab, truth, "c%d" % cycle), web.bytes("/site/")[0]))
     return lines
 
 
@@ -722,9 +722,9 @@ def refuse_ones(umbel, lab, web, m):
     with open(lab.path("many"), "w") as f:
         f.write("".join("10.0.%d.%d 10.200.%d.0/24\n" % (i >> 8 & 255, i & 255, i % 50) for i in range(20000)))
     umbel("build", lab.path("many"), "--bits", "4096", "--addressing", "classic", "-o", web.path("exact-ones.umb"), "--quiet")
-    umbel("publish", web.path("shelf"), web.path("exact-ones.umb"), "--quiet")
+    umbel("publish", web.path("site"), web.path("exact-ones.umb"), "--quiet")
     before = open(m.set, "rb").read()
-    p = subprocess.run(lab.command(m.name, umbel.program, "pull", "http://%s/shelf/exact-ones" % PORT, "-o", m.set, "--max-error", "5%"),
+    p = subprocess.run(lab.command(m.name, umbel.program, "pull", "http://%s/site/exact-ones" % PORT, "-o", m.set, "--max-error", "5%"),
                        text=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     if p.returncode == 0:
         raise AssertionError("a filter of ones was taken")

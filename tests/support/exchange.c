@@ -325,7 +325,7 @@ static umbel_status serve(void *ctx, const umbel_request *r,
     s->fresh += r->fresh;
     if (s->before)
         s->before(s, name);
-    const test_file *f = test_store_find(s->shelf, name);
+    const test_file *f = test_store_find(s->site, name);
     out->missing = !f;
     if (!f)
         return um_fail(err, UMBEL_E_IO, "%s is not there", name);
@@ -369,7 +369,7 @@ void test_publisher_open(test_publisher *p)
 
     params.capacity = 2000;
     *p = (test_publisher){.filter = test_open(&params)};
-    p->ops = test_store_ops(&p->shelf);
+    p->ops = test_store_ops(&p->site);
     p->ops.resume = NULL; /* these are for readers */
     p->ops.append = NULL;
     p->ops.move = NULL;
@@ -383,7 +383,7 @@ void test_publisher_open(test_publisher *p)
 void test_publisher_close(test_publisher *p)
 {
     umbel_close(p->filter);
-    test_store_fini(&p->shelf);
+    test_store_fini(&p->site);
 }
 
 umbel_status test_publish(test_publisher *p)

@@ -44,9 +44,9 @@ void test_store_write(test_store *s, const char *name, const void *bytes,
 void test_store_remove(test_store *s, const char *name);
 void test_store_copy(test_store *to, const test_store *from);
 
-/* A web server of a shelf. Zero: it behaves. */
+/* A web server of a publish directory. Zero: it behaves. */
 typedef struct test_server {
-    test_store *shelf;
+    test_store *site;
     size_t requests;
     uint64_t sent;    /* bytes of all answers */
     size_t chunk;     /* bytes at a time; 0: 100 */
@@ -80,7 +80,7 @@ enum { TEST_NOW = 1000000 };
 
 /* A publisher of "words": a filter with 1,000 keys and room for 2,000. */
 typedef struct test_publisher {
-    test_store shelf;
+    test_store site;
     umbel_store ops;
     umbel_filter *filter;
     umbel_publication what;

@@ -86,7 +86,7 @@ extern const uint8_t test_other_secret[UMBEL_SECRET_LEN];
 umbel_filter *test_open(const umbel_params *params);
 /* Add keys from .. from+n-1. */
 void test_add(umbel_filter *f, uint64_t from, size_t n);
-/* Add key i so many times, and tell how often it came. */
+/* Adds key i this many times; test_count returns its count. */
 void test_add_times(umbel_filter *f, uint64_t i, uint64_t amount);
 uint64_t test_count(const umbel_filter *f, uint64_t i);
 /* A static filter of keys from .. from+n-1. */

@@ -51,8 +51,8 @@ um_command_run um_bf_reserve_run, um_bf_add_run, um_bf_madd_run,
 bool um_open_write(um_ctx *ctx, um_str *name, const um_type *type, um_key **key,
                    void **value);
 
-/* The command goes to replicas and the AOF as it came; clients that watch the
- * key space hear event. */
+/* Sends the command to replicas and the AOF unchanged, and notifies clients
+ * that watch the key space of the event. */
 void um_changed(um_ctx *ctx, um_str *key, const char *event);
 
 /* Returns true if memory for that many bytes may be taken. What comes from the

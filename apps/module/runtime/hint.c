@@ -9,8 +9,8 @@
 static um_look_up *watched[3];
 static size_t nwatched;
 
-/* Letters of both cases become one. Other characters may, too: then cells are
- * fetched in vain. */
+/* Folds upper and lower case. Some other characters become equal, too; then
+ * the wrong cells are prefetched, which is harmless. */
 static uint64_t lower(const char *text)
 {
     return um_load64((const uint8_t *)text) | UINT64_C(0x2020202020202020);

@@ -61,8 +61,8 @@ static inline um_hint *um_hint_of(um_look_up *l, const um_str *name)
 /* Cells that take less than this are in the second cache, or soon will be. */
 enum { UM_HINT_FROM = 256 << 10 };
 
-/* Returns true if the hint seems to be about these cells. If it is not after
- * all, cells are fetched in vain. */
+/* Returns true if the hint seems to be about these cells. If it is not,
+ * the wrong cells are prefetched, which is harmless. */
 static inline bool um_is_hint(const um_hint *h, const void *cells, uint64_t len)
 {
     return h->cells == cells && h->len == len;

@@ -62,7 +62,7 @@ bool um_items_init(um_ctx *ctx, um_items *items, um_str **argv, int n)
     items->n = (size_t)n;
     items->key = items->few;
     items->flag = items->few_flags;
-    if (n > UM_FEW_ITEMS) {
+    if (n > UM_INLINE_ITEMS) {
         items->key = um_api.TryAlloc(items->n * (sizeof *items->key + 1));
         if (!items->key)
             return um_reply_text(ctx, "no memory for %d keys", n), false;

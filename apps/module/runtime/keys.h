@@ -45,10 +45,10 @@ bool um_share_arg(um_ctx *ctx, const char *name, const um_str *word,
                   double *out);
 
 /* Arguments as keys of a filter: in a small array, or in memory. */
-enum { UM_FEW_ITEMS = 128 };
+enum { UM_INLINE_ITEMS = 128 };
 typedef struct um_items {
-    umbel_slice few[UM_FEW_ITEMS], *key;
-    bool few_flags[UM_FEW_ITEMS], *flag; /* one for each */
+    umbel_slice few[UM_INLINE_ITEMS], *key;
+    bool few_flags[UM_INLINE_ITEMS], *flag; /* one for each */
     size_t n;
 } um_items;
 

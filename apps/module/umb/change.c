@@ -210,7 +210,8 @@ int um_umb_clear(um_ctx *ctx, um_str **argv, int argc)
                       create_cleared);
 }
 
-int um_umb_turn(um_ctx *ctx, um_str **argv, int argc)
+int um_umb_rotate(um_ctx *ctx, um_str **argv, int argc)
 {
-    return change_one(ctx, argv, argc, "umb.turn", um_umb_turn, create_turned);
+    return change_one(ctx, argv, argc, "umb.turn", um_umb_rotate,
+                      create_turned);
 }

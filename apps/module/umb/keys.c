@@ -198,11 +198,11 @@ int um_umb_madd(um_ctx *ctx, um_str **argv, int argc)
 static int reply_counts(um_ctx *ctx, um_body *b, const um_items *items,
                         bool single)
 {
-    uint64_t few[UM_FEW_ITEMS], *count = few;
+    uint64_t few[UM_INLINE_ITEMS], *count = few;
     umbel_status status;
     umbel_error err;
 
-    if (items->n > UM_FEW_ITEMS)
+    if (items->n > UM_INLINE_ITEMS)
         count = um_api.Alloc(items->n * sizeof *count);
     do
         status = umbel_count_many(b->filter, items->key, items->n, count, &err);

@@ -150,7 +150,7 @@ const um_module_command um_module_umb[] = {
      "Removes each item once, or none of them.", "O(N) for N items", items},
     {"umb.clear", um_umb_clear, 2, WRITES, um_keys_change, "Removes all items.",
      "O(M) for a filter of M bytes, in a thread", key},
-    {"umb.turn", um_umb_turn, 2, WRITES, um_keys_change,
+    {"umb.turn", um_umb_rotate, 2, WRITES, um_keys_change,
      "Forgets the older generation of an aging filter.",
      "O(M) for a filter of M bytes, in a thread", key},
     {"umb.info", um_umb_info, -2, READS, um_keys_read,

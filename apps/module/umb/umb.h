@@ -8,7 +8,7 @@
 
 um_command_run um_umb_reserve, um_umb_add, um_umb_madd, um_umb_check,
     um_umb_mcheck, um_umb_count, um_umb_mcount, um_umb_incrby, um_umb_remove,
-    um_umb_clear, um_umb_turn, um_umb_info, um_umb_merge, um_umb_estimate,
+    um_umb_clear, um_umb_rotate, um_umb_info, um_umb_merge, um_umb_estimate,
     um_umb_fold, um_umb_retouch, um_umb_export, um_umb_import;
 
 /* key MEMBERS key NEVER key */

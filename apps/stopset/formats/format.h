@@ -41,7 +41,7 @@ typedef struct ss_format {
      * the format; *err says what is wrong, without the place.
      */
     umbel_status (*take)(ss_format_state *state, const uint8_t *bytes,
-                         size_t len, size_t *used, ss_trace_room *room,
+                         size_t len, size_t *used, ss_trace_buffer *buffer,
                          ss_took *took, umbel_error *err);
 } ss_format;
 

@@ -32,7 +32,7 @@ struct ss_feed {
     size_t from, to, cap; /* bytes of the window that are still to be taken */
     size_t enough;        /* no use in trying again with fewer */
     uint64_t offset;      /* of window[from] in the file */
-    ss_trace_room room;
+    ss_trace_buffer trace;
 };
 
 ss_feed *ss_feed_open(const ss_sink *sink, ss_input_counts *counts)
@@ -71,7 +71,7 @@ static umbel_status count_item(ss_feed *f, ss_took took, umbel_error *err)
 
     if (took == SS_TOOK_TRACE) {
         c->traces++;
-        return f->sink->trace(f->sink->ctx, &f->room.trace, err);
+        return f->sink->trace(f->sink->ctx, &f->trace.trace, err);
     }
     c->others += took == SS_TOOK_OTHER;
     c->too_long += took == SS_TOOK_LONG;
@@ -91,7 +91,7 @@ static umbel_status parse_items(ss_feed *f, umbel_error *err)
             return UMBEL_OK;
         umbel_error why;
         umbel_status status = f->format->take(&f->state, bytes, len, &used,
-                                              &f->room, &took, &why);
+                                              &f->trace, &took, &why);
         if (status != UMBEL_OK)
             return um_fail(err, status, "byte %" PRIu64 ": %s",
                            f->offset + used, why.text);

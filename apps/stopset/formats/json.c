@@ -584,8 +584,8 @@ static void read_late(ss_json *j, draft *d)
     d->late = true;
 }
 
-/* Takes a whole number that ends before a comma or bracket. False: something
- * else stands there, and nothing is taken. */
+/* Skips a whole number that ends before a comma or bracket. Returns false, and
+ * skips nothing, if something else comes next. */
 static bool pass_digits(ss_json *j)
 {
     const uint8_t *at = j->at;
@@ -773,10 +773,10 @@ static ss_took conclude(draft *d)
 }
 
 static umbel_status parse_object(const uint8_t *bytes, size_t len, size_t *used,
-                                 ss_trace_room *room, ss_took *took,
+                                 ss_trace_buffer *buffer, ss_took *took,
                                  umbel_error *err)
 {
-    draft d = {.trace = ss_trace_begin(room),
+    draft d = {.trace = ss_trace_begin(buffer),
                .type = {"", 0, false},
                .last_text = {"", 0, false}};
     ss_json j = {.at = bytes, .end = bytes + len};
@@ -817,8 +817,9 @@ static bool parse_between(ss_format_state *s, uint8_t c)
 }
 
 static umbel_status parse_json(ss_format_state *s, const uint8_t *bytes,
-                               size_t len, size_t *used, ss_trace_room *room,
-                               ss_took *took, umbel_error *err)
+                               size_t len, size_t *used,
+                               ss_trace_buffer *buffer, ss_took *took,
+                               umbel_error *err)
 {
     *used = 0;
     while (*used < len && parse_between(s, bytes[*used]))
@@ -831,7 +832,7 @@ static umbel_status parse_json(ss_format_state *s, const uint8_t *bytes,
         return um_fail(err, UMBEL_E_FORMAT,
                        "a JSON object should begin here, after a comma in an "
                        "array");
-    UM_TRY(parse_object(bytes, len, used, room, took, err));
+    UM_TRY(parse_object(bytes, len, used, buffer, took, err));
     s->need_comma |= *took != SS_NEED_MORE;
     return UMBEL_OK;
 }

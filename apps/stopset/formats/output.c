@@ -194,7 +194,7 @@ static void end_warts(FILE *out, const ss_run_facts *run, uint64_t now)
 typedef struct fields {
     byte_sink at;
     uint32_t present;
-    uint8_t room[96];
+    uint8_t text[96];
 } fields;
 
 static void write_field(fields *f, unsigned field, uint64_t value, unsigned len)
@@ -205,7 +205,7 @@ static void write_field(fields *f, unsigned field, uint64_t value, unsigned len)
 
 static void write_fields(byte_sink *b, const fields *f)
 {
-    size_t len = (size_t)(f->at.at - f->room);
+    size_t len = (size_t)(f->at.at - f->text);
 
     for (uint32_t left = f->present;; left >>= 7) {
         append(b, (left & 0x7F) | (left >> 7 ? 0x80u : 0), 1);
@@ -213,7 +213,7 @@ static void write_fields(byte_sink *b, const fields *f)
             break;
     }
     append(b, len, 2);
-    memcpy(b->at, f->room, len);
+    memcpy(b->at, f->text, len);
     b->at += len;
 }
 
@@ -258,7 +258,7 @@ static unsigned stop_number(ss_stop stop)
 static void write_trace(byte_sink *b, addresses *a, const ss_run_facts *run,
                         const ss_trace *t, unsigned probes)
 {
-    fields f = {.at = {f.room}};
+    fields f = {.at = {f.text}};
 
     write_field(&f, 1, 1, 4);              /* list */
     write_field(&f, 2, 1, 4);              /* cycle */
@@ -284,7 +284,7 @@ static void write_trace(byte_sink *b, addresses *a, const ss_run_facts *run,
 static void write_hop(byte_sink *b, addresses *a, const ss_run_facts *run,
                       const ss_hop *hop)
 {
-    fields f = {.at = {f.room}};
+    fields f = {.at = {f.text}};
 
     write_field(&f, 2, hop->ttl, 1);
     write_field(&f, 5, hop->attempt, 1);

@@ -191,10 +191,10 @@ ss_stop ss_stop_find(const char *name, size_t len)
     return SS_STOP_OTHER;
 }
 
-ss_trace *ss_trace_begin(ss_trace_room *room)
+ss_trace *ss_trace_begin(ss_trace_buffer *buffer)
 {
-    room->trace = (ss_trace){.hop = room->hop};
-    return &room->trace;
+    buffer->trace = (ss_trace){.hop = buffer->hop};
+    return &buffer->trace;
 }
 
 void ss_trace_probed(ss_trace *t, unsigned from, unsigned to)

@@ -130,14 +130,14 @@ typedef struct ss_trace {
 } ss_trace;
 
 /* Memory for a trace, used again for the next one. Zeroed: empty. */
-typedef struct ss_trace_room {
+typedef struct ss_trace_buffer {
     ss_trace trace;
     ss_hop hop[SS_MAX_REPLIES];
     ss_addr address[SS_MAX_ADDRESSES]; /* for readers */
-} ss_trace_room;
+} ss_trace_buffer;
 
 /* Empties it, and returns the trace. */
-ss_trace *ss_trace_begin(ss_trace_room *room);
+ss_trace *ss_trace_begin(ss_trace_buffer *buffer);
 /* Appends a reply. False: there are too many. */
 bool ss_trace_add(ss_trace *t, const ss_hop *hop);
 /* Notes that these TTLs were probed, whether or not a reply came. */

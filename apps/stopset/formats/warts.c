@@ -230,15 +230,15 @@ static uint32_t load(const uint8_t *bytes, size_t len)
 }
 
 static umbel_status parse_trace(const uint8_t *bytes, size_t len, size_t *used,
-                                ss_trace_room *room, ss_took *took,
+                                ss_trace_buffer *buffer, ss_took *took,
                                 umbel_error *err)
 {
     cursor c = {.start = bytes,
                 .at = bytes,
                 .end = bytes + len,
-                .address = room->address};
+                .address = buffer->address};
 
-    *took = get_trace(&c, ss_trace_begin(room));
+    *took = get_trace(&c, ss_trace_begin(buffer));
     *used = HEAD + len;
     if (!c.wrong)
         return UMBEL_OK;
@@ -248,8 +248,9 @@ static umbel_status parse_trace(const uint8_t *bytes, size_t len, size_t *used,
 
 /* Objects that are no traces are passed over, and need not fit into memory. */
 static umbel_status parse_warts(ss_format_state *state, const uint8_t *bytes,
-                                size_t len, size_t *used, ss_trace_room *room,
-                                ss_took *took, umbel_error *err)
+                                size_t len, size_t *used,
+                                ss_trace_buffer *buffer, ss_took *took,
+                                umbel_error *err)
 {
     *used = 0;
     *took = SS_NEED_MORE;
@@ -276,7 +277,7 @@ static umbel_status parse_warts(ss_format_state *state, const uint8_t *bytes,
                        (unsigned)MAX_OBJECT);
     if (len - HEAD < length)
         return UMBEL_OK;
-    return parse_trace(bytes + HEAD, length, used, room, took, err);
+    return parse_trace(bytes + HEAD, length, used, buffer, took, err);
 }
 
 static bool begins_warts(const uint8_t *bytes, size_t len)

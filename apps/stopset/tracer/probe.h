@@ -2,8 +2,8 @@
  * probe.h - probes and the answers to them, as bytes.
  *
  * Nothing here sends or waits. A probe carries its own name (destination, TTL,
- * attempt) under a key of the run, so that an answer is matched without a
- * table, and a forged one is told from a genuine one.
+ * attempt), authenticated with the key of the run, so answers are matched
+ * without a table and forged answers are detected.
  */
 #ifndef UM_STOPSET_PROBE_H
 #define UM_STOPSET_PROBE_H

@@ -10,8 +10,8 @@
 #include <umbel/base.h>
 
 /*
- * whatever sends probes and hears answers: sockets of ours, or a running
- * scamper.
+ * The interface of probers, which send probes and receive answers: our own
+ * sockets, or a running scamper.
  */
 
 typedef void ss_deliver(void *ctx, const ss_answer *answer);

@@ -36,7 +36,7 @@ typedef struct scamper {
     uint32_t allowed; /* commands that it will take */
     ss_probe *queue;  /* a ring */
     uint32_t first, n;
-    ss_trace_room *room;
+    ss_trace_buffer *buffer;
     size_t len;
     uint8_t bytes[ROOM];
 } scamper;
@@ -82,18 +82,18 @@ ss_scamper_event ss_scamper_parse(const uint8_t *bytes, size_t len,
     return SS_SCAMPER_DATA;
 }
 
-static bool read_answer(ss_trace_room *room, const uint8_t *json, size_t len,
-                        ss_answer *out)
+static bool read_answer(ss_trace_buffer *buffer, const uint8_t *json,
+                        size_t len, ss_answer *out)
 {
     ss_format_state state = {0};
     ss_took took = SS_NEED_MORE;
     size_t used;
     umbel_error err;
 
-    if (ss_format_json.take(&state, json, len, &used, room, &took, &err) ||
+    if (ss_format_json.take(&state, json, len, &used, buffer, &took, &err) ||
         took != SS_TOOK_TRACE)
         return false;
-    const ss_trace *t = &room->trace;
+    const ss_trace *t = &buffer->trace;
     *out =
         (ss_answer){.probe = {t->dst, t->first, 0}, .outcome = SS_UNANSWERED};
     if (t->nhops == 0)
@@ -112,10 +112,10 @@ static bool read_answer(ss_trace_room *room, const uint8_t *json, size_t len,
 
 bool ss_scamper_answer(const uint8_t *json, size_t len, ss_answer *out)
 {
-    ss_trace_room *room = calloc(1, sizeof *room);
-    bool is_answer = room && read_answer(room, json, len, out);
+    ss_trace_buffer *buffer = calloc(1, sizeof *buffer);
+    bool is_answer = buffer && read_answer(buffer, json, len, out);
 
-    free(room);
+    free(buffer);
     return is_answer;
 }
 
@@ -185,7 +185,7 @@ static umbel_status parse_messages(scamper *s, ss_deliver *deliver, void *ctx,
         at += used;
         s->allowed += event == SS_SCAMPER_MORE;
         if (event == SS_SCAMPER_DATA &&
-            read_answer(s->room, data, data_len, &answer))
+            read_answer(s->buffer, data, data_len, &answer))
             deliver(ctx, &answer);
     }
     memmove(s->bytes, s->bytes + at, s->len - at);
@@ -218,7 +218,7 @@ static void close_scamper(void *self)
     if (s->fd >= 0)
         close(s->fd);
     free(s->queue);
-    free(s->room);
+    free(s->buffer);
     free(s);
 }
 
@@ -249,9 +249,9 @@ umbel_status ss_scamper_open(const char *path, ss_prober *out, umbel_error *err)
         return um_no_memory(err, sizeof *s);
     s->fd = -1;
     s->queue = calloc(QUEUE, sizeof *s->queue);
-    s->room = calloc(1, sizeof *s->room);
+    s->buffer = calloc(1, sizeof *s->buffer);
     umbel_status status = UMBEL_E_NOMEM;
-    if (s->queue && s->room)
+    if (s->queue && s->buffer)
         status = connect_to(s, path, err);
     else
         um_set_error(err, status, "no memory for scamper's results");

@@ -47,9 +47,8 @@ umbel_status ss_live_open(ss_live *l, umbel_error *err);
 void ss_live_fini(ss_live *l);
 
 /*
- * Opens files again that were replaced. One that cannot be read leaves the old
- * set in use: the status says so, and the file is not tried again until it
- * changes.
+ * Reopens files that were replaced. If a new file cannot be read, returns an
+ * error and keeps the old set; the file is not tried again until it changes.
  */
 umbel_status ss_live_refresh(ss_live *l, umbel_error *err);
 

@@ -187,8 +187,8 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
         bytes, s->method->write(&s->config.stamp, p, s->config.contact, bytes)};
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {.room = {0}};
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = {0}};
     struct msghdr m = {
         .msg_name = &to,
         .msg_namelen = create_endpoint(
@@ -196,7 +196,7 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
         .msg_iov = &part,
         .msg_iovlen = 1,
         .msg_control = &control,
-        .msg_controllen = sizeof control.room};
+        .msg_controllen = sizeof control.bytes};
 
     write_ttl(&m, v6, p->ttl);
     /* A UDP socket reports an error of an earlier probe once: send again. */
@@ -275,7 +275,7 @@ static bool consume_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
     endpoint to, from = {{0}};
     union {
         struct cmsghdr head;
-        char room[512];
+        char bytes[512];
     } control;
     struct iovec part = {payload, sizeof payload};
     struct msghdr m = {.msg_name = &to,
@@ -283,7 +283,7 @@ static bool consume_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
                        .msg_iov = &part,
                        .msg_iovlen = 1,
                        .msg_control = &control,
-                       .msg_controllen = sizeof control.room};
+                       .msg_controllen = sizeof control.bytes};
 
     *ours = false;
     ssize_t len = recvmsg(s->fd[v6], &m, MSG_ERRQUEUE | MSG_DONTWAIT);

@@ -40,17 +40,18 @@ typedef struct publish_args {
  * Umbel publish --never: remove reported false positives.
  */
 
-/* Returns the newest edition on the shelf; NULL if it has no such filter. */
-static umbel_filter *open_newest(const publish_args *a,
-                                 const umbel_store *shelf, const char *name)
+/* Returns the newest edition in the publish directory; NULL if it has no such
+ * filter. */
+static umbel_filter *open_newest(const publish_args *a, const umbel_store *dir,
+                                 const char *name)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
     umbel_filter *newest = NULL;
     um_manifest last;
 
     source.memory_limit = a->memory.max_memory.n;
-    if (um_publish_dir_manifest(shelf, name, &last, NULL) || !last.serial ||
-        um_publish_dir_load(shelf, &last.filter, &source, &newest, NULL))
+    if (um_publish_dir_manifest(dir, name, &last, NULL) || !last.serial ||
+        um_publish_dir_load(dir, &last.filter, &source, &newest, NULL))
         return NULL;
     return newest;
 }
@@ -104,10 +105,10 @@ static umbel_status parse_back(umbel_filter *f, const um_digest_source *members,
 /*
  * Changes f, which is to be published by that name, so that the keys of --never
  * no longer match. A filter with groups keeps the choices of the newest edition
- * on the shelf. Reported keys that are members are left out, and noted in the
- * report.
+ * in the publish directory. Reported keys that are members are left out, and
+ * noted in the report.
  */
-static umbel_status publish_never(const um_args *args, const umbel_store *shelf,
+static umbel_status publish_never(const um_args *args, const umbel_store *dir,
                                   const char *name, umbel_filter *f,
                                   umbel_removed_reports *out, um_report *r,
                                   umbel_error *err)
@@ -127,7 +128,7 @@ static umbel_status publish_never(const um_args *args, const umbel_store *shelf,
     status = um_key_list_read(&never, &reported, &keep, err);
     if (status)
         goto done;
-    newest = open_newest(args->values, shelf, name);
+    newest = open_newest(args->values, dir, name);
     status = parse_back(f, &source, &never, newest, out, r, err);
     if (status == UMBEL_E_UNSUPPORTED) {
         umbel_error said = *err;
@@ -156,13 +157,13 @@ static bool has_groups(const umbel_filter *f)
  * edition would match again. A filter with groups may exclude them itself:
  * where the last one had groups, too, a warning is printed.
  */
-static umbel_status check_reports(const um_args *args, const umbel_store *shelf,
+static umbel_status check_reports(const um_args *args, const umbel_store *dir,
                                   const char *name, const umbel_filter *f,
                                   umbel_error *err)
 {
     um_manifest last;
 
-    if (um_publish_dir_manifest(shelf, name, &last, NULL) || !last.serial ||
+    if (um_publish_dir_manifest(dir, name, &last, NULL) || !last.serial ||
         !last.reports || umbel_known_false_negatives(f))
         return UMBEL_OK;
     um_text n = um_counted(last.reports, "false positive was removed",
@@ -174,7 +175,7 @@ static umbel_status check_reports(const um_args *args, const umbel_store *shelf,
                        "build the filter with --never (to let them match: "
                        "--never /dev/null)",
                        n.text, name);
-    umbel_filter *newest = open_newest(args->values, shelf, name);
+    umbel_filter *newest = open_newest(args->values, dir, name);
     if (has_groups(newest))
         um_warn(args,
                 "%s from the last edition of %s with --never: they match again "
@@ -300,7 +301,7 @@ static unsigned publish_mode(const void *values)
 typedef struct publishing {
     const um_args *args;
     const publish_args *a;
-    umbel_store shelf;
+    umbel_store dir;
     umbel_publication what; /* what all of them share */
     uint8_t sign_key[UMBEL_SIGN_KEY_LEN];
     uint8_t (*replaced)[UMBEL_FILE_DIGEST_LEN];
@@ -425,16 +426,16 @@ static umbel_status publish(publishing *p, edition *e, umbel_error *err)
     umbel_publication what = p->what;
 
     UM_TRY(p->a->never.n
-               ? publish_never(p->args, &p->shelf, e->name, e->filter,
+               ? publish_never(p->args, &p->dir, e->name, e->filter,
                                &e->taken_back, &e->report, err)
-               : check_reports(p->args, &p->shelf, e->name, e->filter, err));
+               : check_reports(p->args, &p->dir, e->name, e->filter, err));
     what.name = e->name;
     what.reports = e->taken_back.matched - e->taken_back.left;
     what.filter = e->filter;
     what.now = (uint64_t)time(NULL);
     if (!e->taken_back.rebuilt && e->taken_back.matched == e->taken_back.left)
         what.file = (umbel_slice){e->file.bytes, e->file.len};
-    UM_TRY(umbel_publish(&what, &p->shelf, &e->done, err));
+    UM_TRY(umbel_publish(&what, &p->dir, &e->done, err));
     if (e->done.has_last)
         memcpy(p->replaced[p->nreplaced++], e->done.last,
                UMBEL_FILE_DIGEST_LEN);
@@ -483,7 +484,7 @@ static umbel_status tidy(const publishing *p, umbel_error *err)
 {
     umbel_error inner;
     umbel_status status =
-        umbel_publish_tidy(&p->shelf, *p->replaced, p->nreplaced, &inner);
+        umbel_publish_tidy(&p->dir, *p->replaced, p->nreplaced, &inner);
 
     if (status)
         um_set_error(err, status,
@@ -496,7 +497,7 @@ static umbel_status publish_all(publishing *p, umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
 
-    UM_TRY(umbel_store_dir(p->a->dir, &p->shelf, err));
+    UM_TRY(umbel_store_dir(p->a->dir, &p->dir, err));
     p->replaced = calloc(p->a->filters.n, sizeof *p->replaced);
     if (!p->replaced)
         status = um_fail(err, UMBEL_E_NOMEM, "no memory to begin");
@@ -505,7 +506,7 @@ static umbel_status publish_all(publishing *p, umbel_error *err)
     if (!status)
         status = tidy(p, err);
     free(p->replaced);
-    umbel_store_close(&p->shelf);
+    umbel_store_close(&p->dir);
     return status;
 }
 
@@ -613,7 +614,7 @@ const um_command um_cmd_publish = {
               [NEVER] = {"with --never", "--never n --members m"}},
     .mode = publish_mode,
     .run = run,
-    .example = "shelf words.umb --sign key --valid 30",
+    .example = "site words.umb --sign key --valid 30",
     .details = "DIR is made if it does not exist; redis://HOST:PORT/KEY as DIR "
                "makes a key of FILTER in Redis, as FILTER it is a filter that "
                "lives there. Readers fetch with 'umbel "

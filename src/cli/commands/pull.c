@@ -299,7 +299,7 @@ const um_command um_cmd_pull = {
                 {.rows = um_memory_options,
                  .base = offsetof(pull_args, memory)}},
     .run = run,
-    .example = "file://$PWD/shelf/words -o copy.umb --trust key.pub",
+    .example = "file://$PWD/site/words -o copy.umb --trust key.pub",
     .details =
         "ADDRESS is http://, https:// or file://, up to the filter's "
         "name, without .umb; or redis://HOST:PORT/KEY, for a filter "

@@ -743,6 +743,6 @@ const um_command um_cmd_sync = {
         "that is ours, 'umbel check DIR' asks all, and sums their counts. "
         "TARGET is another such directory, exec:COMMAND, ssh://HOST/DIR, or "
         "tcp://HOST:PORT of a clearinghouse. "
-        "Afterwards both sides have the same filters, and the same word of "
-        "agreement.",
+        "Afterwards both sides have the same filters, and print the same "
+        "agreement hash.",
 };

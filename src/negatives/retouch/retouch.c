@@ -266,7 +266,8 @@ static uint64_t unlisted(const umbel_filter *f, const chosen *c)
     return f->added > c->different ? f->added - c->different : 0;
 }
 
-/* A filter that was built from these members, or says how many it denies. */
+/* Fails unless the filter was built from these members: those that do not match
+ * must be recorded as false negatives. */
 static umbel_status check_members(const umbel_filter *f, const chosen *c,
                                   size_t others, umbel_error *err)
 {
@@ -274,10 +275,10 @@ static umbel_status check_members(const umbel_filter *f, const chosen *c,
 
     if (denied > known)
         return um_fail(err, UMBEL_E_MISMATCH,
-                       "%" PRIu64 " of %zu members do not match, and the "
-                       "filter admits %" PRIu64
-                       ": it was built from other keys, or other fields of "
-                       "them",
+                       "%" PRIu64 " of %zu members do not match, but the "
+                       "filter records %" PRIu64
+                       " false negatives: it was built from other keys, or "
+                       "from other fields of them",
                        denied, c->different, known);
     uint64_t doubt = f->estimated ? c->different / 10 + 100 : 0;
     if (unlisted(f, c) > known + doubt)

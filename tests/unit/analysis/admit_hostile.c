@@ -88,8 +88,7 @@ static void a_fill_of_0_65_is_refused(void **state)
             pollute(f, 0.65);
             f->added = TEST_RULED_KEYS;
             f->estimated = true;
-            test_expect_admitted(
-                f, &test_no_demand); /* nothing is said, nothing asked */
+            test_expect_admitted(f, &test_no_demand); /* no claim, no demand */
             w.claimed = TEST_RULED_KEYS;
             umbel_ruling r = test_ruled(f, &w);
             assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));

@@ -211,7 +211,7 @@ static void equal_filters_are_equal(void **state)
     }
 }
 
-/* All cells in use: at least so many keys, and who knows how many more. */
+/* All cells in use: a lower bound on the number of keys, and no upper bound. */
 static void a_full_filter_says_so(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

@@ -72,7 +72,8 @@ static double *plus(double *x, size_t nx, const double *y, size_t ny)
     return sum;
 }
 
-/* So many lanes of equal width, each with its own balls. */
+/* The distribution for several lanes of equal width, each with its own balls.
+ */
 static double *lanes_of(size_t lanes, size_t width, size_t balls)
 {
     double *one = occupancy(width, balls), *all = zeros(1);

@@ -77,7 +77,7 @@ static void plans_agree_with_each_other_backwards(void **state)
     check_circle("chunks-md5", 1000, 0.01);
 }
 
-/* A plan for so many bytes stays within them and wastes less than 1/16. */
+/* A plan for a number of bytes stays within it and wastes less than 1/16. */
 static void check_bytes(const char *addressing, uint64_t bytes, uint64_t keys)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

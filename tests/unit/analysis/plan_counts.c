@@ -77,7 +77,8 @@ static void simulate(const char *addressing, const umbel_setting *set,
     free(out);
 }
 
-/* Tells how many thresholds could be compared: with 100 events or more. */
+/* Returns the number of thresholds with at least 100 events, which were
+ * compared. */
 static int compare(const char *addressing, uint64_t update, double slack)
 {
     const umbel_setting set[] = {{"cell_bits", 6}, {"update", update}};

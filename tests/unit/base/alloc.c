@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HANDLE_MOST = 256, LINE = 64 }; /* bytes beside the payload */
+enum { HANDLE_MAX = 256, LINE = 64 }; /* bytes beside the payload */
 
 /* All that the scenario makes; NULL: not made. */
 typedef struct made {
@@ -291,7 +291,7 @@ static void a_small_filter_takes_little_more_than_its_cells(void **state)
     p.alloc = &a;
     assert_ok(umbel_create(NULL, &p, &f, &test_refusal));
     assert_int_equal(c.live_blocks, 1);
-    assert_in_range(c.live_bytes, 1, HANDLE_MOST + LINE + f->payload_len);
+    assert_in_range(c.live_bytes, 1, HANDLE_MAX + LINE + f->payload_len);
     umbel_close(f);
 }
 

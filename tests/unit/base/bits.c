@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 2000, MAX_BITS = 400 };
 
-/* Exactly so many bytes, so that a read past the end is seen. */
+/* Allocates exactly len bytes, so that ASan reports a read past the end. */
 static uint8_t *random_bytes(um_rng *rng, size_t len)
 {
     uint8_t *bytes = malloc(len ? len : 1);

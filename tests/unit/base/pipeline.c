@@ -16,12 +16,12 @@ enum { MAX_PIECES = 40 };
 
 typedef struct piece {
     uint64_t number, square;
-    int owners; /* who holds it: never two */
+    int owners; /* functions that hold it now: never two */
 } piece;
 
 typedef struct stream {
     uint64_t length;    /* pieces to come */
-    uint64_t stop_at;   /* drain says so with this one */
+    uint64_t stop_at;   /* drain stops at this piece */
     uint64_t filled;    /* so far: only fill touches it */
     uint64_t drained;   /* only drain does */
     uint64_t after_end; /* fills that should not have been */

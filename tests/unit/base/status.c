@@ -1,5 +1,5 @@
 /*
- * status.c - statuses, their texts, and how failures are told (error.c).
+ * status.c - statuses, their texts, and error messages (error.c).
  */
 #include "support/test.h"
 

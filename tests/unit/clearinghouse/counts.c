@@ -28,7 +28,7 @@ typedef struct peer {
     umbel_filter *filter;
 } peer;
 
-/* A server, and others that it hears. */
+/* A server and its peers. */
 typedef struct world {
     um_config config;
     um_clock clock;
@@ -158,8 +158,8 @@ static bool carry(umbel_sync *from, int to_whom, umbel_sync *to, int number,
     return true;
 }
 
-/* Another server publishes, and all that it has comes here. */
-static void hear(world *w)
+/* A random peer publishes, and the server receives all of it. */
+static void receive(world *w)
 {
     const peer *p = &w->other[um_random_below(&w->rng, OTHERS)];
     umbel_sync *here = w->lists.machine;
@@ -220,7 +220,7 @@ static void run_event(world *w)
     else if (what < 190)
         umbel_sync_index(w->lists.machine);
     else if (what < 197)
-        hear(w);
+        receive(w);
     else if (what < 199)
         begin_day(w);
     else

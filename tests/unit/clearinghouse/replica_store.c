@@ -97,8 +97,8 @@ static umbel_status restart(world *w)
     return open_store(w);
 }
 
-/* Others report key i, n times each, and we hear of it. */
-static void hear(world *w, uint64_t i, uint64_t n)
+/* Each peer reports key i n times, and the server receives the reports. */
+static void receive(world *w, uint64_t i, uint64_t n)
 {
     for (size_t k = 0; k < OTHERS; k++) {
         test_sync_link l;
@@ -180,7 +180,7 @@ static void a_restart_has_what_others_said(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     uint64_t word = test_sync_word(&w.here);
     save(&w);
     assert_ok(restart(&w));
@@ -196,7 +196,7 @@ static void a_child_saves_while_the_server_goes_on(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save_behind(&w);
     assert_ok(restart(&w));
     assert_int_equal(test_sync_count(&w.here, 7), 5 * OTHERS);
@@ -210,7 +210,7 @@ static void copies_are_saved_each_interval_if_they_changed(void **state)
     (void)state;
     open_world(&w);
     um_replica_store_tick(w.store, w.now);
-    hear(&w, 7, 1);
+    receive(&w, 7, 1);
     um_replica_store_tick(w.store, w.now += INTERVAL - 1);
     assert_int_equal(test_dir_count(w.dir), 0);
     w.now++;
@@ -245,7 +245,7 @@ static void files_are_coded(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 1, 1);
+    receive(&w, 1, 1);
     save(&w);
     char *file = find_file(&w, ".umbel");
     assert_ok(umbel_load(file, NULL, &f, &test_refusal));
@@ -263,7 +263,7 @@ static void a_damaged_file_is_named_and_removed(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save(&w);
     char *file = find_file(&w, ".umbel");
     flip_byte(file, -1);
@@ -272,7 +272,7 @@ static void a_damaged_file_is_named_and_removed(void **state)
     assert_int_equal(access(file, F_OK), -1);
     assert_non_null(strstr(w.log, strrchr(file, '/') + 1));
     assert_non_null(strstr(w.log, "peers will send it again"));
-    hear(&w, 8, 1); /* they do */
+    receive(&w, 8, 1); /* they do */
     assert_int_equal(test_sync_count(&w.here, 7), 5 * OTHERS);
     free(file);
     close_world(&w);
@@ -284,7 +284,7 @@ static void a_file_of_another_copy_is_taken_once(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save(&w);
     char *file = find_file(&w, ".umbel");
     char *twice = test_path(w.dir, "00000000-000000000000000000000000.umbel");
@@ -306,7 +306,7 @@ static void files_of_expired_epochs_go(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save(&w);
     w.now += 2 * DAY;
     umbel_sync_tick(w.here.machine, w.now);
@@ -322,7 +322,7 @@ static void files_of_epochs_that_ended_meanwhile_are_removed(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save(&w);
     w.now += 2 * DAY;
     assert_ok(restart(&w));
@@ -341,7 +341,7 @@ static void names_of_others_are_left_alone(void **state)
     char *left = test_path(w.dir, "x.umbel.new");
     test_write_file(mine, "", 0);
     test_write_file(left, "", 0);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save(&w);
     assert_int_equal(access(mine, F_OK), 0);
     assert_int_equal(access(left, F_OK), -1);
@@ -357,7 +357,7 @@ static void thousands_of_bad_files_are_removed(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save(&w);
     for (int i = 0; i < 5000; i++) {
         char name[UM_DISK_NAME];
@@ -383,7 +383,7 @@ static void a_drop_holds_once_its_ticket_is_saved(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save(&w);
     const uint8_t *origin = umbel_sync_origin(w.other[0].machine);
     assert_ok(umbel_sync_drop(w.here.machine, origin, false, &test_refusal));
@@ -392,7 +392,7 @@ static void a_drop_holds_once_its_ticket_is_saved(void **state)
     assert_ok(restart(&w));
     assert_int_equal(test_dir_count(w.dir), OTHERS); /* no more */
     assert_int_equal(test_sync_count(&w.here, 7), 5 * (OTHERS - 1));
-    hear(&w, 7, 1);
+    receive(&w, 7, 1);
     assert_int_equal(test_sync_count(&w.here, 7), 6 * (OTHERS - 1));
     close_world(&w);
 }
@@ -403,7 +403,7 @@ static void a_state_does_not_wait_for_copies(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     um_replica_store_save_begin(w.store);
     um_replica_store_tick(w.store, w.now); /* the child begins */
     wait_for(&w, 1, um_replica_store_save_state(w.store));
@@ -462,18 +462,18 @@ static found look(const world *w)
 
 /*
  * The power fails at the n-th operation after version 1 was saved, or the
- * server is killed after n turns. Then each copy is the old version or the new
- * one, and what a command was told is on disk. Returns false once all was saved
- * before.
+ * server is killed after n turns. Then each replica is the old version or the
+ * new one, and what a command acknowledged is on disk. Returns false once all
+ * was saved before.
  */
 static bool survives_crash(uint64_t n, bool power)
 {
     world w = {.disk = sim_open(n)};
 
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     save(&w);
-    hear(&w, 7, 1);
+    receive(&w, 7, 1);
     umbel_sync_mute(w.here.machine, umbel_sync_origin(w.other[0].machine),
                     NULL);
     uint64_t ticket = um_replica_store_save_state(w.store);
@@ -517,7 +517,7 @@ static void a_full_disk_is_a_problem_until_it_is_not(void **state)
 
     (void)state;
     open_world(&w);
-    hear(&w, 7, 5);
+    receive(&w, 7, 5);
     sim_limit(w.disk, 100);
     um_replica_store_save_begin(w.store);
     for (int i = 0; i < 200; i++)
@@ -544,7 +544,7 @@ static void errors_of_the_disk_do_no_harm(void **state)
         world w = {.disk = sim_open(seed)};
         open_world(&w);
         for (uint64_t i = 1; i <= 5; i++) {
-            hear(&w, 7, 1);
+            receive(&w, 7, 1);
             sim_fail(w.disk, 10);
             um_replica_store_save_state(w.store);
             um_replica_store_save_begin(w.store);

@@ -173,7 +173,7 @@ static void a_busy_reporter_is_found_among_many_networks(void **state)
 static um_status well(um_service_stats *f)
 {
     um_service_stats_init(f, &um_protocol_pyzor.service, NULL);
-    return (um_status){.data = "house",
+    return (um_status){.data = "/srv/data",
                        .memory = 1,
                        .memory_limit = 2,
                        .nservices = 1,
@@ -217,7 +217,7 @@ static void every_problem_is_named_the_worst_first(void **state)
     assert_int_equal(p.n, 4);
     assert_int_equal(um_problems_level(&p), UM_FAILED);
     assert_non_null(strstr(p.item[0].what, "journal-1: No space left"));
-    assert_non_null(strstr(p.item[0].advice, "house"));
+    assert_non_null(strstr(p.item[0].advice, "/srv/data"));
     assert_int_equal(um_status_health(&s), 503);
 }
 

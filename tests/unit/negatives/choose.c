@@ -148,7 +148,7 @@ static void two_groups_keep_what_was_promised(void **state)
         }
 }
 
-/* The prediction of the background, by 300,000 keys of nobody's. */
+/* Checks the predicted background rate with 300,000 keys of neither list. */
 static void other_keys_err_as_predicted(void **state)
 {
     enum { OTHERS = 300000 };

@@ -51,7 +51,7 @@ static umbel_exact *begin(const fixture *s, uint64_t listed)
     return x;
 }
 
-/* From the list behind the members, of so many keys. */
+/* Builds from the `listed` keys after the members in the universe. */
 static umbel_filter *build(const fixture *s, const double *weights,
                            size_t listed, umbel_exact_result *bill)
 {

@@ -270,11 +270,11 @@ enum { THREADS = 4, ROUNDS = 8 };
 
 typedef struct meeting {
     pthread_t thread;
-    char *shelf, *place; /* directories */
+    char *site, *place; /* directories */
     umbel_filter *filter;
 } meeting;
 
-/* Reads a file of the shelf: a server without a network. */
+/* Reads a file of the publish directory: a server without a network. */
 static umbel_status serve_file(void *ctx, const umbel_request *r,
                                umbel_response *out, umbel_error *err)
 {
@@ -295,7 +295,7 @@ static void *pull_often(void *ctx)
 {
     meeting *m = ctx;
     char *path = test_path(m->place, "copy");
-    umbel_fetcher fetcher = {sizeof fetcher, m->shelf, serve_file};
+    umbel_fetcher fetcher = {sizeof fetcher, m->site, serve_file};
     umbel_pull_params params = UMBEL_PULL_INIT;
     umbel_store store;
     umbel_puller *p;
@@ -326,7 +326,7 @@ static void *publish_often(void *ctx)
 
     what.name = "words";
     what.filter = m->filter;
-    assert_ok(umbel_store_dir(m->shelf, &store, &test_refusal));
+    assert_ok(umbel_store_dir(m->site, &store, &test_refusal));
     for (int i = 0; i < ROUNDS; i++)
         assert_ok(umbel_publish(&what, &store, NULL, &test_refusal));
     umbel_store_close(&store);
@@ -348,26 +348,26 @@ static void publishers_and_readers_wait_for_each_other(void **state)
     umbel_params params = UMBEL_PARAMS_INIT;
     umbel_publication what = UMBEL_PUBLICATION_INIT;
     umbel_store store;
-    char *shelf = test_dir_make(), *place = test_dir_make();
+    char *site = test_dir_make(), *place = test_dir_make();
 
     (void)state;
     params.capacity = 1000;
     what.name = "words";
     for (size_t i = 0; i < THREADS; i++) {
         m[i] = (meeting){
-            .shelf = shelf, .place = place, .filter = test_open(&params)};
+            .site = site, .place = place, .filter = test_open(&params)};
         test_add(m[i].filter, 1000 * i, 10);
     }
     run_together(m, publish_often);
     what.filter = m[0].filter;
-    assert_ok(umbel_store_dir(shelf, &store, &test_refusal));
+    assert_ok(umbel_store_dir(site, &store, &test_refusal));
     assert_ok(umbel_publish(&what, &store, &done, &test_refusal));
     assert_int_equal(done.serial, THREADS * ROUNDS + 1);
     umbel_store_close(&store);
     run_together(m, pull_often);
     for (size_t i = 0; i < THREADS; i++)
         umbel_close(m[i].filter);
-    test_dir_remove(shelf);
+    test_dir_remove(site);
     test_dir_remove(place);
 }
 

@@ -1,5 +1,5 @@
 /*
- * publish.c - a publisher, against a shelf in memory.
+ * publish.c - a publisher, against a publish directory in memory.
  */
 #include "filter/handle.h"
 #include "support/exchange.h"
@@ -24,7 +24,7 @@ static umbel_filter *open_filter(uint64_t capacity)
 
 static um_manifest manifest_of(test_publisher *s, const char *file)
 {
-    test_file *f = test_store_find(&s->shelf, file);
+    test_file *f = test_store_find(&s->site, file);
     um_manifest m;
 
     assert_non_null(f);
@@ -39,7 +39,7 @@ static void assert_blob(test_publisher *s, const um_blob *blob,
     uint8_t digest[UM_DIGEST_LEN];
 
     um_blob_name(blob, kind, name);
-    test_file *f = test_store_find(&s->shelf, name);
+    test_file *f = test_store_find(&s->site, name);
     assert_non_null(f);
     assert_int_equal(f->len, blob->len);
     um_digest_parts(&(umbel_slice){f->bytes, f->len}, 1, digest);
@@ -68,8 +68,8 @@ static void the_first_edition_has_serial_1(void **state)
     assert_int_equal(s.done.step_bytes, 0);
     assert_false(s.done.has_last || s.done.is_signed || s.done.unchanged);
     assert_string_equal(s.done.no_step.text, "");
-    assert_string_equal(s.shelf.last_put, "words.manifest");
-    assert_int_equal(s.shelf.n, 2);
+    assert_string_equal(s.site.last_put, "words.manifest");
+    assert_int_equal(s.site.n, 2);
     assert_whole(&s);
     test_publisher_close(&s);
 }
@@ -89,7 +89,7 @@ static void the_next_edition_lists_a_difference(void **state)
     assert_true(s.done.step_bytes > 0 && s.done.step_bytes < s.done.bytes);
     assert_true(s.done.has_last && s.done.is_signed);
     assert_memory_equal(s.done.last, first.digest, sizeof first.digest);
-    assert_string_equal(s.shelf.last_put, "words.manifest");
+    assert_string_equal(s.site.last_put, "words.manifest");
     assert_memory_equal(manifest_of(&s, "words.manifest").key, test_trust_key,
                         sizeof test_trust_key);
     assert_whole(&s);
@@ -103,13 +103,13 @@ static void the_same_filter_again_says_so(void **state)
     (void)state;
     test_publisher_open(&s);
     assert_ok(test_publish(&s));
-    size_t puts = s.shelf.puts;
+    size_t puts = s.site.puts;
     assert_ok(test_publish(&s));
-    assert_int_equal(s.shelf.puts, puts + 1); /* the manifest */
+    assert_int_equal(s.site.puts, puts + 1); /* the manifest */
     assert_true(s.done.unchanged);
     assert_int_equal(s.done.serial, 2);
     assert_int_equal(s.done.step_bytes, 0);
-    assert_int_equal(s.shelf.n, 2);
+    assert_int_equal(s.site.n, 2);
     test_publisher_close(&s);
 }
 
@@ -152,7 +152,7 @@ static void differences_are_kept_up_to_a_number(void **state)
         assert_int_equal(s.done.steps, rows[i].want);
         assert_string_equal(s.done.no_step.text, "");
         assert_ok(umbel_publish_tidy(&s.ops, s.done.last, 1, &test_refusal));
-        assert_int_equal(test_store_count(&s.shelf, ".umd"), rows[i].want);
+        assert_int_equal(test_store_count(&s.site, ".umd"), rows[i].want);
         assert_whole(&s);
         s.what.keep = 1; /* also when nothing else changes */
         assert_ok(test_publish(&s));
@@ -186,13 +186,13 @@ static void a_missing_difference_has_a_reason(void **state)
     char name[UM_BLOB_NAME];
     um_manifest m = manifest_of(&s, "words.manifest");
     um_blob_name(&m.filter, UM_BLOB_FILTER, name);
-    test_store_find(&s.shelf, name)->bytes[300] ^= 1;
+    test_store_find(&s.site, name)->bytes[300] ^= 1;
     test_add(other, 5001, 1);
     assert_ok(test_publish(&s));
     assert_int_equal(s.done.no_step.status, UMBEL_E_CHECKSUM);
     m = manifest_of(&s, "words.manifest");
     um_blob_name(&m.filter, UM_BLOB_FILTER, name);
-    test_store_remove(&s.shelf, name);
+    test_store_remove(&s.site, name);
     test_add(other, 5002, 1);
     assert_ok(test_publish(&s));
     assert_int_equal(s.done.no_step.status, UMBEL_E_UNKNOWN);
@@ -208,7 +208,7 @@ static void a_damaged_blob_is_replaced(void **state)
     (void)state;
     test_publisher_open(&s);
     assert_ok(test_publish(&s));
-    test_store_ending(&s.shelf, ".umb")->bytes[300] ^= 1;
+    test_store_ending(&s.site, ".umb")->bytes[300] ^= 1;
     assert_ok(test_publish(&s));
     assert_whole(&s);
     test_publisher_close(&s);
@@ -272,7 +272,7 @@ static void publications_out_of_range_are_refused(void **state)
     s.what.size = sizeof s.what;
     s.ops.put = NULL;
     assert_refused(test_publish(&s), UMBEL_E_RANGE, "store");
-    assert_int_equal(s.shelf.n, 0);
+    assert_int_equal(s.site.n, 0);
     test_publisher_close(&s);
 }
 
@@ -283,15 +283,15 @@ static void a_manifest_that_is_wrong_stops_publishing(void **state)
 
     (void)state;
     test_publisher_open(&s);
-    test_store_write(&s.shelf, "words.manifest", "mine", 4);
+    test_store_write(&s.site, "words.manifest", "mine", 4);
     assert_refused(test_publish(&s), UMBEL_E_FORMAT, "words.manifest: not a");
     um_manifest m = {.name = "other", .serial = 7};
-    test_store_write(&s.shelf, "words.manifest", text,
+    test_store_write(&s.site, "words.manifest", text,
                      um_manifest_write(&m, NULL, text));
     assert_refused(test_publish(&s), UMBEL_E_FORMAT, "manifest of \"other\"");
     snprintf(m.name, sizeof m.name, "words");
     m.serial = UINT64_MAX - 1;
-    test_store_write(&s.shelf, "words.manifest", text,
+    test_store_write(&s.site, "words.manifest", text,
                      um_manifest_write(&m, NULL, text));
     assert_refused(test_publish(&s), UMBEL_E_LIMIT, "too often");
     test_publisher_close(&s);
@@ -308,13 +308,13 @@ static void tidying_keeps_what_is_named_and_what_was_replaced(void **state)
     test_publisher_open(&s);
     for (uint64_t i = 0; i < 4; i++)
         test_publish_more(&s, 5000 + i, 1);
-    assert_int_equal(test_store_count(&s.shelf, ".umb"), 4);
+    assert_int_equal(test_store_count(&s.site, ".umb"), 4);
     assert_ok(umbel_publish_tidy(&s.ops, s.done.last, 1, &test_refusal));
-    assert_int_equal(test_store_count(&s.shelf, ".umb"), 2);
+    assert_int_equal(test_store_count(&s.site, ".umb"), 2);
     assert_whole(&s);
     assert_ok(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal));
-    assert_int_equal(test_store_count(&s.shelf, ".umb"), 1);
-    assert_int_equal(test_store_count(&s.shelf, ".umd"), 3);
+    assert_int_equal(test_store_count(&s.site, ".umb"), 1);
+    assert_int_equal(test_store_count(&s.site, ".umd"), 3);
     assert_whole(&s);
     test_publisher_close(&s);
 }
@@ -332,8 +332,8 @@ static void tidying_keeps_many_files(void **state)
         memcpy(keep[i % 2], s.done.last, UM_DIGEST_LEN);
     }
     assert_ok(umbel_publish_tidy(&s.ops, keep[0], 2, &test_refusal));
-    assert_int_equal(test_store_count(&s.shelf, ".umb"), 3);
-    assert_int_equal(test_store_count(&s.shelf, ".umd"), UMBEL_MAX_STEPS);
+    assert_int_equal(test_store_count(&s.site, ".umb"), 3);
+    assert_int_equal(test_store_count(&s.site, ".umd"), UMBEL_MAX_STEPS);
     assert_whole(&s);
     s.ops.put = NULL;
     assert_refused(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal),
@@ -355,7 +355,7 @@ static void a_name_may_have_64_letters(void **state)
     assert_ok(test_publish(&s));
     assert_int_equal(s.done.serial, 2);
     snprintf(file, sizeof file, "%s.manifest", name);
-    assert_string_equal(s.shelf.last_put, file);
+    assert_string_equal(s.site.last_put, file);
     test_publisher_close(&s);
 }
 
@@ -370,16 +370,16 @@ static void tidying_removes_only_files_named_by_their_digest(void **state)
     assert_ok(test_publish(&s));
     um_digest_parts(&(umbel_slice){"mine", 4}, 1, blob.digest);
     um_blob_name(&blob, UM_BLOB_FILTER, name);
-    test_store_write(&s.shelf, name, "mine", 4); /* old, and of ours */
+    test_store_write(&s.site, name, "mine", 4); /* old, and of ours */
     blob.digest[0] ^= 1;
     um_blob_name(&blob, UM_BLOB_STEP, name);
-    test_store_write(&s.shelf, name, "mine", 4);
-    test_store_write(&s.shelf, "notes.umb", "mine", 4);
-    test_store_write(&s.shelf, ".manifest", "mine", 4); /* of no name */
+    test_store_write(&s.site, name, "mine", 4);
+    test_store_write(&s.site, "notes.umb", "mine", 4);
+    test_store_write(&s.site, ".manifest", "mine", 4); /* of no name */
     assert_ok(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal));
-    assert_int_equal(s.shelf.n, 5);
-    assert_non_null(test_store_find(&s.shelf, name));
-    assert_non_null(test_store_find(&s.shelf, "notes.umb"));
+    assert_int_equal(s.site.n, 5);
+    assert_non_null(test_store_find(&s.site, name));
+    assert_non_null(test_store_find(&s.site, "notes.umb"));
     test_publisher_close(&s);
 }
 
@@ -391,15 +391,15 @@ static void an_unreadable_manifest_keeps_everything(void **state)
     test_publisher_open(&s);
     assert_ok(test_publish(&s));
     test_publish_more(&s, 5000, 1);
-    size_t n = s.shelf.n;
-    test_store_write(&s.shelf, "my.manifest", "mine", 4);
+    size_t n = s.site.n;
+    test_store_write(&s.site, "my.manifest", "mine", 4);
     assert_refused(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal),
                    UMBEL_E_FORMAT, "my.manifest: not a manifest");
-    assert_int_equal(s.shelf.n, n + 1);
+    assert_int_equal(s.site.n, n + 1);
     test_publisher_close(&s);
 }
 
-/* --- a shelf that fails -----------------------------------------------------
+/* --- a store that fails -----------------------------------------------------
  */
 
 static bool fails_at(size_t n, bool dead)
@@ -410,15 +410,15 @@ static bool fails_at(size_t n, bool dead)
     s.what.sign_key = test_sign_key;
     assert_ok(test_publish(&s));
     test_add(s.filter, 5000, 1);
-    s.shelf.calls = 0;
-    s.shelf.fail_at = n;
-    s.shelf.dead = dead;
+    s.site.calls = 0;
+    s.site.fail_at = n;
+    s.site.dead = dead;
     umbel_status status = test_publish(&s);
     if (status == UMBEL_OK)
         status = umbel_publish_tidy(&s.ops, s.done.last, 1, &test_refusal);
-    bool reached = s.shelf.calls >= n;
-    s.shelf.fail_at = 0;
-    assert_false(s.shelf.locked);
+    bool reached = s.site.calls >= n;
+    s.site.fail_at = 0;
+    assert_false(s.site.locked);
     assert_whole(&s);
     assert_true(reached || status == UMBEL_OK);
     uint64_t serial = manifest_of(&s, "words.manifest").serial;

@@ -204,10 +204,10 @@ static void sets_grow_while_traces_are_replayed(void **state)
 
 static void records_with_gaps_cost_what_was_probed(void **state)
 {
-    static ss_trace_room room;
+    static ss_trace_buffer buffer;
     ss_corpus c = {0};
     ss_replay r = {.corpus = &c};
-    ss_trace *t = ss_trace_begin(&room);
+    ss_trace *t = ss_trace_begin(&buffer);
     double nodes, links;
 
     (void)state;

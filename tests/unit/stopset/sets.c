@@ -24,8 +24,8 @@ static ss_addr address(const char *text)
 static void learn(ss_table *t, const char *monitor, const char *dst,
                   const char *hops)
 {
-    static ss_trace_room room;
-    ss_trace *trace = ss_trace_begin(&room);
+    static ss_trace_buffer buffer;
+    ss_trace *trace = ss_trace_begin(&buffer);
     uint8_t ttl = 1;
 
     trace->src = trace->monitor = address(monitor);
@@ -112,7 +112,7 @@ static void a_table_counts_traces_through_and_ending(void **state)
     ss_table_fini(&t);
 }
 
-/* Whether traces are learned together, or their tables joined. */
+/* Joining the tables of two traces equals learning both into one table. */
 static void tables_join_as_their_traces_do(void **state)
 {
     ss_table all, one, two, joined;
