@@ -79,4 +79,4 @@ both "patch" patch a.umb t.diff -o @p.umb
 both "keygen" keygen -o @.key
 both "keygen --sign" keygen --sign -o @s.key
 both "publish" publish @site a.umb --sign ts.key
-both "pull" pull "file://$PWD/tshelf/a" --trust ts.key.pub -o @pulled.umb
+both "pull" pull "file://$PWD/tsite/a" --trust ts.key.pub -o @pulled.umb

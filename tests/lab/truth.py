@@ -15,7 +15,7 @@ import netlab
 
 def describe(a):
     """what netlab's up would have built"""
-    links = netlab.make_graph(a)
+    links = netlab.create_graph(a)
     hosts = {}
     for i, l in enumerate(links):
         for n in l:

@@ -21,7 +21,7 @@ fixture *fixture_open(void)
     assert_non_null(s);
     test_publisher_open(&s->pub);
     s->pub.what.sign_key = test_sign_key;
-    s->server.shelf = &s->pub.shelf;
+    s->server.site = &s->pub.site;
     s->place_ops = test_store_ops(&s->place);
     s->fetcher = test_server_fetcher(&s->server);
     s->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
@@ -103,5 +103,5 @@ const char manifest[] = "words.manifest";
 
 test_file *manifest_of(fixture *s)
 {
-    return test_store_find(&s->pub.shelf, manifest);
+    return test_store_find(&s->pub.site, manifest);
 }

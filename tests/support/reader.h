@@ -30,7 +30,7 @@ int fixture_set_up(void **state);
 int fixture_tear_down(void **state);
 
 umbel_status pull(fixture *s);
-/* The manifest on the shelf. */
+/* The manifest in the publish directory. */
 extern const char manifest[];
 test_file *manifest_of(fixture *s);
 

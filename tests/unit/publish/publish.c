@@ -429,7 +429,7 @@ static bool fails_at(size_t n, bool dead)
     return reached;
 }
 
-static void a_shelf_may_fail_at_any_call(void **state)
+static void a_store_may_fail_at_any_call(void **state)
 {
     (void)state;
     for (int dead = 0; dead < 2; dead++) {
@@ -571,7 +571,7 @@ TEST_GROUP(publish)
         cmocka_unit_test(a_name_may_have_64_letters),
         cmocka_unit_test(tidying_removes_only_files_named_by_their_digest),
         cmocka_unit_test(an_unreadable_manifest_keeps_everything),
-        cmocka_unit_test(a_shelf_may_fail_at_any_call),
+        cmocka_unit_test(a_store_may_fail_at_any_call),
         cmocka_unit_test(reported_keys_no_longer_match),
         cmocka_unit_test(reported_members_stay),
         cmocka_unit_test(bystanders_keep_their_cells),

@@ -106,7 +106,7 @@ static void a_missing_manifest_doubts_the_address(void **state)
 {
     fixture *s = *state;
 
-    test_store_remove(&s->pub.shelf, manifest);
+    test_store_remove(&s->pub.site, manifest);
     assert_refuses(s, UMBEL_E_IO, "an address ends with");
     assert_int_equal(s->place.n, 0);
 }
@@ -126,13 +126,13 @@ static void a_broken_difference_is_no_matter(void **state)
         assert_ok(um_manifest_read((char *)manifest_of(s)->bytes,
                                    manifest_of(s)->len, &m, &test_refusal));
         um_blob_name(&m.step[m.nsteps - 1 - i % 2].file, UM_BLOB_STEP, wrong);
-        test_file *step = test_store_find(&s->pub.shelf, wrong);
+        test_file *step = test_store_find(&s->pub.site, wrong);
         if (i == 0)
             step->bytes[step->len / 2] ^= 1;
         else if (i == 1)
-            test_store_write(&s->pub.shelf, wrong, junk, sizeof junk);
+            test_store_write(&s->pub.site, wrong, junk, sizeof junk);
         else
-            test_store_remove(&s->pub.shelf, wrong);
+            test_store_remove(&s->pub.site, wrong);
         assert_pulls(s, UMBEL_PULL_WHOLE);
     }
 }
@@ -151,8 +151,8 @@ static void publish_step(fixture *s, const uint8_t *from, umbel_slice step)
     um_digest_parts(&step, 1, m.step[0].file.digest);
     m.step[0].file.len = step.len;
     um_blob_name(&m.step[0].file, UM_BLOB_STEP, name);
-    test_store_write(&s->pub.shelf, name, step.data, step.len);
-    test_store_write(&s->pub.shelf, manifest, text,
+    test_store_write(&s->pub.site, name, step.data, step.len);
+    test_store_write(&s->pub.site, manifest, text,
                      um_manifest_write(&m, test_sign_key, text));
 }
 
@@ -164,7 +164,7 @@ static void a_step_that_leads_elsewhere_is_no_matter(void **state)
     umbel_published first = s->pub.done;
     /* A difference to another filter; one that is none at all. */
     test_publish_more(&s->pub, 8000, 1);
-    test_file *f = test_store_ending(&s->pub.shelf, ".umd");
+    test_file *f = test_store_ending(&s->pub.site, ".umd");
     uint8_t *step = malloc(f->len);
     assert_non_null(step);
     memcpy(step, f->bytes, f->len);
@@ -191,9 +191,9 @@ static void a_whole_file_of_another_digest_is_refused(void **state)
     assert_refuses(s, UMBEL_E_LIMIT, "sends more than");
     assert_int_equal(s->place.n, 1);
     s->server.longer = false;
-    test_store_ending(&s->pub.shelf, ".umb")->len -= 10;
+    test_store_ending(&s->pub.site, ".umb")->len -= 10;
     assert_refuses(s, UMBEL_E_REFUSED, "not what was published");
-    test_store_ending(&s->pub.shelf, ".umb")->len += 10;
+    test_store_ending(&s->pub.site, ".umb")->len += 10;
     assert_pulls(s, UMBEL_PULL_WHOLE);
 }
 
@@ -231,7 +231,7 @@ static void a_part_is_resumed(void **state)
 static void a_part_that_is_whole_is_not_fetched_again(void **state)
 {
     fixture *s = *state;
-    test_file *whole = test_store_ending(&s->pub.shelf, ".umb");
+    test_file *whole = test_store_ending(&s->pub.site, ".umb");
 
     break_off(s, 100);
     test_store_write(&s->place, part_of(s)->name, whole->bytes, whole->len);
@@ -348,8 +348,8 @@ static void a_filter_that_is_not_there_is_trouble(void **state)
 {
     fixture *s = *state;
 
-    test_store_remove(&s->pub.shelf,
-                      test_store_ending(&s->pub.shelf, ".umb")->name);
+    test_store_remove(&s->pub.site,
+                      test_store_ending(&s->pub.site, ".umb")->name);
     assert_refuses(s, UMBEL_E_IO, "not there");
     assert_int_equal(s->server.requests, 4); /* twice */
 }
@@ -498,7 +498,7 @@ static void an_address_ends_with_a_name(void **state)
         assert_refused(open_url(s, wrong[i]), UMBEL_E_RANGE,
                        "name of a filter");
     assert_refused(open_url(s, NULL), UMBEL_E_RANGE, "name of a filter");
-    assert_ok(open_url(s, "shelf/words"));
+    assert_ok(open_url(s, "site/words"));
     assert_ok(open_url(s, "file:///words"));
     assert_non_null(far);
     for (size_t len = 2040; len < 2060; len++) {

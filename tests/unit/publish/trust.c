@@ -14,7 +14,7 @@
 /* Publishes anew, signed with key or not at all. */
 static void publish_anew(fixture *s, const uint8_t *key)
 {
-    test_store_remove(&s->pub.shelf, manifest);
+    test_store_remove(&s->pub.site, manifest);
     s->pub.what.sign_key = key;
     assert_ok(test_publish(&s->pub));
 }
@@ -27,10 +27,10 @@ static void an_older_manifest_is_refused(void **state)
     fixture *s = *state;
     test_store older;
 
-    test_store_copy(&older, &s->pub.shelf);
+    test_store_copy(&older, &s->pub.site);
     test_publish_more(&s->pub, 5000, 1);
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    s->server.shelf = &older;
+    s->server.site = &older;
     assert_refuses(s, UMBEL_E_REFUSED, "older");
     test_store_fini(&older);
 }
@@ -42,14 +42,14 @@ static void a_manifest_counts_as_seen_before_its_filter_comes(void **state)
     test_store older;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    test_store_copy(&older, &s->pub.shelf);
+    test_store_copy(&older, &s->pub.site);
     test_publish_more(&s->pub, 5000, 1);
     s->server.only = ".umd";
     s->server.cut = 1;
     assert_refuses(s, UMBEL_E_IO, "broke");
-    s->server.shelf = &older;
+    s->server.site = &older;
     assert_refuses(s, UMBEL_E_REFUSED, "older");
-    s->server.shelf = &s->pub.shelf;
+    s->server.site = &s->pub.site;
     s->server.only = "nothing";
     assert_pulls(s, UMBEL_PULL_STEPS);
     test_store_fini(&older);
@@ -60,7 +60,7 @@ static void one_serial_has_one_filter(void **state)
     fixture *s = *state;
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    test_store_remove(&s->pub.shelf, manifest);
+    test_store_remove(&s->pub.site, manifest);
     test_publish_more(&s->pub, 5000, 1);
     assert_int_equal(s->pub.done.serial, 1);
     assert_refuses(s, UMBEL_E_REFUSED, "two manifests");
@@ -100,9 +100,9 @@ static void a_manifest_has_a_length(void **state)
     char *junk = calloc(1, UM_MANIFEST_MAX + 1);
 
     assert_non_null(junk);
-    test_store_write(&s->pub.shelf, manifest, junk, UM_MANIFEST_MAX);
+    test_store_write(&s->pub.site, manifest, junk, UM_MANIFEST_MAX);
     assert_refuses(s, UMBEL_E_FORMAT, "not a manifest");
-    test_store_write(&s->pub.shelf, manifest, junk, UM_MANIFEST_MAX + 1);
+    test_store_write(&s->pub.site, manifest, junk, UM_MANIFEST_MAX + 1);
     assert_refuses(s, UMBEL_E_LIMIT, "sends more than 32768 bytes");
     free(junk);
 }
@@ -116,7 +116,7 @@ static void a_filter_has_a_gibibyte_by_default(void **state)
     for (uint64_t more = 0; more < 2; more++) {
         m.filter.len = ((uint64_t)1 << 30) + more;
         m.serial += more;
-        test_store_write(&s->pub.shelf, manifest, text,
+        test_store_write(&s->pub.site, manifest, text,
                          um_manifest_write(&m, test_sign_key, text));
         assert_refuses(s, more ? UMBEL_E_REFUSED : UMBEL_E_IO,
                        more ? "the limit is 1073741824" : "not there");
@@ -208,8 +208,8 @@ static void a_list_of_another_name_is_refused(void **state)
     assert_pulls(s, UMBEL_PULL_WHOLE);
     s->pub.what.name = "other";
     assert_ok(test_publish(&s->pub));
-    test_file *f = test_store_find(&s->pub.shelf, "other.manifest");
-    test_store_write(&s->pub.shelf, manifest, f->bytes, f->len);
+    test_file *f = test_store_find(&s->pub.site, "other.manifest");
+    test_store_write(&s->pub.site, manifest, f->bytes, f->len);
     assert_refuses(s, UMBEL_E_REFUSED, "asked for \"words\"");
     s->params.url = "https://example.org/lists/other.manifest";
     open_puller(s);
