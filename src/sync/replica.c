@@ -20,6 +20,7 @@
  * all slices were published, a version claims more keys than its cells show,
  * which admission allows.
  */
+#include "base/buffer.h"
 #include "base/error.h"
 #include "sync/internal.h"
 
@@ -32,8 +33,7 @@ void *um_grow_array(void *array, size_t *n, size_t size)
 
     /* Room is a power of two: it is full when n is one, or 0. */
     if ((cap & (cap - 1)) == 0) {
-        array = realloc(array, (cap ? 2 * cap : 1) * size);
-        if (!array)
+        if (!um_array_resize(&array, cap ? 2 * cap : 1, size))
             return NULL;
     }
     memset((uint8_t *)array + cap * size, 0, size);
@@ -502,10 +502,8 @@ static bool add_slot(umbel_sync *s, size_t *slot)
         if (!s->replica[*slot])
             break;
     if (*slot == s->nreplicas) {
-        size_t *order = realloc(s->order, (s->nreplicas + 1) * sizeof *order);
-        if (!order)
+        if (!um_array_resize(&s->order, s->nreplicas + 1, sizeof *s->order))
             return false;
-        s->order = order;
         /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
         um_replica **all =
             um_grow_array(s->replica, &s->nreplicas, sizeof *all);

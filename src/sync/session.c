@@ -4,6 +4,7 @@
  * Each side starts another session with each connection. What it knew about the
  * other side before is forgotten, and messages of an old session are ignored.
  */
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "filter/head.h"
@@ -110,12 +111,11 @@ static void *extend(void *array, size_t *have, size_t want, size_t size)
 {
     if (*have >= want)
         return array;
-    void *all = realloc(array, want * size);
-    if (!all)
+    if (!um_array_resize(&array, want, size))
         return NULL;
-    memset((uint8_t *)all + *have * size, 0, (want - *have) * size);
+    memset((uint8_t *)array + *have * size, 0, (want - *have) * size);
     *have = want;
-    return all;
+    return array;
 }
 
 /* As many places as there are things to talk about. */
