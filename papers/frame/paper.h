@@ -11,6 +11,7 @@
 #define UM_PAPERS_PAPER_H
 
 #include "base/rng.h"
+#include "base/threads.h"
 #include "papers/frame/numbers.h"
 #include "papers/frame/record.h"
 
@@ -72,7 +73,7 @@ struct um_study {
 const um_paper *um_paper_row(size_t i);
 const um_paper *um_paper_find(const char *name);
 
-enum { UM_MAX_ROUNDS = 1000000, UM_MAX_THREADS = 256 };
+enum { UM_MAX_ROUNDS = 1000000 };
 
 /* Run paper, rounds, seed, threads, timed and watch of *s; fills the rest. */
 umbel_status um_study_run(um_study *s, umbel_error *err);

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/pipeline.h"
+#include "base/threads.h"
 #include "build/internal.h"
 #include "build/negatives.h"
 #include "keylist/list.h"

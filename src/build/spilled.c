@@ -13,7 +13,7 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/pipeline.h"
+#include "base/threads.h"
 #include "filter/handle.h"
 #include "query/digest_set.h"
 

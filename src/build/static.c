@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/pipeline.h"
+#include "base/threads.h"
 #include "negatives/exact/exact.h"
 #include "query/digest_set.h"
 

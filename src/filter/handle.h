@@ -9,7 +9,7 @@
 
 #include "base/batch.h"
 #include "base/spill.h"
-#include "filter/gate.h"
+#include "base/threads.h"
 #include "filter/kind.h"
 
 /* Memory with its owner; base NULL: bytes of the caller's. */

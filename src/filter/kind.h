@@ -11,9 +11,9 @@
 
 #include "base/bits.h"
 #include "base/spill.h"
+#include "base/threads.h"
 #include "coding/entries.h"
 #include "filter/addressing/addressing.h"
-#include "filter/gate.h"
 
 #include <umbel/describe.h>
 #include <umbel/experimental/generalized.h>

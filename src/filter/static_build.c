@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/error.h"
-#include "base/pipeline.h"
+#include "base/threads.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
 

@@ -2,14 +2,14 @@
  * each.c - all keys of a source, in order, by several threads.
  *
  * The input is cut into pieces of whole lines (keylist/piece.h). A pipeline
- * (base/pipeline.h) splits them, hashes and queries in any thread. What changes
+ * (base/threads.h) splits them, hashes and queries in any thread. What changes
  * something, and the search for the first bad line, follows the order of the
  * pieces.
  */
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/pipeline.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "keylist/internal.h"
 #include "keylist/sniff.h"
 #include "keylist/source.h"

@@ -4,7 +4,7 @@
 #include "module/runtime/settings.h"
 
 #include "base/error.h"
-#include "base/pipeline.h"
+#include "base/threads.h"
 #include "cli/framework/numbers.h"
 #include "trust/key_file.h"
 

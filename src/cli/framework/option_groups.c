@@ -4,8 +4,8 @@
 #include "cli/framework/option_groups.h"
 
 #include "base/error.h"
-#include "base/pipeline.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "cli/framework/numbers.h"
 #include "cli/framework/progress.h"
 #include "filter/kind.h"

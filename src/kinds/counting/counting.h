@@ -7,7 +7,7 @@
 #ifndef UM_KINDS_COUNTING_H
 #define UM_KINDS_COUNTING_H
 
-#include "filter/gate.h"
+#include "base/threads.h"
 #include "kinds/counting/cells.h"
 #include "kinds/each.h"
 

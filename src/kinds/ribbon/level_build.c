@@ -4,7 +4,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/pipeline.h"
+#include "base/threads.h"
 #include "kinds/ribbon/level.h"
 #include "kinds/ribbon/shard.h"
 

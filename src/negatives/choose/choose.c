@@ -12,7 +12,7 @@
 #include "negatives/choose/choose.h"
 
 #include "base/batch.h"
-#include "base/pipeline.h"
+#include "base/threads.h"
 #include "filter/handle.h"
 #include "negatives/choose/internal.h"
 #include "query/digest_set.h"

@@ -14,7 +14,7 @@
 #include "negatives/exact/exact.h"
 #include "base/alloc.h"
 #include "base/batch.h"
-#include "base/pipeline.h"
+#include "base/threads.h"
 #include "filter/handle.h"
 #include "filter/head.h"
 #include "filter/sizing.h"

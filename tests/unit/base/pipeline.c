@@ -6,8 +6,8 @@
  */
 #include "support/test.h"
 
-#include "base/pipeline.h"
 #include "base/rng.h"
+#include "base/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
