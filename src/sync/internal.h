@@ -21,8 +21,8 @@
 
 #include "base/buffer.h"
 #include "base/bytes.h"
-#include "coding/section.h"
 #include "coding/entries.h"
+#include "coding/section.h"
 #include "filter/kind.h"
 #include "filter/pages.h"
 

@@ -1,6 +1,6 @@
 /*
- * import_pieces.c - the server's side of import: adds counts and mails of another
- * server, in pieces.
+ * import_pieces.c - the server's side of import: adds counts and mails of
+ * another server, in pieces.
  *
  * A piece has a name: the checksum of the file that it comes from and its
  * number there. The store records which pieces were counted, in one block with

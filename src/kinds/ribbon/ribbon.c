@@ -54,8 +54,8 @@ static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
 
 /*
  * In the first level the fingerprint is random whatever the slots are; the
- * second has none, and what it refuses follows from the slots. In partitions: of
- * keys that fall into them as the members of the first level do.
+ * second has none, and what it refuses follows from the slots. In partitions:
+ * of keys that fall into them as the members of the first level do.
  */
 static double predict(const void *self)
 {
