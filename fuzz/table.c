@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include "stopset/sets/build_set.h"
-#include "stopset/sets/table.h"
+#include "stopset/sets/node_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * main.c - umbel-stopset: route tracing that stops where others have been.
  */
 #include "cli/framework/program.h"
-#include "stopset/commands.h"
+#include "stopset/commands/commands.h"
 
 int main(int argc, char **argv)
 {

@@ -5,7 +5,7 @@
  * ID.csv. Points of a series need not follow each other.
  */
 #include "base/error.h"
-#include "draw/csv.h"
+#include "draw/document.h"
 #include "draw/folder.h"
 #include "draw/svg.h"
 

@@ -2,7 +2,7 @@
  * page.c - a study as a section of the page: claim, command, checks, figures
  * and tables.
  */
-#include "draw/html.h"
+#include "draw/document.h"
 #include "papers/frame/expected.h"
 #include "papers/frame/publish.h"
 #include "papers/frame/sources.h"

@@ -4,9 +4,8 @@
 #include "papers/frame/publish.h"
 
 #include "base/error.h"
-#include "draw/csv.h"
+#include "draw/document.h"
 #include "draw/folder.h"
-#include "draw/html.h"
 #include "draw/svg.h"
 #include "papers/frame/sources.h"
 

@@ -4,7 +4,7 @@
 #ifndef UM_PAPERS_PUBLISH_H
 #define UM_PAPERS_PUBLISH_H
 
-#include "draw/text.h"
+#include "draw/document.h"
 #include "papers/frame/paper.h"
 
 #include <umbel/base.h>

@@ -27,7 +27,7 @@
  *                                        in all below 1e-9
  */
 
-#include "analysis/internal.h"
+#include "analysis/analysis.h"
 #include "base/batch.h"
 #include "base/error.h"
 #include "base/rng.h"

@@ -1,14 +1,16 @@
 /*
- * internal.h - what admission computes with: certified error rates, and bounds
- * on the number of cells in use.
+ * analysis.h - what admission computes with: certified error rates, and bounds
+ * on the number of cells in use; errors of counts.
  */
-#ifndef UM_ANALYSIS_INTERNAL_H
-#define UM_ANALYSIS_INTERNAL_H
+#ifndef UM_ANALYSIS_H
+#define UM_ANALYSIS_H
 
 #include "filter/addressing/addressing.h"
 #include "filter/handle.h"
+#include "filter/kind.h"
 
 #include <umbel/admit.h>
+#include <umbel/plan.h>
 
 /*
  * A false positive rate that is certain, by asking random keys.
@@ -79,5 +81,19 @@ double um_occupancy_below(const um_layout *l, double keys, uint64_t used);
 /*
  * What the ways into admission share.
  */
+
+/*
+ * Errors of counts, from how often keys came.
+ */
+
+enum { UM_MAX_THRESHOLD = 1024 }; /* the recursion takes its square */
+
+/*
+ * As umbel_plan_counts, for a shape whose size is solved: times[j] keys came j
+ * times, times[threshold] that often or more.
+ */
+umbel_status um_plan_times(const um_shape *s, uint64_t threshold,
+                           const uint64_t *times, umbel_count_plan *out,
+                           umbel_error *err);
 
 #endif

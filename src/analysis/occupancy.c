@@ -33,7 +33,7 @@
  * the fill that um_occupancy_block allows. (Two moments would be Bennett's
  * inequality, and allow small filters twice as much.)
  */
-#include "analysis/internal.h"
+#include "analysis/analysis.h"
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -18,7 +18,7 @@
  * too, as theirs. The survey's 2.5 asks when a cell overflows, for keys that
  * come once, too.
  */
-#include "analysis/plan_counts.h"
+#include "analysis/analysis.h"
 
 #include "base/error.h"
 #include "filter/handle.h"

@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "build/internal.h"
 #include "build/negatives.h"
-#include "keylist/list.h"
+#include "keylist/key_list.h"
 #include "keylist/source.h"
 #include "negatives/choose/choose.h"
 #include "query/digest_set.h"

@@ -5,7 +5,7 @@
 #ifndef UM_BUILD_NEGATIVES_H
 #define UM_BUILD_NEGATIVES_H
 
-#include "keylist/list.h"
+#include "keylist/key_list.h"
 #include "negatives/retouch/retouch.h"
 
 /*

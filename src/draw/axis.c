@@ -1,7 +1,7 @@
 /*
  * axis.c - ranges of round numbers.
  */
-#include "draw/axis.h"
+#include "draw/internal.h"
 
 #include <math.h>
 

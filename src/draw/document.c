@@ -1,11 +1,78 @@
 /*
- * html.c - the parts of a page: its head, tables, images.
+ * document.c - the parts of a page: its head, tables, images.
  */
-#include "draw/html.h"
+#include "draw/document.h"
 
-#include "draw/text.h"
-
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
 #include <umbel/umbel.h>
+
+/* --- text and numbers ---------------------------------------------------- */
+
+static const char *entity(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+void um_write_escaped(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        const char *name = entity(*text);
+        if (name)
+            fputs(name, out);
+        else if (c >= ' ' || c == '\n' || c == '\t')
+            putc(c, out);
+    }
+}
+
+void um_write_csv(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, out);
+        return;
+    }
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}
+
+void um_write_csv_number(FILE *out, double x)
+{
+    if (isfinite(x))
+        fprintf(out, "%.9g", x);
+}
+
+um_shown um_show(double x)
+{
+    um_shown s = {""};
+
+    if (isnan(x))
+        return s;
+    bool whole = x == floor(x) && fabs(x) < 1e7;
+    snprintf(s.text, sizeof s.text, whole ? "%.0f" : "%.5g", x);
+    return s;
+}
+
+/* --- pages -------------------------------------------------------------- */
 
 static const char style[] =
     "<style>\n"
@@ -86,4 +153,38 @@ void um_html_image(FILE *out, const char *stem, const char *text)
     fputs(" (<a href=\"", out);
     um_write_escaped(out, stem);
     fputs(".csv\">numbers</a>)</figcaption></figure>\n", out);
+}
+
+/* --- comma-separated values --------------------------------------------- */
+
+static void write_point(FILE *out, const char *series, const um_point *p)
+{
+    const double number[] = {p->x, p->y, p->error};
+
+    um_write_csv(out, series);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        putc(',', out);
+        um_write_csv_number(out, number[i]);
+    }
+    putc('\n', out);
+}
+
+void um_csv_figure(FILE *out, const um_figure *f)
+{
+    fputs("curve,", out);
+    um_write_csv(out, f->x);
+    putc(',', out);
+    um_write_csv(out, f->y);
+    fputs(",standard error\n", out);
+    for (size_t i = 0; i < f->n; i++)
+        for (size_t j = 0; j < f->series[i].n; j++)
+            write_point(out, f->series[i].name, &f->series[i].point[j]);
+}
+
+void um_csv_sheet(FILE *out, const um_sheet *s)
+{
+    for (size_t i = 0; s->columns && i < s->n; i++) {
+        um_write_csv(out, s->cell[i].text);
+        putc((i + 1) % s->columns ? ',' : '\n', out);
+    }
 }

@@ -1,12 +1,35 @@
 /*
- * html.h - the parts of a page: its head, tables, images.
+ * document.h - the parts of an HTML page, figures and tables as CSV, and the
+ * text and numbers that can stand in them and in SVG.
  */
-#ifndef UM_DRAW_HTML_H
-#define UM_DRAW_HTML_H
+#ifndef UM_DRAW_DOCUMENT_H
+#define UM_DRAW_DOCUMENT_H
 
 #include "draw/figure.h"
 
 #include <stdio.h>
+
+/* --- text and numbers ---------------------------------------------------- */
+
+/* Writes text for an element or a quoted attribute of SVG or HTML. Control
+ * characters that XML forbids are left out. */
+void um_write_escaped(FILE *out, const char *text);
+
+/* Writes a field of CSV, in quotes if it needs them. */
+void um_write_csv(FILE *out, const char *text);
+
+/* Writes a number for CSV with nine digits; nothing if it is not finite. */
+void um_write_csv_number(FILE *out, double x);
+
+typedef struct um_shown {
+    char text[48];
+} um_shown;
+
+/* Returns a number as people read it: whole numbers in full, others with five
+ * digits, "" for a NaN. */
+um_shown um_show(double x);
+
+/* --- pages -------------------------------------------------------------- */
 
 /* Writes the head of a page that is one file, light or dark as the reader
  * prefers. generator names the program, for those who look for its pages. */
@@ -20,5 +43,11 @@ void um_html_text(FILE *out, const char *tag, const char *attributes,
 void um_html_sheet(FILE *out, const um_sheet *s);
 /* Writes the image stem.svg, described by text, with a link to stem.csv. */
 void um_html_image(FILE *out, const char *stem, const char *text);
+
+/* --- comma-separated values --------------------------------------------- */
+
+/* Writes a line for each point, because series need not share their x. */
+void um_csv_figure(FILE *out, const um_figure *f);
+void um_csv_sheet(FILE *out, const um_sheet *s);
 
 #endif

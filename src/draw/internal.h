@@ -1,8 +1,9 @@
 /*
- * axis.h - an axis of a chart: what it spans, where it lies, its ticks.
+ * internal.h - an axis of a chart: what it spans, where it lies, its ticks
+ * (axis.c).
  */
-#ifndef UM_DRAW_AXIS_H
-#define UM_DRAW_AXIS_H
+#ifndef UM_DRAW_INTERNAL_H
+#define UM_DRAW_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  */
 #include "draw/svg.h"
 
-#include "draw/axis.h"
-#include "draw/text.h"
+#include "draw/document.h"
+#include "draw/internal.h"
 
 #include <math.h>
 

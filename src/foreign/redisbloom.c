@@ -11,7 +11,7 @@
 #include "filter/envelope.h"
 #include "filter/sizing.h"
 #include "foreign/internal.h"
-#include "kinds/scalable/chain.h"
+#include "kinds/rows.h"
 
 #include <inttypes.h>
 #include <math.h>

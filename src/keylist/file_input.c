@@ -1,10 +1,10 @@
 /*
- * stream.c - reads files and pipes, and decompresses gzip.
+ * file_input.c - reads files and pipes, and decompresses gzip.
  *
  * The first bytes of a file show whether it is compressed. A pipe may bring
  * them one by one; they are waited for only as long as they look like gzip.
  */
-#include "keylist/stream.h"
+#include "keylist/file_input.h"
 
 #include "base/buffer.h"
 #include "base/error.h"

@@ -1,8 +1,8 @@
 /*
- * stream.h - the bytes of files and pipes, one file after the other.
+ * file_input.h - the bytes of files and pipes, one file after the other.
  */
-#ifndef UM_KEYS_STREAM_H
-#define UM_KEYS_STREAM_H
+#ifndef UM_KEYLIST_FILE_INPUT_H
+#define UM_KEYLIST_FILE_INPUT_H
 
 #include "keylist/source.h"
 

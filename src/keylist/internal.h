@@ -4,7 +4,7 @@
 #ifndef UM_KEYLIST_INTERNAL_H
 #define UM_KEYLIST_INTERNAL_H
 
-#include "keylist/stream.h"
+#include "keylist/file_input.h"
 
 /*
  * The lines of the input in pieces, and the keys in them.

@@ -1,7 +1,7 @@
 /*
- * list.c - all keys of a source in memory.
+ * key_list.c - all keys of a source in memory.
  */
-#include "keylist/list.h"
+#include "keylist/key_list.h"
 
 #include "base/alloc.h"
 #include "base/batch.h"

@@ -1,8 +1,9 @@
 /*
- * list.h - all keys of a source in memory: digests, weights, amounts, lines.
+ * key_list.h - all keys of a source in memory: digests, weights, amounts,
+ * lines.
  */
-#ifndef UM_KEYLIST_LIST_H
-#define UM_KEYLIST_LIST_H
+#ifndef UM_KEYLIST_KEY_LIST_H
+#define UM_KEYLIST_KEY_LIST_H
 
 #include "keylist/source.h"
 #include "query/digest_set.h"

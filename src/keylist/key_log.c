@@ -1,11 +1,11 @@
 /*
- * log.c - appends keys to a file, beside other processes.
+ * key_log.c - appends keys to a file, beside other processes.
  *
  * While another process writes, the file seems to end in the middle of a line.
  * So everyone locks it, to look at its end and to append. Pipes and devices
  * have no end to look at, and are not locked.
  */
-#include "keylist/log.h"
+#include "keylist/key_log.h"
 
 #include "base/error.h"
 #include "filter/save.h"

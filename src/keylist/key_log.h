@@ -1,8 +1,8 @@
 /*
- * log.h - a file of keys that several processes append to.
+ * key_log.h - a file of keys that several processes append to.
  */
-#ifndef UM_KEYS_LOG_H
-#define UM_KEYS_LOG_H
+#ifndef UM_KEYLIST_KEY_LOG_H
+#define UM_KEYLIST_KEY_LOG_H
 
 #include <umbel/base.h>
 

@@ -1,9 +1,11 @@
 /*
- * rows.h - the kinds of filter. A new one is a line here.
+ * rows.h - the kinds of filter, a new one is a line here; and what the import
+ * of RedisBloom's filters asks of kind chain.
  */
 #ifndef UM_KINDS_ROWS_H
 #define UM_KINDS_ROWS_H
 
+#include "filter/addressing/redisbloom.h"
 #include "filter/kind.h"
 
 /* In the order of --help. X(name) stands for the row um_kind_name. */
@@ -25,5 +27,44 @@ UM_KINDS(UM_KIND_DECLARE)
  * that people choose from. */
 #define UM_INNER_KINDS(X) X(near) X(chain)
 UM_INNER_KINDS(UM_KIND_DECLARE)
+
+/* --- the sub-filters of a RedisBloom filter that has grown (scalable/chain.c)
+ */
+
+#define UM_CHAIN_KIND "chain" /* on the wire */
+
+enum {
+    UM_CHAIN_MAX_LINKS = 1024,
+    UM_CHAIN_MAX_HASHES = 1100 /* as foreign/redisbloom.h has it */
+};
+
+typedef struct um_chain_link {
+    uint64_t first; /* where its bits begin among all */
+    uint64_t nbits, items, capacity;
+    double error, bits_per_item;
+    uint32_t hashes;
+    uint8_t log2;
+} um_chain_link;
+
+/* How it grows, as a number of the head; on the wire. 0 is what most have:
+ * expansion 2, and growing. */
+static inline uint64_t um_chain_growth(uint32_t expansion, bool fixed)
+{
+    return um_redisbloom_growth(expansion, fixed) ^ 1;
+}
+
+static inline bool um_chain_is_fixed(uint64_t growth)
+{
+    return um_redisbloom_is_fixed(growth ^ 1);
+}
+
+/* These take the kind's part of a filter of kind chain. */
+size_t um_chain_links(const void *self);
+/* Gives link i, the oldest is 0; false if the numbers of the chain contradict
+ * each other. */
+bool um_chain_link_at(const void *self, size_t i, um_chain_link *out);
+/* Sets the numbers of link i; its place follows from those of all. */
+void um_chain_set_link(void *self, size_t i, const um_chain_link *l);
+uint8_t *um_chain_cells(void *self);
 
 #endif

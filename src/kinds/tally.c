@@ -6,7 +6,7 @@
  * lanes are the line's 64-bit words. Its count is the least of its cells, and
  * only the least of them grow (refined, as in counting.c). A key that comes
  * more than 15 times is heavy: it moves to a table of fingerprints and counts
- * up to 2^32 - 1 (heavy.h), and its cells stay at 15 for good.
+ * up to 2^32 - 1 (counting/cells.h), and its cells stay at 15 for good.
  *
  *   section 0   cells of 4 bits
  *   section 1   the table: slots of 64 bits
@@ -38,7 +38,6 @@
 #include "base/error.h"
 #include "kinds/bloom/bloom.h"
 #include "kinds/counting/cells.h"
-#include "kinds/heavy.h"
 #include "kinds/rows.h"
 
 #include <inttypes.h>

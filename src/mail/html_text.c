@@ -35,7 +35,7 @@ typedef struct entity {
 } entity;
 
 static const entity entities[] = {
-#include "mail/entity_rows.h"
+#include "mail/entity_rows.inc"
 };
 
 /* Codes 128..159, which browsers read as windows-1252. */

@@ -1,5 +1,5 @@
 /*
- * read.c - reads a mail part by part.
+ * mime.c - reads a mail part by part.
  *
  * GMime divides the mail; its parts point into the mail and are not copied. The
  * work of GMime for hostile mail is limited before it starts: a mail of many

@@ -1,6 +1,6 @@
 /*
- * store.c - stores: what every one must have, and the store of files, which is
- * a directory, or a file with others beside it.
+ * file_store.c - stores: what every one must have, and the store of files,
+ * which is a directory, or a file with others beside it.
  *
  * A name is appended to the store's path: with a slash for a directory, without
  * one for a reader's file. Files that are put or moved are whole or absent at

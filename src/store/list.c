@@ -29,7 +29,7 @@
  */
 #include "store/list.h"
 
-#include "analysis/plan_counts.h"
+#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /*
- * query.c - answers of a list: sums over origins, and the word that is
+ * answers.c - answers of a list: sums over origins, and the word that is
  * the same where answers are.
  */
 #include "base/batch.h"

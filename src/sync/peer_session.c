@@ -1,5 +1,6 @@
 /*
- * session.c - the machine: its lists, the time, and its sessions with peers.
+ * peer_session.c - the machine: its lists, the time, and its sessions with
+ * peers.
  *
  * Each side starts another session with each connection. What it knew about the
  * other side before is forgotten, and messages of an old session are ignored.

@@ -26,6 +26,9 @@
     extern const um_command um_clearinghouse_cmd_##name;
 UM_CLEARINGHOUSE_COMMANDS(UM_CLEARINGHOUSE_COMMAND_DECLARE)
 
+/* Serves, or checks the settings: umbel-clearinghouse without a command. */
+extern const um_command um_cmd_clearinghouse;
+
 /* The rows, up to NULL. */
 extern const um_command *const um_clearinghouse_commands[];
 

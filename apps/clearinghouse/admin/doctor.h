@@ -7,7 +7,7 @@
 #ifndef UM_CLEARINGHOUSE_DOCTOR_H
 #define UM_CLEARINGHOUSE_DOCTOR_H
 
-#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/protocols/protocol.h"
 #include "clearinghouse/status/status.h"
 

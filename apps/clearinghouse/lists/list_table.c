@@ -1,5 +1,5 @@
 /*
- * table.c - the lists: what each has of its own, and how it is opened.
+ * list_table.c - the lists: what each has of its own, and how it is opened.
  */
 #include "clearinghouse/lists/lists.h"
 

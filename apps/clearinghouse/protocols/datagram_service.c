@@ -1,7 +1,7 @@
 /*
- * datagram.c - the sockets of a protocol, and answers that wait.
+ * datagram_service.c - the sockets of a protocol, and answers that wait.
  */
-#include "clearinghouse/protocols/datagram.h"
+#include "clearinghouse/protocols/datagram_service.h"
 
 #include "base/error.h"
 

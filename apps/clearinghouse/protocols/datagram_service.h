@@ -1,12 +1,12 @@
 /*
- * datagram.h - the sockets of a protocol that uses datagrams, and the
+ * datagram_service.h - the sockets of a protocol that uses datagrams, and the
  * answers that wait for the store.
  *
  * It is the first thing in the state of such a protocol, so that its row
  * has the functions below that take a state.
  */
-#ifndef UM_CLEARINGHOUSE_FRONT_DATAGRAM_H
-#define UM_CLEARINGHOUSE_FRONT_DATAGRAM_H
+#ifndef UM_CLEARINGHOUSE_DATAGRAM_SERVICE_H
+#define UM_CLEARINGHOUSE_DATAGRAM_SERVICE_H
 
 #include "clearinghouse/protocols/protocol.h"
 #include "net/server/datagram.h"

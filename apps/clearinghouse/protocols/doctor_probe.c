@@ -1,7 +1,7 @@
 /*
- * probe.c - what the probes of several protocols send.
+ * doctor_probe.c - what the probes of several protocols send.
  */
-#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 
 #include "base/error.h"
 #include "net/server/socket.h"

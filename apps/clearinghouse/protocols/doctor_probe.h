@@ -1,12 +1,12 @@
 /*
- * probe.h - how `doctor` tries an address as a client does.
+ * doctor_probe.h - how `doctor` tries an address as a client does.
  *
  * Each probe belongs to its protocol, whose row names it. Nothing that probes
  * send is counted: look-ups that do not count, a report of the empty text, a
  * registration that cannot succeed.
  */
-#ifndef UM_CLEARINGHOUSE_PROBE_H
-#define UM_CLEARINGHOUSE_PROBE_H
+#ifndef UM_CLEARINGHOUSE_DOCTOR_PROBE_H
+#define UM_CLEARINGHOUSE_DOCTOR_PROBE_H
 
 #include "clearinghouse/config/config.h"
 #include "net/server/address.h"

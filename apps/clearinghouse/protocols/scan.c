@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "clearinghouse/lists/lists.h"
 #include "clearinghouse/lists/mails.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/protocols/mail_in.h"
-#include "clearinghouse/protocols/probe.h"
-#include "clearinghouse/protocols/stream.h"
+#include "clearinghouse/protocols/stream_service.h"
 #include "mail/pool.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /*
- * stream.c - the listeners of a protocol.
+ * stream_service.c - the listeners of a protocol.
  */
-#include "clearinghouse/protocols/stream.h"
+#include "clearinghouse/protocols/stream_service.h"
 
 #include "base/buffer.h"
 #include "base/error.h"

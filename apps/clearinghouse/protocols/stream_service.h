@@ -1,9 +1,9 @@
 /*
- * stream.h - the listeners of a protocol that uses connections, and
+ * stream_service.h - the listeners of a protocol that uses connections, and
  * how their ends are counted.
  */
-#ifndef UM_CLEARINGHOUSE_FRONT_STREAM_H
-#define UM_CLEARINGHOUSE_FRONT_STREAM_H
+#ifndef UM_CLEARINGHOUSE_STREAM_SERVICE_H
+#define UM_CLEARINGHOUSE_STREAM_SERVICE_H
 
 #include "clearinghouse/protocols/protocol.h"
 #include "net/server/stream.h"

@@ -8,7 +8,6 @@
  * store says that they are committed: at once, or when its thread has called
  * fdatasync.
  */
-#include "clearinghouse/server/server.h"
 
 #include "base/error.h"
 #include "clearinghouse/admin/commands.h"
@@ -500,15 +499,3 @@ const um_command um_cmd_clearinghouse = {
     .options = {{options, .base = 0}},
     .run = run,
 };
-
-/* --- settings ------------------------------------------------------------- */
-
-void um_server_list_settings(void)
-{
-    um_section_row s;
-
-    for (size_t i = 0; um_config_section_at(i, &s); i++)
-        for (const um_setting *row = s.rows; row->name; row++)
-            printf("%s%s%s %s %s\n", s.name, s.name[0] ? "." : "", row->name,
-                   row->type->name, row->initial ? row->initial : "-");
-}

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "clearinghouse/runtime/format.h"
+#include "draw/document.h"
 #include "draw/svg.h"
-#include "draw/text.h"
 
 #include <inttypes.h>
 #include <math.h>

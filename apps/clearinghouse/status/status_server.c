@@ -1,12 +1,12 @@
 /*
- * http.c - serves the status documents over HTTP.
+ * status_server.c - serves the status documents over HTTP.
  */
-#include "net/server/http.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/protocols/protocol.h"
 #include "clearinghouse/status/internal.h"
+#include "net/server/http.h"
 
 #include <stdlib.h>
 #include <string.h>

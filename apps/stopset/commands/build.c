@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "cli/commands/files.h"
 #include "cli/framework/report.h"
-#include "stopset/commands.h"
+#include "stopset/commands/commands.h"
 #include "stopset/sets/build_set.h"
 
 #include <stdlib.h>

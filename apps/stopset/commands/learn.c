@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "cli/commands/files.h"
 #include "cli/framework/report.h"
-#include "stopset/commands.h"
-#include "stopset/sets/table.h"
+#include "stopset/commands/commands.h"
+#include "stopset/sets/node_table.h"
 
 #include <stdlib.h>
 

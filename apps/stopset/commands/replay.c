@@ -4,7 +4,7 @@
 #include "stopset/replay/replay.h"
 #include "base/error.h"
 #include "cli/framework/report.h"
-#include "stopset/commands.h"
+#include "stopset/commands/commands.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "cli/framework/report.h"
 #include "base/error.h"
 #include "draw/folder.h"
-#include "stopset/commands.h"
+#include "stopset/commands/commands.h"
 #include "stopset/replay/replay.h"
 
 #include <stdlib.h>

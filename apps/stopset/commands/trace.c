@@ -5,10 +5,12 @@
 #include "base/error.h"
 #include "cli/commands/files.h"
 #include "cli/framework/report.h"
-#include "stopset/commands.h"
-#include "stopset/sets/table.h"
+#include "stopset/commands/commands.h"
+#include "stopset/formats/output.h"
+#include "stopset/sets/node_table.h"
 #include "stopset/tracer/prober.h"
-#include "stopset/tracer/session.h"
+#include "stopset/tracer/tracer.h"
+#include "stopset/tracer/tracer_run.h"
 
 #include <sodium.h>
 #include <stdlib.h>

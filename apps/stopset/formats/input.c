@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "keylist/stream.h"
+#include "keylist/file_input.h"
 
 #include <inttypes.h>
 

@@ -1,12 +1,13 @@
 /*
- * json.h - a reader of JSON in memory: forwards only, no tree, no allocation.
+ * internal.h - a reader of JSON in memory: forwards only, no tree, no
+ * allocation.
  *
  * The first mistake is remembered and stops everything, so that a caller runs
  * straight and asks once. A value that ends where the bytes end is `cut`: it
  * may go on in bytes that are still to come.
  */
-#ifndef UM_STOPSET_JSON_H
-#define UM_STOPSET_JSON_H
+#ifndef UM_STOPSET_FORMATS_INTERNAL_H
+#define UM_STOPSET_FORMATS_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * json.c - traces in JSON: a reader of JSON in memory, and the traces of
+ * trace_json.c - traces in JSON: a reader of JSON in memory, and the traces of
  * scamper and RIPE Atlas.
  */
 #include "base/bits.h"

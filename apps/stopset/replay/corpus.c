@@ -1,7 +1,7 @@
 /*
  * corpus.c - recorded traces with everything numbered.
  */
-#include "stopset/sets/corpus.h"
+#include "stopset/replay/replay.h"
 
 #include "base/bits.h"
 #include "base/buffer.h"

@@ -4,9 +4,8 @@
 #include "stopset/replay/replay.h"
 
 #include "base/error.h"
-#include "draw/csv.h"
+#include "draw/document.h"
 #include "draw/folder.h"
-#include "draw/html.h"
 #include "draw/svg.h"
 
 #include <inttypes.h>

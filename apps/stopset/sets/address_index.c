@@ -1,7 +1,7 @@
 /*
- * index.c - an open hash table of 128-bit keys, at most half full.
+ * address_index.c - an open hash table of 128-bit keys, at most half full.
  */
-#include "stopset/sets/index.h"
+#include "stopset/sets/address_index.h"
 
 #include "base/buffer.h"
 #include "base/hash.h"

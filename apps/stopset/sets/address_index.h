@@ -1,9 +1,9 @@
 /*
- * index.h - numbers things in the order of their appearance: addresses, or
- * pairs of numbers.
+ * address_index.h - numbers things in the order of their appearance: addresses,
+ * or pairs of numbers.
  */
-#ifndef UM_STOPSET_INDEX_H
-#define UM_STOPSET_INDEX_H
+#ifndef UM_STOPSET_ADDRESS_INDEX_H
+#define UM_STOPSET_ADDRESS_INDEX_H
 
 #include "stopset/formats/trace.h"
 

@@ -4,8 +4,8 @@
 #ifndef UM_STOPSET_BUILD_SET_H
 #define UM_STOPSET_BUILD_SET_H
 
+#include "stopset/sets/node_table.h"
 #include "stopset/sets/set.h"
-#include "stopset/sets/table.h"
 
 /* --- stop sets made from a table, in any form ---------------------------- */
 

@@ -1,7 +1,7 @@
 /*
- * table.c - what traces of a network say about its nodes, as a file.
+ * node_table.c - what traces of a network say about its nodes, as a file.
  */
-#include "stopset/sets/table.h"
+#include "stopset/sets/node_table.h"
 
 #include "base/buffer.h"
 #include "base/decimal.h"

@@ -1,5 +1,5 @@
 /*
- * table.h - what traces teach: nodes, (node, prefix) pairs, path lengths,
+ * node_table.h - what traces teach: nodes, (node, prefix) pairs, path lengths,
  * monitors.
  *
  * A table is a text that a person can read, a line a fact:
@@ -15,11 +15,11 @@
  * A trace ends at the penultimate node, one hop before its destination, and
  * passes the nodes before. Tables are joined by adding up.
  */
-#ifndef UM_STOPSET_TABLE_H
-#define UM_STOPSET_TABLE_H
+#ifndef UM_STOPSET_NODE_TABLE_H
+#define UM_STOPSET_NODE_TABLE_H
 
 #include "stopset/formats/input.h"
-#include "stopset/sets/index.h"
+#include "stopset/sets/address_index.h"
 
 #include <stdio.h>
 

@@ -24,7 +24,7 @@
 #ifndef UM_STOPSET_SET_H
 #define UM_STOPSET_SET_H
 
-#include "stopset/sets/index.h"
+#include "stopset/sets/address_index.h"
 
 #include <umbel/umbel.h>
 

@@ -1,7 +1,7 @@
 /*
  * targets.c - whom a run probes, and whom it may.
  */
-#include "stopset/tracer/session.h"
+#include "stopset/tracer/tracer_run.h"
 
 #include "base/buffer.h"
 #include "base/decimal.h"

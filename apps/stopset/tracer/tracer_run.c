@@ -1,7 +1,8 @@
 /*
- * session.c - a run of the tracer: the clock, a prober, the sets, the output.
+ * tracer_run.c - a run of the tracer: the clock, a prober, the sets, the
+ * output.
  */
-#include "stopset/tracer/session.h"
+#include "stopset/tracer/tracer_run.h"
 
 #include "base/error.h"
 #include "stopset/tracer/prober.h"

@@ -1,13 +1,13 @@
 /*
- * session.h - a run of the tracer: its targets, its sets, the clock, a prober,
- * the output.
+ * tracer_run.h - a run of the tracer: its targets, its sets, the clock, a
+ * prober, the output.
  */
-#ifndef UM_STOPSET_SESSION_H
-#define UM_STOPSET_SESSION_H
+#ifndef UM_STOPSET_TRACER_RUN_H
+#define UM_STOPSET_TRACER_RUN_H
 
 #include "stopset/formats/output.h"
 #include "stopset/formats/trace.h"
-#include "stopset/sets/index.h"
+#include "stopset/sets/address_index.h"
 #include "stopset/sets/set.h"
 #include "stopset/tracer/prober.h"
 #include "stopset/tracer/tracer.h"

@@ -7,6 +7,7 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
+#include "keylist/key_log.h"
 #include "keylist/sniff.h"
 #include "query/query.h"
 #include "sync/directory.h"

@@ -11,6 +11,7 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
+#include "keylist/key_log.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

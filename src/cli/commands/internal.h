@@ -7,7 +7,7 @@
 #include "cli/framework/command.h"
 #include "cli/framework/option_groups.h"
 #include "cli/framework/report.h"
-#include "keylist/log.h"
+#include "keylist/key_log.h"
 #include "keylist/source.h"
 #include "query/query.h"
 

@@ -6,7 +6,7 @@
 #include "cli/framework/report.h"
 #include "filter/addressing/addressing.h"
 #include "filter/sizing.h"
-#include "keylist/list.h"
+#include "keylist/key_list.h"
 
 #include <umbel/counting.h>
 #include <umbel/plan.h>

@@ -11,7 +11,7 @@
 #include "cli/framework/option_groups.h"
 #include "cli/framework/report.h"
 #include "filter/content.h"
-#include "keylist/list.h"
+#include "keylist/key_list.h"
 #include "keylist/sniff.h"
 #include "publish/manifest.h"
 #include "trust/key_file.h"

@@ -24,7 +24,7 @@
 #include "filter/handle.h"
 #include "filter/kind.h"
 #include "kinds/bloom/classic_walk.h"
-#include "kinds/each.h"
+#include "kinds/bloom/each.h"
 #include "kinds/rows.h"
 
 #include <umbel/inline.h>

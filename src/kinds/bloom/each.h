@@ -5,8 +5,8 @@
  * Always inlined, so that every caller gets a loop of its own around its own
  * function, with no call in it.
  */
-#ifndef UM_KINDS_EACH_H
-#define UM_KINDS_EACH_H
+#ifndef UM_KINDS_BLOOM_EACH_H
+#define UM_KINDS_BLOOM_EACH_H
 
 #include "base/bits.h"
 #include "filter/kind.h"

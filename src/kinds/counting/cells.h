@@ -1,5 +1,6 @@
 /*
- * cells.h - an array of cells of 1 to 32, or 64, bits.
+ * cells.h - an array of cells of 1 to 32, or 64, bits; and a table of counts
+ * too large for them.
  *
  * Cell i takes the bits from i * width on. Words are read and written whole:
  * sections end at a multiple of 64 bytes, so none reaches past its section.
@@ -8,6 +9,8 @@
 #define UM_KINDS_CELLS_H
 
 #include "base/bits.h"
+
+#include <stddef.h>
 
 typedef struct um_cells {
     uint8_t *at;
@@ -50,5 +53,82 @@ uint64_t um_cells_used_in(const void *cells, uint64_t from, uint64_t n);
 uint64_t um_cells_used(const um_cells *c, const um_cells *other, uint64_t n);
 /* Sets the bits of the cells in use. */
 void um_cells_copy_bits(const um_cells *c, uint64_t n, uint8_t *bits);
+
+/*
+ * A table of exact counts for the few keys that come often (kind tally).
+ *
+ * Its size is fixed when it is made. Slots are 64-bit words, eight to a bucket,
+ * a bucket to a cache line:
+ *
+ *   63........32  31.........0
+ *   fingerprint   count; 0: the slot is empty
+ *
+ * A key's home is the bucket at the high half of lo * buckets; its fingerprint
+ * is the low half of lo, so bucket and fingerprint together are nearly the
+ * whole of it. A key takes the first empty slot from its home on, over at most
+ * REACH buckets, round the end. Nothing is ever removed, so a search ends at an
+ * empty slot, and a key that found no slot once finds none later.
+ *
+ * Two keys are taken for one when they share a fingerprint within reach: for a
+ * key that is not there, some 15 in 2^32.
+ */
+
+enum {
+    UM_HEAVY_BUCKET = 8, /* slots; on the wire */
+    /*
+     * Buckets that are tried; on the wire. Filled to 0.8, the chance of a run
+     * of x full buckets falls as e^(-0.18 x): no key goes that far. It bounds
+     * what a forged table costs.
+     */
+    UM_HEAVY_REACH = 256
+};
+
+typedef struct um_heavy {
+    uint8_t *at;
+    uint64_t buckets; /* 1 at least */
+} um_heavy;
+
+/* Returns the slots for n keys: filled to 0.8, and two buckets more. */
+static inline uint64_t um_heavy_slots(uint64_t keys)
+{
+    uint64_t slots = keys * 5 / 4 + (uint64_t)3 * UM_HEAVY_BUCKET - 1;
+    return slots / UM_HEAVY_BUCKET * UM_HEAVY_BUCKET;
+}
+
+static inline uint64_t um_heavy_count(const uint8_t *slot)
+{
+    return um_load64(slot) & UINT32_MAX;
+}
+
+static inline void um_heavy_append(uint8_t *slot, uint64_t lo, uint64_t count)
+{
+    um_store64(slot, lo << 32 | (count & UINT32_MAX));
+}
+
+/* Fetch the home of a key that will be looked for. */
+static inline void um_heavy_fetch(const um_heavy *t, uint64_t lo)
+{
+    __builtin_prefetch(t->at + um_scale(lo, t->buckets) * UM_LINE);
+}
+
+/*
+ * The slot that holds the key, or the empty one that it may take; NULL: there
+ * is neither.
+ */
+static inline uint8_t *um_heavy_find(const um_heavy *t, uint64_t lo)
+{
+    uint64_t bucket = um_scale(lo, t->buckets);
+
+    for (uint64_t i = 0; i < UM_HEAVY_REACH && i < t->buckets; i++) {
+        uint8_t *slot = t->at + bucket * UM_LINE;
+        for (int j = 0; j < UM_HEAVY_BUCKET; j++, slot += 8) {
+            uint64_t x = um_load64(slot);
+            if ((x & UINT32_MAX) == 0 || x >> 32 == (lo & UINT32_MAX))
+                return slot;
+        }
+        bucket = bucket + 1 < t->buckets ? bucket + 1 : 0;
+    }
+    return NULL;
+}
 
 #endif

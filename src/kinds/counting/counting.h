@@ -8,8 +8,8 @@
 #define UM_KINDS_COUNTING_H
 
 #include "base/threads.h"
+#include "kinds/bloom/each.h"
 #include "kinds/counting/cells.h"
-#include "kinds/each.h"
 
 /* Numbers of the kind's settings, and what update may be. */
 enum { UM_COUNTING_BITS, UM_COUNTING_UPDATE };

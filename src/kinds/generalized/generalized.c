@@ -34,7 +34,7 @@
 #include "base/rng.h"
 #include "filter/addressing/addressing.h"
 #include "kinds/bloom/bloom.h"
-#include "kinds/each.h"
+#include "kinds/bloom/each.h"
 #include "kinds/rows.h"
 
 #include <umbel/experimental/generalized.h>

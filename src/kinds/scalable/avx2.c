@@ -3,7 +3,7 @@
  * of a bucket are compared at once.
  */
 #include "base/cpu.h"
-#include "kinds/scalable/scalable.h"
+#include "kinds/scalable/internal.h"
 
 static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
 {

@@ -18,7 +18,6 @@
  * When not to use it: a query asks every link, and a filter that grew from 100
  * to 10 million keys takes twice the memory of kind scalable.
  */
-#include "kinds/scalable/chain.h"
 
 #include "base/bits.h"
 #include "base/error.h"

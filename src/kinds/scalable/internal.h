@@ -1,9 +1,9 @@
 /*
- * scalable.h - buckets of entries, and keys in them: what scalable.c and its
+ * internal.h - buckets of entries, and keys in them: what scalable.c and its
  * fast path share. They compile the same functions for different machines.
  */
-#ifndef UM_KINDS_SCALABLE_H
-#define UM_KINDS_SCALABLE_H
+#ifndef UM_KINDS_SCALABLE_INTERNAL_H
+#define UM_KINDS_SCALABLE_INTERNAL_H
 
 #include "base/batch.h"
 #include "filter/kind.h"

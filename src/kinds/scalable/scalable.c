@@ -27,7 +27,7 @@
  * 2007), which ask every member of the chain. When not to use it: where the
  * number of keys is known, bloom takes a third to a half of the memory.
  */
-#include "kinds/scalable/scalable.h"
+#include "kinds/scalable/internal.h"
 
 #include "base/error.h"
 #include "kinds/rows.h"

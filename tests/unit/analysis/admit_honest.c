@@ -10,7 +10,7 @@
  */
 #include "support/rulings.h"
 
-#include "analysis/internal.h"
+#include "analysis/analysis.h"
 #include "base/rng.h"
 #include "filter/handle.h"
 

@@ -4,7 +4,7 @@
  */
 #include "support/test.h"
 
-#include "analysis/internal.h"
+#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "filter/kind.h"

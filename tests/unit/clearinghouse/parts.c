@@ -2,7 +2,7 @@
  * parts.c - parts of the clearinghouse that need no socket: limits,
  * log, waiting answers, reports once per reporter, status documents.
  */
-#include "clearinghouse/protocols/datagram.h"
+#include "clearinghouse/protocols/datagram_service.h"
 #include "clearinghouse/protocols/duplicates.h"
 #include "clearinghouse/protocols/pyzor/internal.h"
 #include "clearinghouse/runtime/format.h"

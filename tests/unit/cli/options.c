@@ -10,9 +10,8 @@
 #include "cli/framework/program.h"
 #ifdef UM_HAVE_CLEARINGHOUSE
 #include "clearinghouse/admin/commands.h"
-#include "clearinghouse/server/server.h"
 #endif
-#include "stopset/commands.h"
+#include "stopset/commands/commands.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,11 +3,9 @@
  */
 #include "support/markup.h"
 
-#include "draw/axis.h"
-#include "draw/csv.h"
-#include "draw/html.h"
+#include "draw/document.h"
+#include "draw/internal.h"
 #include "draw/svg.h"
-#include "draw/text.h"
 
 #include <float.h>
 #include <math.h>

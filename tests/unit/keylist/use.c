@@ -3,8 +3,8 @@
  */
 #include "support/key_input.h"
 
-#include "keylist/list.h"
-#include "keylist/log.h"
+#include "keylist/key_list.h"
+#include "keylist/key_log.h"
 #include "keylist/sniff.h"
 
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "filter/handle.h"
 #include "foreign/redisbloom.h"
-#include "kinds/scalable/chain.h"
+#include "kinds/rows.h"
 
 #include <umbel/experimental/retouch.h>
 #include <umbel/foreign.h>

@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "filter/handle.h"
 #include "kinds/counting/cells.h"
-#include "kinds/heavy.h"
 
 #include <umbel/counting.h>
 #include <umbel/plan.h>

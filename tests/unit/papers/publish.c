@@ -3,7 +3,7 @@
  */
 #include "support/markup.h"
 
-#include "draw/csv.h"
+#include "draw/document.h"
 #include "papers/frame/publish.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * sets.c - tables of traces, and the sets that are made of them.
  */
 #include "stopset/sets/build_set.h"
-#include "stopset/sets/table.h"
+#include "stopset/sets/node_table.h"
 #include "support/test.h"
 
 #include <stdlib.h>

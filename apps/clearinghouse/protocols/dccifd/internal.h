@@ -29,9 +29,9 @@
 #ifndef UM_CLEARINGHOUSE_DCCIFD_INTERNAL_H
 #define UM_CLEARINGHOUSE_DCCIFD_INTERNAL_H
 
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/protocols/mail_in.h"
-#include "clearinghouse/protocols/probe.h"
-#include "clearinghouse/protocols/stream.h"
+#include "clearinghouse/protocols/stream_service.h"
 #include "mail/pool.h"
 #include "net/dccifd.h"
 

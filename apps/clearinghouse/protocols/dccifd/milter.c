@@ -8,7 +8,7 @@
  */
 #include "base/error.h"
 #include "clearinghouse/protocols/dccifd/internal.h"
-#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/protocols/protocol.h"
 #include "net/server/socket.h"
 

@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "clearinghouse/protocols/dccifd/internal.h"
-#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/runtime/format.h"
 #include "net/dccifd.h"
 

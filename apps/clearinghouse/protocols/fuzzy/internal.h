@@ -21,8 +21,9 @@
 #define UM_CLEARINGHOUSE_FUZZY_INTERNAL_H
 
 #include "clearinghouse/lists/fuzzy_mails.h"
-#include "clearinghouse/protocols/datagram.h"
-#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/datagram_service.h"
+#include "clearinghouse/protocols/doctor_probe.h"
+#include "net/server/datagram.h"
 
 /* --- requests ---------------------------------------------------------------
  */

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "net/server/socket.h"
 
 #include <stdio.h>

@@ -30,10 +30,11 @@
 #ifndef UM_CLEARINGHOUSE_PYZOR_INTERNAL_H
 #define UM_CLEARINGHOUSE_PYZOR_INTERNAL_H
 
-#include "clearinghouse/protocols/datagram.h"
+#include "clearinghouse/protocols/datagram_service.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/protocols/duplicates.h"
-#include "clearinghouse/protocols/probe.h"
 #include "clearinghouse/runtime/file_text.h"
+#include "net/server/datagram.h"
 
 /* --- settings ---------------------------------------------------------------
  */

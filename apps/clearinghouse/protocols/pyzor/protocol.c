@@ -6,7 +6,7 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
-#include "clearinghouse/protocols/probe.h"
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/protocols/razor/razor.h"
 #include "net/server/socket.h"
 #include "store/store.h"

@@ -25,10 +25,10 @@
 #ifndef UM_CLEARINGHOUSE_RAZOR_INTERNAL_H
 #define UM_CLEARINGHOUSE_RAZOR_INTERNAL_H
 
+#include "clearinghouse/protocols/doctor_probe.h"
 #include "clearinghouse/protocols/duplicates.h"
-#include "clearinghouse/protocols/probe.h"
 #include "clearinghouse/protocols/razor/razor.h"
-#include "clearinghouse/protocols/stream.h"
+#include "clearinghouse/protocols/stream_service.h"
 #include "clearinghouse/runtime/digest_text.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "clearinghouse/protocols/razor/internal.h"
 
 #include "base/error.h"
-#include "clearinghouse/protocols/probe.h"
-#include "clearinghouse/protocols/stream.h"
+#include "clearinghouse/protocols/doctor_probe.h"
+#include "clearinghouse/protocols/stream_service.h"
 #include "net/server/socket.h"
 
 #include <inttypes.h>
