@@ -1,6 +1,7 @@
 /*
  * analysis.h - what admission computes with: certified error rates, and bounds
- * on the number of cells in use; errors of counts.
+ * on the number of cells in use; errors of counts; and the few functions of
+ * statistics that intervals need.
  */
 #ifndef UM_ANALYSIS_H
 #define UM_ANALYSIS_H
@@ -95,5 +96,17 @@ enum { UM_MAX_THRESHOLD = 1024 }; /* the recursion takes its square */
 umbel_status um_plan_times(const um_shape *s, uint64_t threshold,
                            const uint64_t *times, umbel_count_plan *out,
                            umbel_error *err);
+
+/*
+ * Statistics that intervals need (stats.c).
+ */
+
+/* Two-sided 99 % of a normal distribution, in standard deviations. */
+#define UM_Z99 2.5758293035489004
+
+/* Regularised incomplete beta function: P(X <= x), X ~ Beta(a, b). */
+double um_beta_cdf(double x, double a, double b);
+/* Its inverse in x, for 0 < p < 1. */
+double um_beta_quantile(double p, double a, double b);
 
 #endif

@@ -10,7 +10,7 @@
  * numbers (filter/addressing/model.c), which also knows how blocks clump.
  */
 #define XXH_INLINE_ALL
-#include "analysis/stats.h"
+#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/error.h"

@@ -6,7 +6,7 @@
  * rest. Quantiles by bisection: intervals are computed once per run.
  */
 #define _DEFAULT_SOURCE /* lgamma_r */
-#include "analysis/stats.h"
+#include "analysis/analysis.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  */
 #include "support/test.h"
 
-#include "analysis/stats.h"
+#include "analysis/analysis.h"
 
 #include <umbel/estimate.h>
 

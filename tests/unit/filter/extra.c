@@ -7,7 +7,7 @@
  */
 #include "support/test.h"
 
-#include "analysis/stats.h"
+#include "analysis/analysis.h"
 #include "filter/addressing/addressing.h"
 #include "filter/kind.h"
 

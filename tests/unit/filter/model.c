@@ -6,7 +6,7 @@
  */
 #include "support/test.h"
 
-#include "analysis/stats.h"
+#include "analysis/analysis.h"
 #include "base/rng.h"
 #include "filter/handle.h"
 
