@@ -2,11 +2,11 @@
  * admit.c - hold a filter from outside against what its receiver demands.
  *
  * The claimed number of keys determines how full a filter is;
- * occupancy_bounds.c bounds how far chance may take it from there, as a whole
+ * occupancy.c bounds how far chance may take it from there, as a whole
  * and in each block. What a stranger's key then meets is the mean over blocks
  * of the block's own chance, which follows from the cells and needs no belief:
  * it is held against the budget. Addressings whose cells depend on each other
- * are sampled as well (certify.h).
+ * are sampled as well (analysis.h).
  *
  * A kind in which each key has an entry is held by their number: it is that in
  * the head, and a claim may exceed it by keys that share one.

@@ -7,7 +7,8 @@
  *    80  flags  0  length of all
  *    96  the new filter's head, as in its raw file
  *    --  per section: how, then 0: the changes (coding/section.h),
- *                           or 1: length and code of the new cells (code.h)
+ *                           or 1: length and code of the new cells
+ * (coding/section.h)
  *    --  checksum of all before
  *
  * docs/FORMAT.md says more.

@@ -1,5 +1,5 @@
 /*
- * occupancy_bounds.c - bounds on the tails of the number of cells in use.
+ * occupancy.c - bounds on the tails of the number of cells in use.
  *
  * P(U >= u) <= E exp(xU) exp(-xu) for every x > 0 (Chernoff). The mean is what
  * has to be known, or bounded from above:

@@ -4,7 +4,7 @@
  * Files are read twice: to count the keys, and to add them. A pipe is read
  * once, into a large filter that is folded to size at the end. Static kinds
  * keep the digests of all members in memory, unless that is limited
- * (build_spilled.h).
+ * (spilled.c).
  */
 #ifndef UM_BUILD_BUILD_H
 #define UM_BUILD_BUILD_H

@@ -1,5 +1,5 @@
 /*
- * retouch.c - retouching a filter by lists of keys in files.
+ * negatives.c - retouching a filter by lists of keys in files.
  */
 #include "build/negatives.h"
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
 /*
- * build_spilled.c - filters within a limit of memory.
+ * spilled.c - filters within a limit of memory.
  *
  * What fits is built as usual. Otherwise digests go to a temporary file, in
  * heaps by their highest bits, and heap after heap to the filter, whose cells

@@ -1,5 +1,5 @@
 /*
- * build_static.c - filters of static kinds: all members are read, then the
+ * static.c - filters of static kinds: all members are read, then the
  * filter is made.
  *
  * To name a key of which only the digest is known, the input is read again

@@ -6,7 +6,7 @@
  *       by how much it grew, less 1, unless it is a bit
  *   0
  *
- * A number is coded as in adaptive.c: how many bits it has, in unary; the two
+ * A number is coded as in section.c: how many bits it has, in unary; the two
  * below the highest; the rest with an even chance.
  */
 #include "coding/entries.h"

@@ -64,7 +64,7 @@ typedef struct um_shape {
     uint64_t attached; /* bytes of the user's data behind the cells */
     uint64_t false_negatives; /* members that are known not to match */
     uint64_t key_form;        /* umbel_key_form: how its keys were read */
-    /* How it grows in RedisBloom (foreign/redisbloom_file.c), at most
+    /* How it grows in RedisBloom (foreign/redisbloom.c), at most
      * UM_MAX_EXPANSION. */
     uint64_t expansion;
     um_delta delta;

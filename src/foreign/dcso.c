@@ -1,5 +1,5 @@
 /*
- * foreign_dcso.c - files of DCSO's bloom, flor and fleur.
+ * dcso.c - files of DCSO's bloom, flor and fleur.
  *
  *     0  version 1  n  p  k  m  N       8 bytes each, little-endian; p a double
  *    48  m bits in words of 8 bytes, the rest of the last one zero

@@ -1,5 +1,5 @@
 /*
- * foreign.h - formats of others, a row each.
+ * internal.h - formats of others, a row each.
  */
 #ifndef UM_OPS_FOREIGN_H
 #define UM_OPS_FOREIGN_H

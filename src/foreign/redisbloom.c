@@ -1,6 +1,6 @@
 /*
  * redisbloom.c - RedisBloom's chain of sub-filters: sizes, adding, querying,
- * merging. Headers and chunks are in redisbloom_dump.c.
+ * merging; headers and chunks.
  */
 #include "foreign/redisbloom.h"
 

@@ -82,7 +82,7 @@ umbel_status um_bf_copy(const um_bf *b, um_bf **out, umbel_error *err);
  */
 umbel_status um_bf_add(um_bf *b, const umbel_slice *keys, size_t n, bool *fresh,
                        size_t *done, umbel_error *err);
-/* Returns true if a key of that digest (base/murmur.h) matches. */
+/* Returns true if a key of that digest (base/hash.h) matches. */
 bool um_bf_has(const um_bf *b, umbel_digest d);
 void um_bf_query(const um_bf *b, const umbel_slice *keys, size_t n, bool *hit);
 

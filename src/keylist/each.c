@@ -1,7 +1,7 @@
 /*
  * each.c - all keys of a source, in order, by several threads.
  *
- * The input is cut into pieces of whole lines (keylist/piece.h). A pipeline
+ * The input is cut into pieces of whole lines (keylist/internal.h). A pipeline
  * (base/threads.h) splits them, hashes and queries in any thread. What changes
  * something, and the search for the first bad line, follows the order of the
  * pieces.

@@ -18,7 +18,7 @@ typedef struct um_bad_line {
 } um_bad_line;
 
 /*
- * Whole lines of one file, then the keys in them (keylist/split.h). Zeroed at
+ * Whole lines of one file, then the keys in them (keylist/split.c). Zeroed at
  * first; the next piece reuses its memory.
  */
 typedef struct um_piece {

@@ -4,9 +4,9 @@
  * Most keys of a stream come a few times, and few come most of the time. A key
  * owns 1 to 8 cells of 4 bits, all in one line of 128 (addressing blocked128):
  * lanes are the line's 64-bit words. Its count is the least of its cells, and
- * only the least of them grow (refined, as in counting.c). A key that comes
- * more than 15 times is heavy: it moves to a table of fingerprints and counts
- * up to 2^32 - 1 (counting/cells.h), and its cells stay at 15 for good.
+ * only the least of them grow (refined, as in counting/counting.c). A key that
+ * comes more than 15 times is heavy: it moves to a table of fingerprints and
+ * counts up to 2^32 - 1 (counting/cells.h), and its cells stay at 15 for good.
  *
  *   section 0   cells of 4 bits
  *   section 1   the table: slots of 64 bits

@@ -18,8 +18,8 @@ typedef struct um_query {
     umbel_unless_order order;
     bool values;        /* counts, or values of a map, are wanted */
     uint64_t threshold; /* keys match from this count on; 0: none is asked */
-    bool edits; /* keys that one edit makes a member match, too (edits.h); of
-                   one filter, without values, threshold and except */
+    bool edits;         /* keys that one edit makes a member match, too; of
+                           one filter, without values, threshold and except */
 
     bool map;      /* values come from a map */
     bool counting; /* values are counts; threshold is at least 1 */

@@ -5,12 +5,12 @@
  *
  *   directory.c  a directory with one filter for each origin (umbel sync)
  *   state.c      restarts: replicas as filters, everything else as bytes
- *   query.c      answers: sums over origins
+ *   answers.c      answers: sums over origins
  *   peer.c       what to send to a peer, and what came from it
  *   update.c     UPDATE: versions that a peer lacks, page by page
  *   origin.c     dropped, muted and contradicted origins; new incarnations
- *   session.c    the machine: lists, time, sessions with peers
- *   log.c        signed entries
+ *   peer_session.c    the machine: lists, time, sessions with peers
+ *   entry_log.c        signed entries
  *   replica.c    replicas: hash tree, history, our own filters
  *   index.c      which replicas can hold a digest; totals of all of them
  *   wire.c       messages as bytes, and what is signed
@@ -495,7 +495,8 @@ um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
 void um_replica_end_step(umbel_sync *s, um_replica *c, um_buffer *old,
                          const um_statement *next);
 
-/* --- log.c ---------------------------------------------------------------- */
+/* --- entry_log.c
+ * ---------------------------------------------------------------- */
 
 /* Adds up the hashes of entries that count: they have no order of their own. */
 void um_log_sum(const umbel_sync *s, uint64_t sum[2]);
@@ -512,7 +513,8 @@ umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
                           const um_log_entry *e, bool *applied,
                           umbel_error *err);
 
-/* --- session.c ------------------------------------------------------------ */
+/* --- peer_session.c
+ * ------------------------------------------------------------ */
 
 /* Returns true for a text that umbel_sync_list.agree may have. */
 bool um_is_agree(const char *text);

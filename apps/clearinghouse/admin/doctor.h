@@ -2,7 +2,7 @@
  * doctor.h - tries the addresses of a configuration as clients do, and reports
  * what works, what does not, and what to type.
  *
- * A protocol's row names its probes (protocols/probe.h).
+ * A protocol's row names its probes (protocols/doctor_probe.h).
  */
 #ifndef UM_CLEARINGHOUSE_DOCTOR_H
 #define UM_CLEARINGHOUSE_DOCTOR_H

@@ -31,9 +31,10 @@ bool um_forget_none(const um_lists *l);
 size_t um_forget_quorum(const um_lists *l);
 
 /*
- * Forgets a digest (digest_text.h) in all lists that have a count of it; *lists
- * gets their number. E_UNKNOWN: none has; E_LIMIT: too many exceptions; E_IO:
- * the store has failed. *ticket is what the store has to commit.
+ * Forgets a digest (runtime/digest_text.h) in all lists that have a count of
+ * it; *lists gets their number. E_UNKNOWN: none has; E_LIMIT: too many
+ * exceptions; E_IO: the store has failed. *ticket is what the store has to
+ * commit.
  */
 umbel_status um_forget(um_lists *l, const char *text, size_t *lists,
                        uint64_t *ticket, umbel_error *err);

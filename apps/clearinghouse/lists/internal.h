@@ -1,7 +1,7 @@
 /*
  * internal.h - the lists of the server, for the files of this directory.
  *
- *     table.c        the rows of the lists, and how each is opened
+ *     list_table.c        the rows of the lists, and how each is opened
  *     lists.c        what the lists are given: store, machine, welcome rules
  *     counts.c       the counts that clients are sent
  *     exceptions.c   digests that were taken back

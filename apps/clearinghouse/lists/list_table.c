@@ -38,7 +38,7 @@ static const um_list_default razor[] = {{"kind", "counting"},
                                         {NULL, NULL}};
 static const um_list_default fuzzy[] = {{"capacity", "20000"}, {NULL, NULL}};
 
-/* Columns of the times that store/recent.h keeps. */
+/* Columns of the times that store/recent_times.c keeps. */
 enum { REPORTED = 1, WHITELISTED };
 _Static_assert((int)WHITELISTED <= (int)UM_RECENT_COLUMNS, "a column of times");
 

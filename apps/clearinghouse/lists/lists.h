@@ -16,7 +16,8 @@
 
 #include <umbel/experimental/sync.h>
 
-/* --- the table (table.c) -------------------------------------------------- */
+/* --- the table (list_table.c)
+ * -------------------------------------------------- */
 
 /* Returns how a list is configured, for the store. */
 um_list_config um_list_config_of(const um_config *c, size_t list);
@@ -93,7 +94,8 @@ bool um_lists_next_replica(const um_lists *l, unsigned list, size_t *at,
 
 /* Returns the rules that are used now. */
 const um_welcome *um_lists_welcome(const um_lists *l);
-/* Returns true if a rule welcomes a digest, as digest_text.h prints it. */
+/* Returns true if a rule welcomes a digest, as runtime/digest_text.h prints it.
+ */
 bool um_lists_welcomes(const um_lists *l, umbel_slice digest);
 /* Reads the welcome file that is configured now, and logs its warnings. */
 umbel_status um_lists_read_welcome(const um_lists *l, um_welcome **out,

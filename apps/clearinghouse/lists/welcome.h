@@ -86,7 +86,7 @@ typedef struct um_welcome_mail {
     umbel_slice sender; /* of the envelope, with or without <> */
     umbel_slice from_domain, list_id;
     umbel_slice client;        /* its address, as text */
-    const umbel_slice *digest; /* as digest_text.h prints them */
+    const umbel_slice *digest; /* as runtime/digest_text.h prints them */
     size_t ndigests;
 } um_welcome_mail;
 

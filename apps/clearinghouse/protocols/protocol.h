@@ -4,7 +4,7 @@
  *
  * A new protocol is a file with a row, and a line in protocol_table.c;
  * configuration, metrics and status pages pick it up from the row. Lists are
- * declared in lists/table.c.
+ * declared in lists/list_table.c.
  */
 #ifndef UM_CLEARINGHOUSE_PROTOCOL_H
 #define UM_CLEARINGHOUSE_PROTOCOL_H
@@ -67,7 +67,8 @@ typedef struct um_protocol {
     void (*close)(void *state);
     /* Writes what to configure in mail software; NULL: nothing. */
     void (*hint)(const void *state, FILE *out);
-    /* How its addresses are tried as a client does (probe.h); NULL: not. */
+    /* How its addresses are tried as a client does (doctor_probe.h); NULL: not.
+     */
     const struct um_doctor_row *doctor;
 } um_protocol;
 

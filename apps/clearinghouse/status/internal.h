@@ -6,7 +6,7 @@
  *     problems.c    rows: what can be wrong, and what to do about it
  *     documents.c   JSON, metrics, text
  *     page.c        the page; page/ has its template, style and script
- *     http.c        serves them
+ *     status_server.c        serves them
  */
 #ifndef UM_CLEARINGHOUSE_STATUS_INTERNAL_H
 #define UM_CLEARINGHOUSE_STATUS_INTERNAL_H

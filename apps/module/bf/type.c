@@ -1,5 +1,5 @@
 /*
- * bf_type.c - the data type MBbloom--, with the payload of RedisBloom.
+ * type.c - the data type MBbloom--, with the payload of RedisBloom.
  *
  * RDB, encoding 4: unsigned items, sub-filters, options, expansion; for each
  * sub-filter unsigned capacity, double error, unsigned hashes, double bits per

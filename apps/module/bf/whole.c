@@ -1,5 +1,5 @@
 /*
- * bf_whole.c - BF.INFO, DEBUG, SCANDUMP, LOADCHUNK, MERGE: whole filters. And
+ * whole.c - BF.INFO, DEBUG, SCANDUMP, LOADCHUNK, MERGE: whole filters. And
  * the rows of all BF commands.
  */
 #include "base/error.h"

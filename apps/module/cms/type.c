@@ -1,5 +1,5 @@
 /*
- * cms_type.c - the data type CMSk-TYPE, with the payload of RedisBloom.
+ * type.c - the data type CMSk-TYPE, with the payload of RedisBloom.
  *
  * RDB, encoding 0: unsigned width, depth, count, and a string of counters of 32
  * bits, row by row, little-endian.

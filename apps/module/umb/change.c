@@ -1,5 +1,5 @@
 /*
- * umb_change.c - UMB.MERGE, FOLD, CLEAR, TURN: a filter becomes another.
+ * change.c - UMB.MERGE, FOLD, CLEAR, TURN: a filter becomes another.
  */
 #include "module/runtime/keys.h"
 #include "module/runtime/memory.h"

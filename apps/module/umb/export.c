@@ -1,5 +1,5 @@
 /*
- * umb_export.c - UMB.EXPORT key [offset]: the file of a filter, in pieces.
+ * export.c - UMB.EXPORT key [offset]: the file of a filter, in pieces.
  *
  * A file of several pieces must be that of one moment, so the connection that
  * begins one holds the body until it has read the last piece, or nothing for a

@@ -1,6 +1,6 @@
 /*
- * umb_import.c - UMB.IMPORT key offset total bytes: a filter from its file, in
- * pieces.
+ * import_filter.c - UMB.IMPORT key offset total bytes: a filter from its file,
+ * in pieces.
  *
  * The key appears, or gets its new filter, when the last piece has come and the
  * filter is decoded and admitted; a thread does that. Every accepted piece goes

@@ -1,5 +1,5 @@
 /*
- * umb_info.c - UMB.INFO, ESTIMATE: what a filter is.
+ * info.c - UMB.INFO, ESTIMATE: what a filter is.
  */
 #include "module/runtime/jobs.h"
 #include "module/runtime/keys.h"

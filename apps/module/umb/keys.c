@@ -1,5 +1,5 @@
 /*
- * umb_keys.c - single keys of a filter: add, check, count, remove.
+ * keys.c - single keys of a filter: add, check, count, remove.
  */
 #include "module/runtime/keys.h"
 #include "base/hash.h"

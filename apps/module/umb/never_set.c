@@ -1,5 +1,5 @@
 /*
- * umb_retouch.c - UMB.RETOUCH: members of a set NEVER no longer match.
+ * never_set.c - UMB.RETOUCH: members of a set NEVER no longer match.
  */
 #include "module/runtime/keys.h"
 #include "module/runtime/write.h"

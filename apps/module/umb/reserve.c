@@ -1,5 +1,5 @@
 /*
- * umb_reserve.c - UMB.RESERVE: an empty filter, by the parameters of
+ * reserve.c - UMB.RESERVE: an empty filter, by the parameters of
  * 'umbel build'.
  */
 #include "module/runtime/jobs.h"

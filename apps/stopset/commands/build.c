@@ -1,5 +1,5 @@
 /*
- * cmd_build.c - umbel stopset build: a stop set from a table.
+ * build.c - umbel stopset build: a stop set from a table.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

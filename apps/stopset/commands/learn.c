@@ -1,5 +1,5 @@
 /*
- * cmd_learn.c - umbel stopset learn: a table of what traces show.
+ * learn.c - umbel stopset learn: a table of what traces show.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

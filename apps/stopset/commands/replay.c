@@ -1,5 +1,5 @@
 /*
- * cmd_replay.c - umbel stopset replay: sets tried on recorded traces.
+ * replay.c - umbel stopset replay: sets tried on recorded traces.
  */
 #include "stopset/replay/replay.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /*
- * cmd_report.c - umbel stopset report: what every form spares and misses.
+ * report.c - umbel stopset report: what every form spares and misses.
  */
 #include "cli/framework/report.h"
 #include "base/error.h"

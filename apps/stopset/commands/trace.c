@@ -1,5 +1,5 @@
 /*
- * cmd_trace.c - umbel stopset trace: traces routes, and stops where sets say.
+ * trace.c - umbel stopset trace: traces routes, and stops where sets say.
  */
 #include "base/decimal.h"
 #include "base/error.h"

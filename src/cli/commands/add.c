@@ -1,5 +1,5 @@
 /*
- * cmd_add.c - umbel add: more keys into a filter file.
+ * add.c - umbel add: more keys into a filter file.
  *
  * The file is locked, read, and replaced.
  */

@@ -1,5 +1,5 @@
 /*
- * cmd_admit.c - umbel admit: may a filter from elsewhere be used?
+ * admit.c - umbel admit: may a filter from elsewhere be used?
  */
 #include "base/error.h"
 #include "base/hex.h"

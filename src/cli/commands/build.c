@@ -1,5 +1,5 @@
 /*
- * cmd_build.c - umbel build: a filter from lists of keys.
+ * build.c - umbel build: a filter from lists of keys.
  */
 #include "build/build.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /*
- * cmd_convert.c - umbel convert: the same keys in another form.
+ * convert.c - umbel convert: the same keys in another form.
  */
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /*
- * cmd_diff.c - umbel diff: what turns an old filter into a new one.
+ * diff.c - umbel diff: what turns an old filter into a new one.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

@@ -1,5 +1,5 @@
 /*
- * cmd_info.c - umbel info: describe one filter, or compare two.
+ * info.c - umbel info: describe one filter, or compare two.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

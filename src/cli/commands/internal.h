@@ -187,7 +187,7 @@ void um_check_print_bad(const um_check_ctx *c, const umbel_slice *line,
 void um_check_print_top(um_check_ctx *c);
 
 /* Other sets of the same keys and error, if one saves more than that share of
- * bytes (smaller.c). */
+ * bytes (plan.c). */
 void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
                      double least);
 

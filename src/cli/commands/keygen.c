@@ -1,5 +1,5 @@
 /*
- * cmd_keygen.c - umbel keygen: secrets for keyed filters, keys for publishers.
+ * keygen.c - umbel keygen: secrets for keyed filters, keys for publishers.
  */
 #include "base/error.h"
 #include "base/hash.h"

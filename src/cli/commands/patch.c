@@ -1,5 +1,5 @@
 /*
- * cmd_patch.c - umbel patch: the new filter, from the old one and a difference.
+ * patch.c - umbel patch: the new filter, from the old one and a difference.
  */
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /*
- * cmd_plan.c - umbel plan: how large, how wrong, how many.
+ * plan.c - umbel plan: how large, how wrong, how many.
  */
 #include "base/error.h"
 #include "cli/commands/internal.h"

@@ -1,5 +1,5 @@
 /*
- * cmd_publish.c - umbel publish: put filters where any web server can serve
+ * publish.c - umbel publish: put filters where any web server can serve
  * them.
  */
 #include "publish/publish.h"

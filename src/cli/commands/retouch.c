@@ -1,5 +1,5 @@
 /*
- * cmd_retouch.c - umbel retouch: remove chosen false positives, and report what
+ * retouch.c - umbel retouch: remove chosen false positives, and report what
  * that costs.
  */
 #define _GNU_SOURCE /* SA_RESETHAND */

@@ -1,5 +1,5 @@
 /*
- * cmd_sync.c - umbel sync: directories of filters with many writers.
+ * sync.c - umbel sync: directories of filters with many writers.
  *
  * Two directories are joined here, in one process; or one of them is behind a
  * pipe, at whose other end 'umbel sync --stdio' runs; or there is a server.

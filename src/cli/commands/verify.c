@@ -1,5 +1,5 @@
 /*
- * cmd_verify.c - umbel verify: the error, measured.
+ * verify.c - umbel verify: the error, measured.
  */
 #include "base/batch.h"
 #include "base/error.h"

@@ -4,7 +4,7 @@
  * Long options may be written --name=value or --name value; letters may be
  * joined (-cv). "--" ends the options, "-" is an operand. Parsing takes three
  * steps: words into options and operands, values into the command's struct, and
- * the rules that rows state (rules.c).
+ * the rules that rows state.
  */
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,5 @@
 /*
- * groups.c - options that several commands share.
+ * option_groups.c - options that several commands share.
  */
 #include "cli/framework/option_groups.h"
 

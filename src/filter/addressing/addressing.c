@@ -148,7 +148,7 @@ const um_addressing um_addressing_partitioned = {
 /* --- addressings whose k cells share one block of a cache line -------------
  *
  * A query costs one memory fetch instead of k. Blocks fill unevenly, so the
- * same error takes more bits than classic.c (measured in docs/KINDS.md).
+ * same error takes more bits than classic (measured in docs/KINDS.md).
  * Idea: Putze, Sanders, Singler 2007; the lanes: Apache Impala.
  *
  *   lo   block = high half of lo * blocks

@@ -46,7 +46,7 @@ struct um_addressing {
     const char *hash;  /* the family it implies, or NULL: any */
     bool foreign;      /* as others have it: takes no groups */
     bool dependent;    /* a maker can choose cells that keys find together:
-                          admission samples, see analysis/certify.h */
+                          admission samples, see analysis/analysis.h */
     uint32_t distinct; /* a key of up to this many hashes owns distinct cells */
     um_fold_rule fold;
     /* Cells that sizes are multiples of, and that stay side by side when

@@ -200,7 +200,7 @@ const um_addressing um_addressing_dcso = {
  *     cell i = (a + i b mod 2^64) mod m
  *
  * so a filter of ours can be loaded there bit for bit, and theirs here
- * (foreign/redisbloom_file.c). Steps b near 0, m/2, m/3 ... revisit cells: the
+ * (foreign/redisbloom.c). Steps b near 0, m/2, m/3 ... revisit cells: the
  * error has a floor of about 2/(k m), which matters for small filters only.
  *
  * When not to use it: the seed is a public constant, and anyone can compute

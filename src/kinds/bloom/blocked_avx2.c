@@ -1,9 +1,9 @@
 /*
  * blocked_avx2.c - bloom on blocked256 and blocked512 with AVX2.
  *
- * The loops are those of bits_avx2.h. A test is one mask a group of eight
- * hashes, made by shifts (filter/addressing/addressing.c), against the whole
- * block.
+ * The loops are those of blocked/bits_avx2.h. A test is one mask a group of
+ * eight hashes, made by shifts (filter/addressing/addressing.c), against the
+ * whole block.
  *
  * In cache the shifts are what is scarce (two units do them and all shuffles),
  * so products avoid them, blocks are found by the scalar multiplier beside, and

@@ -1,7 +1,7 @@
 /*
  * blocked_avx512.c - bloom on blocked256 and blocked512 with AVX-512.
  *
- * The loops are those of blocked_avx512.h. What is new to masks:
+ * The loops are those of blocked/blocked_avx512.h. What is new to masks:
  *
  *   vprolv            1 rotated by a number takes only its low bits, so a mask
  *                     is one shift and one rotation

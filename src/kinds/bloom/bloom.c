@@ -495,7 +495,7 @@ static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND,
  * written only when a bit is missing; most adds to a filter in use change
  * little, and lines that are not written stay in the caches of all cores.
  *
- * A word is little-endian, as in the file: its bits are those of bits.h.
+ * A word is little-endian, as in the file: its bits are those of base/bits.h.
  */
 
 enum {

@@ -175,7 +175,7 @@ static inline bool um_walk_is_far(const um_bloom *b)
     return b->layout->cells / 8 > (uint64_t)6 << 20;
 }
 
-/* As the kind's query (bloom_classic.c). */
+/* As the kind's query (bloom.c). */
 um_query_fn um_bloom_classic_query;
 
 #endif

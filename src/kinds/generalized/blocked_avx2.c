@@ -2,7 +2,7 @@
  * blocked_avx2.c - generalized 4 + 4 and 8 + 8 on blocked512 with
  * AVX2.
  *
- * The loops are those of bits_avx2.h, the cells those that
+ * The loops are those of blocked/bits_avx2.h, the cells those that
  * generalized.c draws in pairs. A lane is an element of the line's first
  * half and the same element of its second: one vector holds the numbers of all
  * lanes, and a shift by too much is 0, which chooses the half.

@@ -2,7 +2,7 @@
  * blocked_avx512.c - generalized 4 + 4 and 8 + 8 on blocked512 with
  * AVX-512.
  *
- * The loops are those of blocked_avx512.h, the cells those that
+ * The loops are those of blocked/blocked_avx512.h, the cells those that
  * generalized.c draws in pairs. A line is one vector: its halves hold the
  * same numbers, less by the width of an element in the second, and a shift by
  * too much, or by less than nothing, is 0. What a key makes of its line is one

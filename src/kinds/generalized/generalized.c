@@ -59,9 +59,9 @@
  *              each with one cell of either role. One word makes them all, by
  *              shifts, so that vectors can (blocked_avx2.c).
  *
- * Draws on classic go along its walk (classic.h), in a block they are the top
- * bits of the words W_0 = hi, W_g+1 = remix(W_g + lo). After TRIES of them,
- * which only a hopeless digest needs, the next free cell is taken.
+ * Draws on classic go along its walk (filter/addressing), in a block they are
+ * the top bits of the words W_0 = hi, W_g+1 = remix(W_g + lo). After TRIES of
+ * them, which only a hopeless digest needs, the next free cell is taken.
  *
  * Pairs: R and S = R ^ E are numbers of log2(width) bits each.
  *

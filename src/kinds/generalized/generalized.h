@@ -61,8 +61,8 @@ double um_pair_bound(uint64_t width, uint32_t lanes);
 
 /*
  * Formulas that hold for the cells above, where those of the paper are for
- * functions that may coincide (umbel/generalized.h). ones is the share of ones
- * before the first key.
+ * functions that may coincide (umbel/experimental/generalized.h). ones is the
+ * share of ones before the first key.
  */
 /* Returns the chance that distinct cells, of n with z zeros, are as they should
  * be. */

@@ -1,5 +1,5 @@
 /*
- * avx2.c - the functions of scalable.h, compiled for AVX2: the entries
+ * avx2.c - the functions of internal.h, compiled for AVX2: the entries
  * of a bucket are compared at once.
  */
 #include "base/cpu.h"

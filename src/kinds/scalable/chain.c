@@ -11,7 +11,7 @@
  *               hashes (32 bits) and the logarithm of its size (8 bits)
  *
  * That is what BF.SCANDUMP gives, in another order, so filters go there and
- * back bit for bit (foreign/redisbloom_file.c). The numbers come from anyone:
+ * back bit for bit (foreign/redisbloom.c). The numbers come from anyone:
  * links are found from the end of the bits, and one that reaches beyond their
  * beginning ends the walk.
  *

@@ -6,7 +6,7 @@
  * fewer other keys match (Lumetta and Mitzenmacher 2007, "Using the power of
  * two choices to improve Bloom filters"). Then the unwanted keys that match
  * are looked for, and only members on their cells are chosen for again
- * (choose_round.c). So most choices depend on little, and stay from edition to
+ * (round.c). So most choices depend on little, and stay from edition to
  * edition.
  */
 #include "negatives/choose/choose.h"

@@ -258,8 +258,7 @@ struct choosing {
     uint32_t passes, improving; /* in which all members are chosen again */
     uint64_t fresh;             /* members that were new */
 
-    uint64_t
-        first_sum; /* of digests, when they are read again: choose_pass.c */
+    uint64_t first_sum; /* of digests, when they are read again: choose.c */
     umbel_choose_result bill;
 };
 

@@ -1,5 +1,5 @@
 /*
- * choose_place.c - counts of four bits for each cell, and members placed on
+ * place.c - counts of four bits for each cell, and members placed on
  * them, whatever the addressing.
  */
 #include "negatives/choose/internal.h"

@@ -1,5 +1,5 @@
 /*
- * retouch_greedy.c - lose the member that removes most, again and again.
+ * greedy.c - lose the member that removes most, again and again.
  *
  * When a member is lost, no member needs the bits that only it owned: clearing
  * these costs nothing more, and every live key on them is gone. The papers

@@ -1,5 +1,5 @@
 /*
- * retouch_instance.c - from positions to small numbers.
+ * instance.c - from positions to small numbers.
  *
  * Only bits that a key to be removed owns can be worth clearing; a member's
  * other bits need not be looked at again. A bit vector with counts marks them

@@ -1,5 +1,5 @@
 /*
- * retouch_methods.c - the methods of retouching. A new one is a line here.
+ * methods.c - the methods of retouching. A new one is a line here.
  *
  * random-bits is section III of the paper of 2006, the four after it are its
  * selective clearing. "tracked" is our reading of the paper of 2010, of which

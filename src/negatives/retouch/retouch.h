@@ -4,7 +4,7 @@
  * A problem is plain arrays of positions, so that other readers of bits than
  * our filters can be retouched. From it comes an instance, in which only bits
  * count that a key to be removed owns; they are numbered from 0. A method works
- * on the instance through a state, and is a row in retouch_methods.c.
+ * on the instance through a state, and is a row in methods.c.
  */
 #ifndef UM_NEGATIVES_RETOUCH_RETOUCH_H
 #define UM_NEGATIVES_RETOUCH_RETOUCH_H

@@ -1,5 +1,5 @@
 /*
- * foreign.c, foreign_dcso.c - files of others, as this side sees them. That
+ * foreign.c - files of others, as this side sees them. That
  * theirs see them alike is for tests/systems.
  */
 #include "support/test.h"

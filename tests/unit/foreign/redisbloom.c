@@ -1,5 +1,5 @@
 /*
- * redisbloom.c, redisbloom_dump.c, foreign_redisbloom.c - filters that
+ * redisbloom.c - filters that
  * RedisBloom made (tests/redisbloom), made again here.
  */
 #include "support/test.h"

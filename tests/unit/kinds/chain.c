@@ -1,5 +1,5 @@
 /*
- * chain.c, chain_merge.c, foreign_redisbloom.c, retouch.c - filters of
+ * chain.c - filters of
  * RedisBloom that have grown, as filters of ours.
  */
 #include "support/test.h"

@@ -2,7 +2,7 @@
  * emulate.c - emulated instructions against a definition written another
  * way, mostly bit by bit.
  *
- * test_emulate_x86.c holds them against the processor, where it has them.
+ * emulate_x86.c holds them against the processor, where it has them.
  */
 #include "support/test.h"
 
