@@ -1,5 +1,6 @@
 /*
- * umbel-dccproc - reads a mail and prints the X-DCC line of a clearinghouse.
+ * main.c - umbel-dccproc: reads a mail and prints the X-DCC line of a
+ * clearinghouse.
  *
  * Software that does not speak dccifd runs dccproc for each mail. This program
  * accepts the options that such software passes, asks the server's dccifd
@@ -193,7 +194,7 @@ static umbel_status query_server(const arguments *a, umbel_slice mail,
     return um_dccifd_call(&q, mail, out, err);
 }
 
-/* Where the header of a mail ends: behind its last line. */
+/* Returns the length of the header of a mail, with its last line. */
 static size_t header_end(umbel_slice mail)
 {
     const char *bytes = mail.data;

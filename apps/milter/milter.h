@@ -1,5 +1,5 @@
 /*
- * milter.h - umbel-milter: a mail server's filter that asks a clearinghouse.
+ * milter.h - umbel-milter: a mail filter (milter) that queries a clearinghouse.
  */
 #ifndef UM_MILTER_MILTER_H
 #define UM_MILTER_MILTER_H

@@ -1,5 +1,5 @@
 /*
- * main.c - umbel-stopset: route tracing that stops where others have been.
+ * main.c - umbel-stopset: route tracing with stop sets.
  */
 #include "cli/framework/program.h"
 #include "stopset/commands/commands.h"

@@ -1,10 +1,13 @@
 /*
+ * main.c - bench_fuzzy, a client and an echo server for load tests of rspamd's
+ * fuzzy storage.
+ *
  * bench_fuzzy PORT write|check|ping TEXTS SET FIRST N - sends a request for
  * each of some mails of a set to a fuzzy storage on loopback, 64 at a time, and
  * prints a line for each answer: number, value, flag, probability in 32nds.
  * Texts are short, sixty or long (mails.c), sets stored, near, footer and
- * other; mix takes one of each in turn. A request that is not answered within a
- * second is sent again.
+ * other; mix takes one of each in turn. A request that is not answered within
+ * a second is sent again.
  *
  * bench_fuzzy truth TEXTS SET N - prints, for each mail of a set, what an
  * endless search in N stored mails finds (truth.h).

@@ -1,5 +1,5 @@
 /*
- * attacks - what each attack does to each defence, measured.
+ * run.c - attacks: what each attack does to each defence, measured.
  *
  * Numbers to compare with come from equations where there are any, else from
  * an independent implementation.

@@ -1,5 +1,6 @@
 /*
- * forgeries - a search for filters that pass admission and match too much.
+ * run.c - forgeries: a search for filters that pass admission and match too
+ * much.
  *
  * A round forges one filter of every target and admits it under a budget of
  * 0.1 %. What is admitted is asked strangers: a filter is a hole when more of

@@ -1,5 +1,5 @@
 /*
- * admit.c - hold a filter from outside against what its receiver demands.
+ * admit.c - checks a filter from outside against what its receiver demands.
  *
  * The claimed number of keys determines how full a filter is;
  * occupancy.c bounds how far chance may take it from there, as a whole
@@ -244,7 +244,7 @@ static umbel_ruling ruling_begin(const umbel_admission *wants)
                           .claimed = wants->claimed};
 }
 
-/* False: it is refused for its size. */
+/* Checks the size. Returns false if the filter is refused for it. */
 static bool hold_bytes(const umbel_admission *wants, uint64_t bytes,
                        umbel_ruling *out)
 {
@@ -604,7 +604,7 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
  * taken for it, and a file that is too long before it is read.
  */
 
-/* What is wrong with the bytes, and what with us. */
+/* Returns true if the failure is due to the bytes, not to this machine. */
 static bool is_their_fault(umbel_status status)
 {
     return status == UMBEL_E_FORMAT || status == UMBEL_E_VERSION ||

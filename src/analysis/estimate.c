@@ -1,5 +1,5 @@
 /*
- * estimate.c - keys from the cells in use.
+ * estimate.c - estimates the number of keys from the cells in use.
  *
  * Survey 2.4 writes the size of an intersection as a function of the zeros of
  * both filters and of their union. The OR of two filters is the filter of the

@@ -1,5 +1,5 @@
 /*
- * plan.c - any sufficient set of keys, error and size, made complete.
+ * plan.c - computes the missing ones of keys, error and size from the others.
  */
 #include "base/alloc.h"
 #include "base/batch.h"

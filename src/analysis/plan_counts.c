@@ -1,5 +1,6 @@
 /*
- * plan_counts.c - how often a key that never came seems to have come T times.
+ * plan_counts.c - the rate at which a key that was never added has a count of
+ * T.
  *
  * A cell is hit by a Poisson number of keys, on average L = k n / m, and each
  * of them brings its count: its content is compound Poisson. With p_j the share
@@ -64,7 +65,7 @@ static void join_lane(double cells[N], uint32_t balls, double width)
     memcpy(cells, sum, sizeof sum);
 }
 
-/* How many cells a key has. */
+/* Computes the distribution of the number of cells of a key. */
 static void count_cells(const um_layout *l, double cells[N])
 {
     memset(cells, 0, N * sizeof *cells);

@@ -1,5 +1,5 @@
 /*
- * cpu.c - what the processor can do, and may.
+ * cpu.c - the instruction sets that the processor has and may use.
  */
 #define _GNU_SOURCE /* secure_getenv */
 

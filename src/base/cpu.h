@@ -1,6 +1,6 @@
 /*
- * cpu.h - what the processor can do, and may: for files that use AVX2 or
- * AVX-512.
+ * cpu.h - the instruction sets that the processor has and may use, for files
+ * that use AVX2 or AVX-512.
  *
  * The environment variable UMBEL_CPU takes instructions away, for tests and for
  * measuring: plain, avx2 or avx512 is the most that fast paths use. Answers and

@@ -1,5 +1,5 @@
 /*
- * error.h - how our files report failure.
+ * error.h - errors: status codes and messages.
  */
 #ifndef UM_BASE_ERROR_H
 #define UM_BASE_ERROR_H

@@ -112,7 +112,7 @@ uint64_t um_checksum_pieces(const uint8_t *data, size_t len, size_t piece,
 #define UM_XXH3_SECRET UINT64_C(0xc73ab174c5ecd5a2)
 #define UM_XXH3_FACTOR UINT64_C(0x9FB21C651E98DF25)
 
-/* What the seed makes of the secret, for 4 to 8 bytes. */
+/* Mixes the seed into the secret, for keys of 4 to 8 bytes. */
 static inline uint64_t um_xxh3_flip(uint64_t seed)
 {
     seed ^= (uint64_t)__builtin_bswap32((uint32_t)seed) << 32;

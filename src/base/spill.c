@@ -33,7 +33,8 @@ static umbel_status fail_in(const char *dir, umbel_error *err)
     return um_fail_errno(err, "temporary files in %.200s", dir);
 }
 
-/* Where there are no unnamed files, the name goes at once. */
+/* Opens a file without a name. On file systems without unnamed files, removes
+ * the name at once. */
 static int open_unnamed(const char *dir)
 {
     char name[PATH_MAX];

@@ -11,7 +11,8 @@
 
 enum { TAIL = 120 };
 
-/* How many bytes the first one announces; 0: no first byte. */
+/* Returns the length of the sequence that a first byte announces; 0 if it is
+ * not a first byte. */
 static size_t announced(uint8_t first)
 {
     if (first < 0x80)

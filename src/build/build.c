@@ -1,5 +1,5 @@
 /*
- * build.c - filters that keys are added to: of a known size, or from a pipe.
+ * build.c - builds filters by adding keys: of a known size, or from a pipe.
  */
 #include "build/build.h"
 

@@ -1,5 +1,5 @@
 /*
- * build.h - a filter from the keys of a source, whatever its kind.
+ * build.h - builds a filter of any kind from the keys of a source.
  *
  * Files are read twice: to count the keys, and to add them. A pipe is read
  * once, into a large filter that is folded to size at the end. Static kinds

@@ -1,6 +1,6 @@
 /*
- * internal.h - between the files that build: static filters, and filters within
- * a memory limit.
+ * internal.h - shared by the files of this directory: static filters, and
+ * filters within a memory limit.
  */
 #ifndef UM_BUILD_INTERNAL_H
 #define UM_BUILD_INTERNAL_H

@@ -1,5 +1,5 @@
 /*
- * negatives.c - retouching a filter by lists of keys in files.
+ * negatives.c - retouches a filter by lists of keys in files.
  */
 #include "build/negatives.h"
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
 /*
- * spilled.c - filters within a limit of memory.
+ * spilled.c - builds filters within a memory limit.
  *
  * What fits is built as usual. Otherwise digests go to a temporary file, in
  * heaps by their highest bits, and heap after heap to the filter, whose cells
@@ -35,7 +35,7 @@ static double reserve_of(const um_build_job *job)
     return PROGRAM + A_THREAD * (double)threads_of(job);
 }
 
-/* What is left for keys and cells. */
+/* Returns the memory left for keys and cells. */
 static double budget_of(const um_build_job *job)
 {
     return (double)job->max_memory - reserve_of(job);

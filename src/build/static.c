@@ -1,6 +1,5 @@
 /*
- * static.c - filters of static kinds: all members are read, then the
- * filter is made.
+ * static.c - builds filters of static kinds: reads all members, then builds.
  *
  * To name a key of which only the digest is known, the input is read again
  * where that is possible.

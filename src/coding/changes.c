@@ -1,5 +1,6 @@
 /*
- * changes.c - where cells changed and what became of them, by old value.
+ * changes.c - codes the positions of changed cells and their new values, by old
+ * value.
  *
  * Cells of one bit go by words of 64: a word without a flip costs a popcount.
  */

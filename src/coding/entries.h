@@ -1,6 +1,5 @@
 /*
- * entries.h - sections as entries that only grow: a count, and what it is a
- * count of.
+ * entries.h - sections of entries that only grow: keys with their counts.
  *
  * Cells of bits and counters are counts alone. Others keep a fingerprint beside
  * the count; it is there when the count is not 0, and never changes. An entry
@@ -175,8 +174,8 @@ void um_growth_append(um_growth *g, um_growth_page *p);
 void um_growth_end(um_growth *g);
 
 /*
- * The number of the next page, at most most; false: the code ends, or is
- * damaged, which um_growth_ended tells apart.
+ * Reads the number of the next page, at most most. Returns false if the code
+ * ends or is damaged; um_growth_ended distinguishes the two.
  */
 bool um_growth_next(um_growth *g, uint64_t most, uint64_t *number);
 /* Reads it: now holds what old does. False when no encoder writes that. */

@@ -1,5 +1,5 @@
 /*
- * growth.c - the decisions that make a page grow.
+ * growth.c - codes the growth of a page, decision by decision.
  *
  *   for each page: 1, the gap of its number; the number of changes - 1;
  *     for each change: the gap of its place; its fingerprint, if it was free;
@@ -39,7 +39,7 @@ struct um_growth {
     section_model section[SECTIONS];
 };
 
-/* What was learnt about a section: most codes are of one. */
+/* Returns the model of a section. Most codes have only one. */
 static section_model *model_of(um_growth *g, unsigned section)
 {
     if (!g->begun[section]) {

@@ -99,7 +99,7 @@ void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
                           const uint8_t *bytes, const uint8_t *end);
 /* The next n symbols, zeros once it is bad. */
 void um_rans_get(um_rans_decoder *d, uint8_t *out, size_t n);
-/* Where the stream ended; NULL when it was not what an encoder writes. */
+/* Returns the end of the stream; NULL if no encoder writes such a stream. */
 const uint8_t *um_rans_end(const um_rans_decoder *d);
 
 /* A way to decode rows, and a test if this machine can. */
@@ -191,7 +191,7 @@ static inline um_binary um_binary_encoder(um_writer *w)
     return (um_binary){.range = UINT64_MAX, .w = w};
 }
 
-/* False in *fine: no encoder writes such bytes. */
+/* Opens a decoder. Sets *fine to false if no encoder writes such bytes. */
 static inline um_binary um_binary_decoder(um_reader *r, bool *fine)
 {
     um_binary c = {.range = UINT64_MAX, .r = r};

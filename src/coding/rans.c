@@ -1,5 +1,5 @@
 /*
- * rans.c - the coder, and its portable decoder, which is the definition.
+ * rans.c - the rANS coder, and its portable decoder, which is the definition.
  *
  * A state x below 2^32 stands for all that it has taken. Taking a symbol of
  * frequency f that begins at s:  x = (x / f) * 2^15 + s + x % f. To keep it

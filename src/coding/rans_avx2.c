@@ -1,5 +1,6 @@
 /*
- * rans_avx2.c - eight lanes at a time: rows of four vectors.
+ * rans_avx2.c - the rANS decoder with AVX2, eight lanes at a time: rows of four
+ * vectors.
  *
  * What take in rans.c does, side by side. The lanes that want a word get the
  * next ones in their order: spread has, for every set of lanes, the number of

@@ -1,5 +1,6 @@
 /*
- * rans_avx512.c - sixteen lanes at a time: rows of two vectors.
+ * rans_avx512.c - the rANS decoder with AVX-512, sixteen lanes at a time: rows
+ * of two vectors.
  *
  * What take in rans.c does, side by side. The lanes that want a word get the
  * next ones in their order, which is what an expansion does.

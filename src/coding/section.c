@@ -1,5 +1,5 @@
 /*
- * section.c - which way a section is coded, and the way of bits.
+ * section.c - chooses the coding of a section, and codes its bits.
  *
  * The rule looks at the cells only and counts in integers, so that a decoder
  * can hold what it got against it. Bytes under the model of one number lose
@@ -121,7 +121,7 @@ static void model_init(model *m)
     um_chances_init(m->below[0], sizeof m->below / sizeof(um_chance));
 }
 
-/* What is below the highest of len bits. */
+/* Codes the bits below the highest of len bits. */
 static inline uint64_t code_below(um_binary *c, model *m, unsigned len,
                                   uint64_t value, bool decoding)
 {

@@ -157,10 +157,10 @@ typedef enum um_code_version {
     UM_CODE_NOW = 2
 } um_code_version;
 
-/* How often each value occurs. */
+/* Counts how often each value occurs. */
 void um_code_count(const um_packed *cells, um_values_count *out);
 
-/* How long the code is: as much work as coding. */
+/* Returns the length of the code. Takes as much work as coding. */
 uint64_t um_code_len(const um_packed *cells, um_code_version version);
 
 /* Codes into out, of um_code_max + UM_CODE_SPACE bytes; returns the length. */

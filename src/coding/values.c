@@ -227,7 +227,7 @@ static void begin_string(coder *c, uint8_t *bits, uint64_t nbits)
     c->nsome = (unsigned)(-nbits & 7);
 }
 
-/* What of the values is not in their tokens. */
+/* Prepends the bits of the values that their tokens do not contain. */
 static bool prepend_all(coder *c, const uint64_t *values, const uint8_t *tokens,
                         size_t n)
 {

@@ -1,5 +1,5 @@
 /*
- * figure.c - arrays of points, series and cells that grow.
+ * figure.c - growing arrays of points, series and cells.
  */
 #include "draw/figure.h"
 

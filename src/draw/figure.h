@@ -1,5 +1,5 @@
 /*
- * figure.h - what is drawn: figures made of series, and tables of text.
+ * figure.h - figures made of series, and tables of text.
  *
  * Points, series and cells are only appended. If memory runs out, the figure or
  * sheet remembers it and ignores what follows, so that code which fills one

@@ -318,7 +318,7 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     return UMBEL_OK;
 }
 
-/* What was made of f carries its data, too. */
+/* Copies the user's data of f to the filter made from it. */
 static umbel_status hand_over(umbel_filter *made, const umbel_filter *f,
                               umbel_filter **out, umbel_error *err)
 {

@@ -75,7 +75,7 @@ static size_t block_len(size_t handle, size_t inside)
     return inside ? in_lines(handle) + inside : handle;
 }
 
-/* Where the payload inside the block lies. */
+/* Returns the payload inside the block. */
 static uint8_t *find_inside(umbel_filter *f)
 {
     uintptr_t at = (uintptr_t)f + in_lines(um_handle_len_of(f));
@@ -407,7 +407,7 @@ umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
     return UMBEL_OK;
 }
 
-/* What the kind set while it grew is as at the beginning; its cells stay. */
+/* Resets what the kind set while it grew; keeps its cells. */
 static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
 {
     um_shape shape = *um_shape_of(f);

@@ -151,7 +151,7 @@ const um_shape *um_get_shape(const umbel_filter *f, um_shape *s)
     return s;
 }
 
-/* What decides where parts lie comes first. */
+/* Sets the shape. What determines the positions of parts is set first. */
 void um_set_shape(umbel_filter *f, const um_shape *s)
 {
     f->kind = s->kind;

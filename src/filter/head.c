@@ -465,7 +465,8 @@ static bool stored_fits(const um_section *s, bool coded, uint64_t len)
                  : len == um_section_bytes(s);
 }
 
-/* What the sections take in the file: as their shape says, or their codes. */
+/* Reads the lengths of the sections in the file, from the shape or from their
+ * codes. */
 static umbel_status get_sections(um_reader coding, um_head *head,
                                  umbel_error *err)
 {
@@ -579,7 +580,7 @@ static umbel_status get_rows_v1(um_reader *r, um_shape *s, umbel_error *err)
     return find_rows(kind, addressing, hash, s, err);
 }
 
-/* What is attached is as long as its section says: the last of n. */
+/* Reads the length of the attached data from its section, the last of n. */
 static void get_attached(um_reader r, size_t n, um_shape *s)
 {
     uint8_t before[SECTION_LEN];

@@ -106,7 +106,8 @@ static size_t add_sorted(umbel_filter *f, const sorted *s, size_t first,
     return added;
 }
 
-/* Where a thread begins: threads go round the locks behind each other. */
+/* Returns the first lock of a thread: threads cycle through the locks one after
+ * the other. */
 static size_t first_lock(void)
 {
     uint64_t self = (uintptr_t)pthread_self();

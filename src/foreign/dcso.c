@@ -25,7 +25,7 @@ static uint64_t words_len(uint64_t bits)
     return (bits + 63) / 64 * 8;
 }
 
-/* What the file asks for, before anything is allocated for it. */
+/* Reads the parameters from the head, before anything is allocated. */
 static umbel_status read_head(const uint8_t *bytes, size_t len, umbel_params *p,
                               uint64_t *added, umbel_error *err)
 {

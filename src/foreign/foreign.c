@@ -1,5 +1,6 @@
 /*
- * foreign.c - reading and writing formats of others: the verbs and the table.
+ * foreign.c - reads and writes files of other programs: the functions and the
+ * table of formats.
  */
 #include "foreign/internal.h"
 

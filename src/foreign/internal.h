@@ -1,5 +1,5 @@
 /*
- * internal.h - formats of others, a row each.
+ * internal.h - the formats of other programs, one row each.
  */
 #ifndef UM_OPS_FOREIGN_H
 #define UM_OPS_FOREIGN_H

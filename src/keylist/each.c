@@ -1,5 +1,6 @@
 /*
- * each.c - all keys of a source, in order, by several threads.
+ * each.c - passes all keys of a source to a function, in order, with several
+ * threads.
  *
  * The input is cut into pieces of whole lines (keylist/internal.h). A pipeline
  * (base/threads.h) splits them, hashes and queries in any thread. What changes

@@ -57,7 +57,7 @@ static uint64_t total_len(const char *const *paths, size_t npaths)
     return sum;
 }
 
-/* Who types the input needs no progress. */
+/* Shows the progress, unless the input is typed at a terminal. */
 static void show_progress(um_input *s, size_t more, bool ended)
 {
     const char *pass = s->source->pass ? s->source->pass : "reading keys";

@@ -1,5 +1,5 @@
 /*
- * sniff.c - files that are easily mistaken for others.
+ * sniff.c - recognizes files that are easily mistaken for others.
  */
 #include "keylist/sniff.h"
 

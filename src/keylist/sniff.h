@@ -1,5 +1,5 @@
 /*
- * sniff.h - recognizes files by how they begin, for hints in refusals.
+ * sniff.h - recognizes files by their first bytes, for hints in error messages.
  */
 #ifndef UM_KEYS_SNIFF_H
 #define UM_KEYS_SNIFF_H
@@ -13,8 +13,8 @@
 const char *um_why_not_keys(const void *bytes, size_t len);
 /* Returns true if more bytes are needed to decide. */
 bool um_may_begin_type(const void *bytes, size_t len);
-/* Why an open file is not a filter. Its offset stays. Of a pipe nothing is
- * known. */
+/* Returns the reason why an open file is not a filter. Keeps its offset. Knows
+ * nothing about pipes. */
 const char *um_why_not_filter(int fd);
 
 /* Returns what is odd about the first piece of a list of keys, and what to do;

@@ -1,5 +1,5 @@
 /*
- * aging.c - two filters that take turns: the latest keys, forgotten in time.
+ * aging.c - kind aging: two filters used in rotation, which forget old keys.
  *
  * For "have I seen this lately?" over a stream without end. Keys go into the
  * active generation; when it holds as many new ones as it was made for, the

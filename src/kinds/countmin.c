@@ -1,5 +1,6 @@
 /*
- * countmin.c - rows of wide counters: how much came under each key.
+ * countmin.c - kind countmin: rows of wide counters, which sum the amounts of
+ * each key.
  *
  * For streams: bytes a flow, requests a client. A key has one counter in each
  * of d rows of w counters, and its count is the least of them. Adding it B

@@ -1,6 +1,5 @@
 /*
- * rows.h - the kinds of filter, a new one is a line here; and what the import
- * of RedisBloom's filters asks of kind chain.
+ * rows.h - the table of kinds. A new kind is a line here.
  */
 #ifndef UM_KINDS_ROWS_H
 #define UM_KINDS_ROWS_H
@@ -46,8 +45,8 @@ typedef struct um_chain_link {
     uint8_t log2;
 } um_chain_link;
 
-/* How it grows, as a number of the head; on the wire. 0 is what most have:
- * expansion 2, and growing. */
+/* Encodes how a chain grows as a number of the head; part of the format. 0 is
+ * the most common value: expansion 2, and growing. */
 static inline uint64_t um_chain_growth(uint32_t expansion, bool fixed)
 {
     return um_redisbloom_growth(expansion, fixed) ^ 1;

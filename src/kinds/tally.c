@@ -1,5 +1,6 @@
 /*
- * tally.c - small counts in one cache line, large ones in an exact table.
+ * tally.c - kind tally: small counts in one cache line, large ones in an exact
+ * table.
  *
  * Most keys of a stream come a few times, and few come most of the time. A key
  * owns 1 to 8 cells of 4 bits, all in one line of 128 (addressing blocked128):

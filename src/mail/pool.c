@@ -1,5 +1,5 @@
 /*
- * pool.c - mails that wait, and the worker processes that read them.
+ * pool.c - queued mails, and the worker processes that read them.
  *
  * Memory: the kernel enforces a limit on each worker, and the waiting mails
  * have a limit in bytes; together they stay below the configured memory.

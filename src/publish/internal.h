@@ -1,5 +1,5 @@
 /*
- * internal.h - stores and downloads, between the files of this directory.
+ * internal.h - stores and downloads, shared by the files of this directory.
  */
 #ifndef UM_PUBLISH_INTERNAL_H
 #define UM_PUBLISH_INTERNAL_H

@@ -1,5 +1,5 @@
 /*
- * manifest.h - describes one filter of a publish directory.
+ * manifest.h - manifests, which describe one filter of a publish directory.
  *
  * A small text, signed if the publisher wants it: the file of the current
  * filter, and the differences that lead to it from earlier ones. Files are

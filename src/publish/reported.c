@@ -1,5 +1,5 @@
 /*
- * reported.c - remove the false positives that readers reported.
+ * reported.c - removes the false positives that readers reported.
  *
  * Few members own a cell of a reported key. Only these are kept while a filter
  * is retouched; of all others their cells are enough.

@@ -80,11 +80,12 @@ typedef struct um_distinct {
 /* Zeroed but for alloc; um_distinct_fini takes that, too. */
 void um_distinct_fini(um_distinct *d);
 
-/* False: no memory; those before the one that found none have come. */
+/* Adds digests. Returns false if memory runs out; those before the failure have
+ * been added. */
 bool um_distinct_add(um_distinct *d, const umbel_digest *digests, size_t n);
 
-/* How many were different: exact where none came twice, or UM_DISTINCT_MAX at
- * most were; else within some thousandths. */
+/* Returns the number of different digests: exact if none came twice or there
+ * were at most UM_DISTINCT_MAX, otherwise within a few thousandths. */
 uint64_t um_distinct_count(const um_distinct *d);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * query.c - keys against a filter of any kind.
+ * query.c - queries keys in a filter of any kind.
  */
 #include "query/query.h"
 

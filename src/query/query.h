@@ -1,5 +1,5 @@
 /*
- * query.h - keys against a filter by its kind: membership, counts with a
+ * query.h - queries keys in a filter by its kind: membership, counts with a
  * threshold, or the values of a map; with exceptions or without.
  */
 #ifndef UM_QUERY_QUERY_H

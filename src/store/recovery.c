@@ -1,6 +1,6 @@
 /*
- * recovery.c - from the files of a directory to the state: read the snapshot,
- * replay the journals.
+ * recovery.c - rebuilds the state from a directory: reads the snapshot, replays
+ * the journals.
  *
  * The newest snapshot is read, and the journals from its number on. Blocks are
  * numbered without gaps, so each file must continue where the previous one

@@ -1,5 +1,5 @@
 /*
- * store_state.c - all that the store holds, how it changes, and its bytes in a
+ * store_state.c - the state of the store, its changes, and its bytes in a
  * snapshot.
  */
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /*
- * worker.c - the thread that waits for the disk in the store's place.
+ * worker.c - the thread that waits for the disk on behalf of the store.
  *
  * A retired journal was written before the current one, so it is synced first:
  * "durable up to block N" is a statement about all files.

@@ -1,5 +1,5 @@
 /*
- * accept.c - what the machine accepts: signatures, versions, epochs, sessions
+ * accept.c - what the engine accepts: signatures, versions, epochs, sessions
  * and origins.
  *
  * Each of the first seven functions keeps one invariant of the exchange. They
@@ -126,7 +126,9 @@ umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
     return status;
 }
 
-/* What an incarnation said in its log stays when its filters are out. */
+/* Refuses an origin that was dropped or is not allowed. Incarnations are
+ * checked apart: their log entries stay valid when their filters are rejected.
+ */
 umbel_status um_check_origin(umbel_sync *s, int peer, const um_sync_id *id,
                              umbel_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * answers.c - answers of a list: sums over origins, and the word that is
- * the same where answers are.
+ * answers.c - answers queries of a list: sums over origins, and the agreement
+ * hash.
  */
 #include "base/batch.h"
 #include "base/error.h"
@@ -56,7 +56,7 @@ typedef struct counting {
 
 _Static_assert(UM_BATCH <= 256, "numbers of digests are bytes");
 
-/* What one origin says, and then nothing. */
+/* Adds the count of one origin, and resets it. */
 static void end_origin(counting *c)
 {
     for (size_t i = 0; i < c->n && c->sum == c->said; i++) {
@@ -218,7 +218,7 @@ umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
     return UMBEL_OK;
 }
 
-/* What our own filters say: own, or as published. */
+/* Counts in our own filters: the live one, or as published. */
 static umbel_status count_ours(const umbel_sync *s, size_t list,
                                const umbel_digest *d, size_t n,
                                const uint64_t *own, uint64_t *ours,

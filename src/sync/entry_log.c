@@ -1,5 +1,5 @@
 /*
- * entry_log.c - what filters cannot hold: signed entries.
+ * entry_log.c - signed log entries, for what filters cannot hold.
  *
  * An entry is signed with its number, so it can be neither changed nor moved.
  * Entries are accepted in order, so a log has no gaps.

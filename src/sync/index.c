@@ -1,5 +1,5 @@
 /*
- * index.c - which replicas can hold a digest, and what all of them count.
+ * index.c - finds the replicas that may hold a digest, and sums their counts.
  *
  * A list of many origins and epochs has many replicas, and most digests are in
  * none of them. Two structures make look-ups fast. Both cover the replicas of

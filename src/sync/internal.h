@@ -1,5 +1,6 @@
 /*
- * internal.h - the parts of the machine of umbel/experimental/sync.h.
+ * internal.h - shared by the modules of the sync engine of
+ * umbel/experimental/sync.h.
  *
  * From top to bottom; each calls only those below it:
  *
@@ -530,7 +531,7 @@ static inline bool um_peer_has_list(const um_peer *p, const um_replica *c)
 {
     return p->lists >> c->id.list & 1;
 }
-/* Has the statement of a version sent. */
+/* Requests that the statement of a version be sent. */
 void um_peer_prove(um_peer_replica *pc, uint64_t version);
 void um_receive_buffer_fini(umbel_sync *s, um_receive_buffer *g);
 

@@ -1,5 +1,5 @@
 /*
- * peer.c - what to send to a peer, and what came from it.
+ * peer.c - chooses what to send to a peer, and handles what it sent.
  *
  * Each peer has a version for each replica: what the peer has, as it reported
  * in HAVE, which also acknowledges. Whatever it lacks is sent, as a difference
@@ -27,7 +27,8 @@ enum {
 /* --- HELLO -----------------------------------------------------------------
  */
 
-/* What lists agree on beside their shape, by their place in the HELLO. */
+/* Writes what lists must agree on besides their shape, in the order of the
+ * HELLO. */
 static void write_agreed(const umbel_sync *s, um_buffer *b)
 {
     uint64_t n = 0;

@@ -1,5 +1,5 @@
 /*
- * peer_session.c - the machine: its lists, the time, and its sessions with
+ * peer_session.c - the engine: its lists, the time, and its sessions with
  * peers.
  *
  * Each side starts another session with each connection. What it knew about the
@@ -137,7 +137,8 @@ bool um_peer_extend(const umbel_sync *s, um_peer *p)
            p->nproved >= s->ncontradictions;
 }
 
-/* When the version after that one came, or one that is not much younger. */
+/* Returns the time when the version after this one came, or one not much
+ * younger. */
 static uint64_t replaced_at(const um_replica *c, uint64_t version)
 {
     uint64_t since = c->seen;

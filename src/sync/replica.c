@@ -238,7 +238,7 @@ static int compare_page(const void *number, const void *page)
     return (a > b) - (a < b);
 }
 
-/* Where a step has a page; NULL: it has not. */
+/* Returns the page of a step; NULL if the step does not contain it. */
 static const um_step_page *find_page(const um_version_step *step,
                                      uint64_t number)
 {

@@ -879,7 +879,7 @@ static uint64_t update_pages(const umbel_sync *s, const um_replica *c)
                : UPDATE_BYTES / s->list[c->id.list].pages.max_page;
 }
 
-/* What is to be sent of a replica: from where, and which version. */
+/* Chooses what to send of a replica: the base and the version. */
 static bool plan_update(const umbel_sync *s, const um_replica *c,
                         um_peer_replica *pc)
 {

@@ -1,6 +1,6 @@
 /*
- * key_file.h - files of secrets for keyed filters; umbel/publish.h has those
- * of publishers.
+ * key_file.h - files of secrets for keyed filters; umbel/publish.h declares
+ * those of publishers.
  */
 #ifndef UM_EXCHANGE_KEY_FILE_H
 #define UM_EXCHANGE_KEY_FILE_H

@@ -104,7 +104,7 @@ static umbel_status say_hello(um_link *l, umbel_error *err)
     return buffer_add(&l->out, at, HELLO_LEN, err);
 }
 
-/* What a side signs: which side it is, and both hellos. */
+/* Writes the text that a side signs: which side it is, and both hellos. */
 static void signed_text(const um_link *l, bool caller,
                         uint8_t out[1 + 2 * HELLO_LEN])
 {

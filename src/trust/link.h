@@ -1,6 +1,6 @@
 /*
- * link.h - messages between two servers that know each other's key, over any
- * byte stream: secret, in order, whole. Bytes in, bytes out; no socket.
+ * link.h - an encrypted and authenticated channel between two servers that know
+ * each other's key, over any byte stream. Bytes in, bytes out; no socket.
  *
  * Each side sends a hello: its Ed25519 key, which is its name, and a key for
  * this link alone. From the latter two (crypto_kx) and both hellos come the

@@ -1,6 +1,5 @@
 /*
- * config.c - the settings and their defaults, and what other modules ask of a
- * configuration.
+ * config.c - the settings and their defaults, and queries of a configuration.
  */
 #include "clearinghouse/config/config.h"
 

@@ -254,7 +254,8 @@ static bool section_of(const cfg_t *cfg, um_section_row *out)
     return false;
 }
 
-/* What may stand in a section, and in the file beside settings. */
+/* Lists the names that may occur in a section, and in the file outside
+ * sections. */
 static size_t names_in(const um_section_row *s,
                        const char *out[MAX_ROWS + MAX_SECTIONS])
 {

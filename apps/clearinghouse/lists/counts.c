@@ -1,5 +1,5 @@
 /*
- * counts.c - what the store and the peers count, without what was forgotten.
+ * counts.c - the counts of the store and the peers, without revoked ones.
  */
 #include "clearinghouse/lists/fuzzy_mails.h"
 #include "clearinghouse/lists/internal.h"

@@ -267,7 +267,8 @@ static uint32_t stamp_of(const um_lists *l, const um_fuzzy_change *c)
                                                 : (uint32_t)l->clock->now;
 }
 
-/* What is imported does not win over what came later. */
+/* Returns true if an imported mail is older than what is stored, which then
+ * wins. */
 static bool is_superseded(const um_fuzzy_change *c, const um_fuzzy_mail *m)
 {
     return c->stamp &&
@@ -287,8 +288,8 @@ static void stamp_write(um_near_write *w, const um_fuzzy_mail *m)
         w->stamp = over < UINT32_MAX ? over + 1 : over;
 }
 
-/* What our own newest epoch has of it does not count any more, if it is not
- * later than that. */
+/* Returns true if the mail's record in our own newest epoch no longer counts:
+ * it is not later than a deletion, or than a write with another flag. */
 static bool is_renewed(const um_fuzzy_view *v, const um_near_write *w,
                        const um_fuzzy_mail *m)
 {

@@ -1,6 +1,6 @@
 /*
- * lists.c - what the lists are given: the store, the machine of the peers, and
- * the rules of the welcome file.
+ * lists.c - connects the lists with the store, the sync engine, and the rules
+ * of the welcome file.
  */
 #include "clearinghouse/lists/internal.h"
 

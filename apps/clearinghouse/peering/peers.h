@@ -48,7 +48,8 @@ typedef struct um_peers_params {
  * origin. */
 umbel_status um_peers_open(const um_peers_params *params, um_peers **out,
                            umbel_error *err);
-/* What the store is opened with. p may be NULL, here and below. */
+/* Returns the observer that the store is opened with. p may be NULL, here and
+ * below. */
 um_store_observer um_peers_observer(um_peers *p);
 /* Opens the sync engine with our own filters, once the store is open. */
 umbel_status um_peers_begin(um_peers *p, um_store *store, umbel_error *err);

@@ -1,6 +1,6 @@
 /*
- * check.c - whether a configuration can be served, and the memory that it
- * needs.
+ * check.c - checks that a configuration can be served, and computes the memory
+ * that it needs.
  */
 #include "clearinghouse/protocols/protocol.h"
 

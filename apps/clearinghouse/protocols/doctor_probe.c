@@ -1,5 +1,5 @@
 /*
- * doctor_probe.c - what the probes of several protocols send.
+ * doctor_probe.c - requests that the probes of several protocols send.
  */
 #include "clearinghouse/protocols/doctor_probe.h"
 

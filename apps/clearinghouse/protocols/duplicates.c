@@ -1,5 +1,5 @@
 /*
- * duplicates.c - which reporter has reported which digest lately.
+ * duplicates.c - remembers which reporter recently reported which digest.
  */
 #include "clearinghouse/protocols/duplicates.h"
 

@@ -1,5 +1,5 @@
 /*
- * duplicates.h - which reporter has reported which digest lately.
+ * duplicates.h - remembers which reporter recently reported which digest.
  *
  * An aging filter: it remembers at least the latest `capacity` reports, and
  * takes another report for a remembered one with a chance of 1 in a million. It

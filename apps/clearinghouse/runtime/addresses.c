@@ -1,5 +1,5 @@
 /*
- * addresses.c - where the server listens.
+ * addresses.c - the addresses on which the server listens.
  */
 #include "clearinghouse/runtime/addresses.h"
 

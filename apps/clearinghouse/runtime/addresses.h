@@ -1,6 +1,6 @@
 /*
- * addresses.h - where the server listens: sockets that systemd passed, and
- * those that the server opened itself.
+ * addresses.h - the addresses on which the server listens: sockets passed by
+ * systemd, and those that the server opened itself.
  */
 #ifndef UM_CLEARINGHOUSE_ADDRESSES_H
 #define UM_CLEARINGHOUSE_ADDRESSES_H

@@ -1,5 +1,5 @@
 /*
- * limits.c - a bucket of tokens for each limit of each client network.
+ * limits.c - token buckets: one for each limit of each client network.
  *
  * A bucket is one number: the time at which it will be full again (the generic
  * cell rate algorithm, ATM Forum 1996). Taking n of r tokens a second moves

@@ -1,5 +1,5 @@
 /*
- * limits.h - how much a client network may ask for and report in a second.
+ * limits.h - rate limits of client networks: queries and reports per second.
  */
 #ifndef UM_CLEARINGHOUSE_LIMITS_H
 #define UM_CLEARINGHOUSE_LIMITS_H

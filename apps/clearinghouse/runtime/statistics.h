@@ -1,6 +1,6 @@
 /*
- * statistics.h - what the services of the server were asked, and how they
- * answered: since the start, and in each minute of the last hour.
+ * statistics.h - requests to the services of the server and their replies:
+ * since the start, and in each minute of the last hour.
  *
  * A service is whatever has its own counts: a protocol, or the control socket.
  * There is one count for each operation and verdict. Metrics of codes and of

@@ -1,5 +1,5 @@
 /*
- * problems.c - what can be wrong: a check each, the worst first.
+ * problems.c - checks for problems, sorted by severity.
  */
 #include "clearinghouse/status/internal.h"
 

@@ -146,8 +146,8 @@ static const char *text_of_failure(umbel_status status)
                                   : "ERR problem inserting into filter";
 }
 
-/* What found no memory here could find some in a replica: it gets the items
- * that were added, and no more. */
+/* Replicates only the items that were added: a replica could have memory for
+ * the others. */
 static void replicate_adds(um_ctx *ctx, um_str **argv, int before, size_t done,
                            umbel_status status)
 {

@@ -1,6 +1,6 @@
 /*
- * whole.c - BF.INFO, DEBUG, SCANDUMP, LOADCHUNK, MERGE: whole filters. And
- * the rows of all BF commands.
+ * whole.c - BF.INFO, DEBUG, SCANDUMP, LOADCHUNK, MERGE: whole filters. And the
+ * rows of all BF commands.
  */
 #include "base/error.h"
 #include "module/runtime/compat.h"

@@ -1,5 +1,5 @@
 /*
- * hint.c - what the module does when a command has come.
+ * hint.c - prefetches cells when a command arrives.
  */
 #include "module/runtime/hint.h"
 

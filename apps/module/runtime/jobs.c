@@ -56,7 +56,8 @@ static void *run_jobs(void *unused)
     return NULL;
 }
 
-/* False: there is no thread at all. Under the lock. */
+/* Starts a thread if needed. Returns false if there is none at all. Needs the
+ * lock. */
 static bool ensure_thread(void)
 {
     pthread_t thread;

@@ -1,5 +1,5 @@
 /*
- * settings.h - what an administrator may choose.
+ * settings.h - the settings of the module.
  *
  * By module arguments (loadmodule umbel.so threads 4 compat yes) and by CONFIG
  * under the same names with "umbel." before them.

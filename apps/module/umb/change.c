@@ -1,5 +1,5 @@
 /*
- * change.c - UMB.MERGE, FOLD, CLEAR, TURN: a filter becomes another.
+ * change.c - UMB.MERGE, FOLD, CLEAR, TURN: commands that replace a filter.
  */
 #include "module/runtime/keys.h"
 #include "module/runtime/memory.h"

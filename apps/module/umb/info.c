@@ -1,5 +1,5 @@
 /*
- * info.c - UMB.INFO, ESTIMATE: what a filter is.
+ * info.c - UMB.INFO, ESTIMATE: properties of a filter.
  */
 #include "module/runtime/jobs.h"
 #include "module/runtime/keys.h"

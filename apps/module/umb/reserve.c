@@ -1,5 +1,5 @@
 /*
- * reserve.c - UMB.RESERVE: an empty filter, by the parameters of
+ * reserve.c - UMB.RESERVE: creates an empty filter, with the parameters of
  * 'umbel build'.
  */
 #include "module/runtime/jobs.h"

@@ -1,5 +1,5 @@
 /*
- * build.c - umbel stopset build: a stop set from a table.
+ * build.c - umbel stopset build: builds a stop set from a table.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"
@@ -86,7 +86,7 @@ static ss_build_params params_from_args(const build_args *a)
                              .beta = a->beta.x};
 }
 
-/* What a row cannot state: it depends on values, not on options. */
+/* Checks what a row cannot state because it depends on values. */
 static umbel_status check_args(const build_args *a, umbel_error *err)
 {
     bool list = !a->compare && a->form.index == SS_LIST;

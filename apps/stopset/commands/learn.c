@@ -1,5 +1,5 @@
 /*
- * learn.c - umbel stopset learn: a table of what traces show.
+ * learn.c - umbel stopset learn: makes a table from traces.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

@@ -1,5 +1,5 @@
 /*
- * replay.c - umbel stopset replay: sets tried on recorded traces.
+ * replay.c - umbel stopset replay: tries sets on recorded traces.
  */
 #include "stopset/replay/replay.h"
 #include "base/error.h"
@@ -75,7 +75,7 @@ static void report_rates(um_report *r, const ss_outcome *o)
     }
 }
 
-/* What was tried: "red", "red+global", "none". */
+/* Reports which sets were tried: "red", "red+global", "none". */
 static void report_set(um_report *r, const ss_set *red, const ss_set *global,
                        bool doubletree, const ss_set_info *growing)
 {

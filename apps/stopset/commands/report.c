@@ -1,5 +1,5 @@
 /*
- * report.c - umbel stopset report: what every form spares and misses.
+ * report.c - umbel stopset report: what each form of a set saves and misses.
  */
 #include "cli/framework/report.h"
 #include "base/error.h"

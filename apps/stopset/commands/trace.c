@@ -1,5 +1,6 @@
 /*
- * trace.c - umbel stopset trace: traces routes, and stops where sets say.
+ * trace.c - umbel stopset trace: traces routes, and stops at nodes of the stop
+ * sets.
  */
 #include "base/decimal.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /*
- * format.h - how traces are written down: one row per format.
+ * format.h - the formats of traces: one row per format.
  *
  * A reader is given bytes and takes one item off their front. It holds no file
  * and allocates nothing, so that the same code runs on files, pipes and in

@@ -295,7 +295,7 @@ uint64_t ss_json_thousandths(ss_json *j)
 /* --- escapes ---------------------------------------------------------------
  */
 
-/* The number that four hexadecimal digits stand for; -1: they are not. */
+/* Returns the value of four hexadecimal digits; -1 if they are not. */
 static int hex4(const char *at, size_t left)
 {
     int x = 0;
@@ -309,8 +309,11 @@ static int hex4(const char *at, size_t left)
     return x;
 }
 
-/* What an escape stands for, if that is ASCII, else '?'; *len is its length.
- * No name or address that we look for has anything else. */
+/*
+ * Returns the character that an escape stands for if it is ASCII, otherwise
+ * '?'; sets *len to its length. No name or address that we look for contains
+ * other characters.
+ */
 static char unescape(const char *at, size_t left, size_t *len)
 {
     static const char plain[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
@@ -794,8 +797,8 @@ static umbel_status parse_object(const uint8_t *bytes, size_t len, size_t *used,
     return UMBEL_OK;
 }
 
-/* What may stand between objects: blanks, and of an array its brackets and
- * commas. Returns true if it took a byte. */
+/* Skips a byte between objects: a blank, or a bracket or comma of an array.
+ * Returns true if it skipped one. */
 static bool parse_between(ss_format_state *s, uint8_t c)
 {
     if (is_blank(c))

@@ -87,7 +87,8 @@ static bool is_local(const run *u, const ss_route *route, uint32_t node)
                SS_NO_NUMBER;
 }
 
-/* What the record says about a TTL. *probed: it was, so it costs a probe. */
+/* Returns the recorded reply for a TTL. Sets *probed if the TTL was probed,
+ * which costs a probe. */
 static ss_reply reply_at(const run *u, const ss_route *route, uint8_t ttl,
                          bool back, bool *probed)
 {
@@ -271,8 +272,8 @@ static umbel_status number_keys(ss_trials *t, ss_keying *k,
     return status;
 }
 
-/* Which questions are about members, by the table. A table that does not have
- * the set's key knows nothing. */
+/* Finds the questions that are about members, by the table. Does nothing if the
+ * table lacks the set's key. */
 static umbel_status find_members(ss_trials *t, umbel_error *err)
 {
     ss_task task = {0};

@@ -1,5 +1,5 @@
 /*
- * tradeoff.c - every form in several sizes, replayed.
+ * tradeoff.c - replays every form of a set in several sizes.
  */
 #include "stopset/replay/replay.h"
 

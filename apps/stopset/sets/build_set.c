@@ -61,7 +61,7 @@ static umbel_status create(const ss_task *t, const ss_build_params *p,
     return umbel_create("bloom", &params, out, err);
 }
 
-/* How a form fills a filter of that many bits. */
+/* Fills a filter of this many bits by the method of a form. */
 typedef umbel_status fill(const ss_task *t, const ss_build_params *p,
                           uint64_t bits, umbel_filter **out, umbel_error *err);
 
@@ -166,7 +166,8 @@ static umbel_status describe(const ss_task *t, ss_form form, umbel_filter *f,
     return umbel_set_data(f, text, ss_info_format(&info, text), err);
 }
 
-/* What is left for the cells when the file was that much too long. */
+/* Returns the number of bits left for the cells if the file was too long by
+ * excess. */
 static uint64_t fewer_bits(uint64_t bits, uint64_t excess)
 {
     uint64_t over = (excess + UM_LINE - 1) / UM_LINE * UM_LINE * 8;

@@ -1,5 +1,5 @@
 /*
- * node_table.c - what traces of a network say about its nodes, as a file.
+ * node_table.c - tables of nodes learned from traces, as files.
  */
 #include "stopset/sets/node_table.h"
 

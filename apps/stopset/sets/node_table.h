@@ -1,6 +1,6 @@
 /*
- * node_table.h - what traces teach: nodes, (node, prefix) pairs, path lengths,
- * monitors.
+ * node_table.h - tables of what traces contain: nodes, (node, prefix) pairs,
+ * path lengths, monitors.
  *
  * A table is a text that a person can read, a line a fact:
  *

@@ -74,7 +74,7 @@ bool ss_read_icmp6(const ss_stamp *s, ss_addr from, const uint8_t *message,
 bool ss_read_udp(const ss_stamp *s, ss_addr to, const uint8_t *payload,
                  size_t len, ss_probe *out);
 
-/* What an ICMP error of that type and code means. */
+/* Returns the meaning of an ICMP error of this type and code. */
 ss_outcome ss_outcome_of(bool v6, uint8_t type, uint8_t code, bool from_target);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * targets.c - whom a run probes, and whom it may.
+ * targets.c - the destinations of a run, and those that must not be probed.
  */
 #include "stopset/tracer/tracer_run.h"
 
@@ -171,7 +171,7 @@ void ss_targets_fini(ss_targets *t)
     ss_index_fini(&t->set);
 }
 
-/* Why nobody is at that address; NULL: somebody may be. */
+/* Returns the reason why the address cannot be a host; NULL if it can. */
 static const char *not_a_host(ss_addr a)
 {
     if (ss_addr_is_v4(a)) {

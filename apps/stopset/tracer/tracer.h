@@ -55,7 +55,7 @@ bool ss_tracer_send(ss_tracer *t, uint64_t now, ss_probe *out);
 void ss_tracer_unsent(ss_tracer *t);
 void ss_tracer_answer(ss_tracer *t, uint64_t now, const ss_answer *answer);
 
-/* When something is due next; UINT64_MAX: all is done. */
+/* Returns the time when something is due next; UINT64_MAX if all is done. */
 uint64_t ss_tracer_due(const ss_tracer *t);
 /* Begins no more traces, and hands out those under way as HALTED. */
 void ss_tracer_halt(ss_tracer *t);

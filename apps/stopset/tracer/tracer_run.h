@@ -87,7 +87,9 @@ umbel_status ss_prefixes_parse(ss_prefixes *p, const char *text,
                                umbel_error *err);
 void ss_prefixes_fini(ss_prefixes *p);
 bool ss_prefixes_have(const ss_prefixes *p, ss_addr a);
-/* Is there one that holds every address of its version? */
+/*
+ * Returns true if one of the prefixes contains every address of its IP version.
+ */
 bool ss_prefixes_have_all(const ss_prefixes *p);
 
 /* Different destinations in the order in which they came. Zeroed: empty. */

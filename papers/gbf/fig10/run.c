@@ -1,5 +1,5 @@
 /*
- * gbf-fig10 - false positives by the share of ones at first, 25 bits an
+ * run.c - gbf-fig10: false positives by the share of ones at first, 25 bits an
  * element.
  */
 #include "papers/gbf/model/figure.h"

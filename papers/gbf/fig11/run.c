@@ -1,5 +1,5 @@
 /*
- * gbf-fig11 - false positives by the share of ones at first, by size.
+ * run.c - gbf-fig11: false positives by the share of ones at first, by size.
  */
 #include "papers/gbf/model/figure.h"
 

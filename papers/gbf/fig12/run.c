@@ -1,5 +1,5 @@
 /*
- * gbf-fig12 - the bounds by the number of functions.
+ * run.c - gbf-fig12: the bounds by the number of functions.
  */
 #include "papers/gbf/model/figure.h"
 

@@ -1,5 +1,5 @@
 /*
- * gbf-fig2 - a standard filter by the number of its functions.
+ * run.c - gbf-fig2: a standard filter by the number of its functions.
  */
 #include "papers/gbf/model/figure.h"
 

@@ -1,5 +1,5 @@
 /*
- * gbf-fig3 - a standard filter by the share of its bits that are 1.
+ * run.c - gbf-fig3: a standard filter by the share of its bits that are 1.
  */
 #include "papers/gbf/model/figure.h"
 

@@ -1,5 +1,5 @@
 /*
- * gbf-fig5 - a generalized filter by its fill, one function that sets or
+ * run.c - gbf-fig5: a generalized filter by its fill, one function that sets or
  * resets.
  */
 #include "papers/gbf/model/figure.h"

@@ -1,6 +1,6 @@
 /*
- * gbf-fig6 - a generalized filter by its fill, as many functions that set as
- * reset.
+ * run.c - gbf-fig6: a generalized filter by its fill, as many functions that
+ * set as reset.
  */
 #include "papers/gbf/model/figure.h"
 

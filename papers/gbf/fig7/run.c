@@ -1,5 +1,6 @@
 /*
- * gbf-fig7 - false negatives of each element, one function that sets or resets.
+ * run.c - gbf-fig7: false negatives of each element, one function that sets or
+ * resets.
  */
 #include "papers/gbf/model/figure.h"
 

@@ -1,5 +1,5 @@
 /*
- * gbf-fig8 - false negatives of each element, many functions.
+ * run.c - gbf-fig8: false negatives of each element, many functions.
  */
 #include "papers/gbf/model/figure.h"
 

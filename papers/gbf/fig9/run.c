@@ -1,5 +1,5 @@
 /*
- * gbf-fig9 - the bound of false negatives by the bits an element.
+ * run.c - gbf-fig9: the bound of false negatives by the bits an element.
  */
 #include "papers/gbf/model/figure.h"
 

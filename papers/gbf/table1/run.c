@@ -1,6 +1,6 @@
 /*
- * gbf-table1 - the initial condition, two functions that reset and two that
- * set.
+ * run.c - gbf-table1: the initial condition, two functions that reset and two
+ * that set.
  */
 #include "papers/gbf/model/table.h"
 

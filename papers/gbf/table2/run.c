@@ -1,6 +1,6 @@
 /*
- * gbf-table2 - the initial condition, two functions that reset and three that
- * set.
+ * run.c - gbf-table2: the initial condition, two functions that reset and three
+ * that set.
  */
 #include "papers/gbf/model/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * gbf-table3 - the functions that set, 65,536 bits.
+ * run.c - gbf-table3: the functions that set, 65,536 bits.
  */
 #include "papers/gbf/model/table.h"
 

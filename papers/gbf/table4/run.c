@@ -1,5 +1,5 @@
 /*
- * gbf-table4 - the functions that set, 131,072 bits.
+ * run.c - gbf-table4: the functions that set, 131,072 bits.
  */
 #include "papers/gbf/model/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * gbf-table5 - the size, a quarter of the bits 0 at first.
+ * run.c - gbf-table5: the size, a quarter of the bits 0 at first.
  */
 #include "papers/gbf/model/table.h"
 

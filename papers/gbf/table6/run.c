@@ -1,5 +1,5 @@
 /*
- * gbf-table6 - the size, all bits 0 at first.
+ * run.c - gbf-table6: the size, all bits 0 at first.
  */
 #include "papers/gbf/model/table.h"
 

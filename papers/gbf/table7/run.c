@@ -1,6 +1,6 @@
 /*
- * gbf-table7 - the standard filter's best number of functions, all bits 0 at
- * first.
+ * run.c - gbf-table7: the standard filter's best number of functions, all bits
+ * 0 at first.
  */
 #include "papers/gbf/model/table.h"
 

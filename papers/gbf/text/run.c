@@ -1,5 +1,5 @@
 /*
- * gbf-text - numbers that the text gives beside its tables and figures.
+ * run.c - gbf-text: numbers that the text gives beside its tables and figures.
  *
  * Two filters of section 4.2 are computed and simulated, each from two starts;
  * the rest are numbers that the text draws from equations or tables.

@@ -1,5 +1,5 @@
 /*
- * gbf-traceback - the paper's motive: who sent this packet?
+ * run.c - gbf-traceback: the paper's motive: who sent this packet?
  *
  * Every router on the way marks the filter of 256 bits that the packet carries.
  * The attacker has chosen its bits before. The victim asks its neighbours, then

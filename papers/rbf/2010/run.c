@@ -1,5 +1,6 @@
 /*
- * rbf-2010 - counts that follow every step (Donnet, Baynat, Friedman 2010).
+ * run.c - rbf-2010: counts that follow every step (Donnet, Baynat, Friedman
+ * 2010).
  */
 #include "papers/rbf/experiment.h"
 

@@ -1,5 +1,5 @@
 /*
- * rbf-case-study - route tracing with a red stop set (2006, section V).
+ * run.c - rbf-case-study: route tracing with a red stop set (2006, section V).
  *
  * Figs 8 to 13 and Table I on two synthetic internets (world.c). The worlds are
  * made once, from the seed; a round draws another hash. Every setting is a way

@@ -1,5 +1,6 @@
 /*
- * rbf-fig3 - the false positive rate against k, m and n (2006, Fig. 3, eqn 5).
+ * run.c - rbf-fig3: the false positive rate against k, m and n (2006, Fig. 3,
+ * eqn 5).
  *
  * Each point is a filter of its own, built from random keys and asked for
  * others. The paper draws the formula; we draw the formula and what filters do.

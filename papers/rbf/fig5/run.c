@@ -1,5 +1,5 @@
 /*
- * rbf-fig5 - how many bits the algorithms of 2006 reset (Fig. 5).
+ * run.c - rbf-fig5: how many bits the algorithms of 2006 reset (Fig. 5).
  */
 #include "papers/rbf/experiment.h"
 

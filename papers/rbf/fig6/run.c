@@ -1,6 +1,6 @@
 /*
- * rbf-fig6 - false positives removed per false negative made (Fig. 6), the
- * claims of section IV, and clearing at random (section III-B, chi = 1).
+ * run.c - rbf-fig6: false positives removed per false negative made (Fig. 6),
+ * the claims of section IV, and clearing at random (section III-B, chi = 1).
  */
 #include "papers/rbf/experiment.h"
 

@@ -1,5 +1,6 @@
 /*
- * rbf-ours - how far retouching goes beyond the papers, and what else there is.
+ * run.c - rbf-ours: how far retouching goes beyond the papers, and what else
+ * there is.
  *
  * Three parts: our methods beside the papers' on the experiment of section IV;
  * the weight that is left when some keys hurt more than others and the loss has

@@ -1,5 +1,6 @@
 /*
- * spam-growth - when errors appear, and how far counters grow (section V-B).
+ * run.c - spam-growth: when errors appear, and how far counters grow (section
+ * V-B).
  *
  * Whole filters of 80,000 cells, every insertion: this also counts cells, which
  * the short way of papers/spam/filter.h leaves out.

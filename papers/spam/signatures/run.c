@@ -1,5 +1,6 @@
 /*
- * spam-signatures - hash functions for signatures of 160 bits (section III).
+ * run.c - spam-signatures: hash functions for signatures of 160 bits (section
+ * III).
  *
  * Chunks of SHA-1 reach 2^(160/k) cells and no more, in k parts of the filter k
  * times as many; equation 2 over the whole signature reaches all. The cells are

@@ -1,5 +1,5 @@
 /*
- * spam-split - what split storage saves, and what it costs (section IV).
+ * run.c - spam-split: what split storage saves, and what it costs (section IV).
  *
  * Signatures with heavy-tailed counts, P(c >= x) = 1/x up to 1,000,000, are
  * inserted in random order, refined, into kind counting with cells of 32 bits

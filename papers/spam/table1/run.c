@@ -1,5 +1,6 @@
 /*
- * spam-table1 - what a Bloom filter saves for Razor (Table I, equation 1).
+ * run.c - spam-table1: what a Bloom filter saves for Razor (Table I, equation
+ * 1).
  *
  * The paper computes the table; we compute it again and measure filters of
  * these shapes.

@@ -1,5 +1,5 @@
 /*
- * spam-table10 - Experiment 8 of the spam paper, Table X and Fig. 10.
+ * run.c - spam-table10: Experiment 8 of the spam paper, Table X and Fig. 10.
  */
 #include "papers/spam/table.h"
 

@@ -1,7 +1,7 @@
 /*
- * spam-table2 - counters grow slower when refined: Table II, and two servers
- * that merge (section IV), in filters of three counters of the library. No
- * chance in it: one round tells all.
+ * run.c - spam-table2: counters grow slower when refined: Table II, and two
+ * servers that merge (section IV), in filters of three counters of the library.
+ * No chance in it: one round tells all.
  */
 #include "papers/spam/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * spam-table3 - Experiment 1 of the spam paper, Table III and Fig. 3.
+ * run.c - spam-table3: Experiment 1 of the spam paper, Table III and Fig. 3.
  */
 #include "papers/spam/table.h"
 

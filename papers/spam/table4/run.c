@@ -1,5 +1,5 @@
 /*
- * spam-table4 - Experiment 2 of the spam paper, Table IV and Fig. 4.
+ * run.c - spam-table4: Experiment 2 of the spam paper, Table IV and Fig. 4.
  */
 #include "papers/spam/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * spam-table5 - Experiment 3 of the spam paper, Table V and Fig. 5.
+ * run.c - spam-table5: Experiment 3 of the spam paper, Table V and Fig. 5.
  */
 #include "papers/spam/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * spam-table6 - Experiment 4 of the spam paper, Table VI and Fig. 6.
+ * run.c - spam-table6: Experiment 4 of the spam paper, Table VI and Fig. 6.
  */
 #include "papers/spam/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * spam-table7 - Experiment 5 of the spam paper, Table VII and Fig. 7.
+ * run.c - spam-table7: Experiment 5 of the spam paper, Table VII and Fig. 7.
  */
 #include "papers/spam/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * spam-table8 - Experiment 6 of the spam paper, Table VIII and Fig. 8.
+ * run.c - spam-table8: Experiment 6 of the spam paper, Table VIII and Fig. 8.
  */
 #include "papers/spam/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * spam-table9 - Experiment 7 of the spam paper, Table IX and Fig. 9.
+ * run.c - spam-table9: Experiment 7 of the spam paper, Table IX and Fig. 9.
  */
 #include "papers/spam/table.h"
 

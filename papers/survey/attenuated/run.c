@@ -1,6 +1,6 @@
 /*
- * survey-attenuated - arrays of filters by distance (section 6.2): each edge of
- * an overlay has a filter of the files that lie d hops behind it.
+ * run.c - survey-attenuated: arrays of filters by distance (section 6.2): each
+ * edge of an overlay has a filter of the files that lie d hops behind it.
  *
  * Filters of one distance are merged (OR) from those of the neighbours; a
  * search follows the edge that matches at the least distance.

@@ -1,6 +1,6 @@
 /*
- * survey-edits - passwords that are one edit away from a bad one (section 3.1,
- * after Manber and Wu): umbel check --edits 1.
+ * run.c - survey-edits: passwords that are one edit away from a bad one
+ * (section 3.1, after Manber and Wu): umbel check --edits 1.
  */
 #include "papers/survey/filters.h"
 #include "query/query.h"

@@ -1,6 +1,6 @@
 /*
- * survey-fig2 - a conservative update (Fig. 2), and how far counters grow
- * (section 2.5): four bits suffice.
+ * run.c - survey-fig2: a conservative update (Fig. 2), and how far counters
+ * grow (section 2.5): four bits suffice.
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"

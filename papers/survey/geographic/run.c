@@ -1,6 +1,6 @@
 /*
- * survey-geographic - mobile hosts in a square that is divided by four again
- * and again (section 6.3): a filter of the hosts of each square.
+ * run.c - survey-geographic: mobile hosts in a square that is divided by four
+ * again and again (section 6.3): a filter of the hosts of each square.
  *
  * A sender looks for the smallest square around it that has the destination,
  * then the message goes down, at each level to a child that matches.

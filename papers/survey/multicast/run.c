@@ -1,6 +1,6 @@
 /*
- * survey-multicast - a filter of group addresses for each interface (section
- * 7.3); leaving a group wants counters.
+ * run.c - survey-multicast: a filter of group addresses for each interface
+ * (section 7.3); leaving a group wants counters.
  */
 #include "papers/survey/filters.h"
 

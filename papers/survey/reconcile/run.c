@@ -1,7 +1,7 @@
 /*
- * survey-reconcile - approximate set reconciliation (section 5.2): B sends a
- * filter of what it has, A sends what does not match; or B sends the filters of
- * a tree, and A asks only where the trees differ.
+ * run.c - survey-reconcile: approximate set reconciliation (section 5.2): B
+ * sends a filter of what it has, A sends what does not match; or B sends the
+ * filters of a tree, and A asks only where the trees differ.
  */
 #include "papers/survey/filters.h"
 #include "papers/survey/reconcile/tree.h"

@@ -1,6 +1,6 @@
 /*
- * survey-spectral - counts of a multiset (section 9, spectral Bloom filters):
- * kinds counting and countmin.
+ * run.c - survey-spectral: counts of a multiset (section 9, spectral Bloom
+ * filters): kinds counting and countmin.
  */
 #include "papers/survey/filters.h"
 

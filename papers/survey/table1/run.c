@@ -1,6 +1,6 @@
 /*
- * survey-table1 - larger and sparser filters in at most sixteen bits a key
- * after compression (Table 1, after Mitzenmacher 2001).
+ * run.c - survey-table1: larger and sparser filters in at most sixteen bits a
+ * key after compression (Table 1, after Mitzenmacher 2001).
  *
  * A round builds the three filters of the table, encodes them as coded files,
  * decodes the files, and asks what came out.

@@ -1,5 +1,5 @@
 /*
- * add.c - umbel add: more keys into a filter file.
+ * add.c - umbel add: adds keys to a filter file.
  *
  * The file is locked, read, and replaced.
  */

@@ -1,5 +1,5 @@
 /*
- * admit.c - umbel admit: may a filter from elsewhere be used?
+ * admit.c - umbel admit: checks whether a filter from elsewhere may be used.
  */
 #include "base/error.h"
 #include "base/hex.h"

@@ -1,5 +1,5 @@
 /*
- * build.c - umbel build: a filter from lists of keys.
+ * build.c - umbel build: builds a filter from lists of keys.
  */
 #include "build/build.h"
 #include "base/error.h"
@@ -308,7 +308,8 @@ static void report_exclusion(um_report *r, const build_args *a,
                           "lists: choose another with --fpr.");
 }
 
-/* What a key takes, where all keys that were added are in it. */
+/* Reports the bits or cells per key, for filters that contain all keys added.
+ */
 static void report_cost(um_report *r, const build_args *a,
                         const umbel_filter *f)
 {

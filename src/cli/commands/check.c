@@ -1,5 +1,6 @@
 /*
- * check.c - umbel check: which keys match; options and exit codes as grep.
+ * check.c - umbel check: prints the keys that match; options and exit codes as
+ * grep.
  */
 #include "base/error.h"
 #include "base/hex.h"

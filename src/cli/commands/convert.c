@@ -1,5 +1,6 @@
 /*
- * convert.c - umbel convert: the same keys in another form.
+ * convert.c - umbel convert: converts a filter to another form with the same
+ * keys.
  */
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,6 @@
 /*
- * diff.c - umbel diff: what turns an old filter into a new one.
+ * diff.c - umbel diff: writes the difference between an old filter and a new
+ * one.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

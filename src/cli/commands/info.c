@@ -1,5 +1,5 @@
 /*
- * info.c - umbel info: describe one filter, or compare two.
+ * info.c - umbel info: describes one filter, or compares two.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

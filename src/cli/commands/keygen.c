@@ -1,5 +1,6 @@
 /*
- * keygen.c - umbel keygen: secrets for keyed filters, keys for publishers.
+ * keygen.c - umbel keygen: makes secrets for keyed filters and keys for
+ * publishers.
  */
 #include "base/error.h"
 #include "base/hash.h"

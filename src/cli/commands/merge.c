@@ -1,5 +1,5 @@
 /*
- * merge.c - umbel merge: the union, or intersection, of filters.
+ * merge.c - umbel merge: the union or intersection of filters.
  */
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,6 @@
 /*
- * patch.c - umbel patch: the new filter, from the old one and a difference.
+ * patch.c - umbel patch: makes the new filter from the old one and a
+ * difference.
  */
 #include "base/error.h"
 #include "base/text.h"

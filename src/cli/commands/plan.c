@@ -1,5 +1,5 @@
 /*
- * plan.c - umbel plan: how large, how wrong, how many.
+ * plan.c - umbel plan: computes size, error or capacity.
  */
 #include "base/error.h"
 #include "cli/commands/internal.h"

@@ -1,6 +1,6 @@
 /*
- * plan_compare.c - umbel plan --members A --never B: the ways to keep the keys
- * of B from matching, at equal bytes.
+ * plan_compare.c - umbel plan --members A --never B: compares the strategies
+ * that keep the keys of B from matching, at equal bytes.
  */
 #include "base/error.h"
 #include "build/negatives.h"

@@ -1,6 +1,6 @@
 /*
- * publish.c - umbel publish: put filters where any web server can serve
- * them.
+ * publish.c - umbel publish: writes filters to a directory that any web server
+ * can serve.
  */
 #include "publish/publish.h"
 #include "base/error.h"
@@ -188,7 +188,7 @@ static umbel_status check_reports(const um_args *args, const umbel_store *dir,
 /* --- the command that loses no member ---------------------------------------
  */
 
-/* What differs from the defaults of 'umbel build'. */
+/* Writes the options that differ from the defaults of 'umbel build'. */
 static void write_shape(FILE *out, const umbel_filter *f)
 {
     umbel_info info;

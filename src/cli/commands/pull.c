@@ -1,5 +1,5 @@
 /*
- * pull.c - umbel pull: keep a copy of a published filter up to date.
+ * pull.c - umbel pull: keeps a copy of a published filter up to date.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

@@ -1,5 +1,5 @@
 /*
- * retouch.c - umbel retouch: remove chosen false positives, and report what
+ * retouch.c - umbel retouch: removes chosen false positives, and reports what
  * that costs.
  */
 #define _GNU_SOURCE /* SA_RESETHAND */

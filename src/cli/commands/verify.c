@@ -1,5 +1,5 @@
 /*
- * verify.c - umbel verify: the error, measured.
+ * verify.c - umbel verify: measures the error rates of a filter.
  */
 #include "base/batch.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /*
- * watch.c - work that is done again and again: the pauses, and a command that
- * runs after each change.
+ * watch.c - repeated work: the pauses, and a command that runs after each
+ * change.
  */
 #include "cli/commands/internal.h"
 

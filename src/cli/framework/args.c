@@ -1,5 +1,5 @@
 /*
- * args.c - command lines against a command's rows.
+ * args.c - parses command lines by a command's rows.
  *
  * Long options may be written --name=value or --name value; letters may be
  * joined (-cv). "--" ends the options, "-" is an operand. Parsing takes three
@@ -809,7 +809,7 @@ umbel_status um_claim_stdin(const um_args *args, umbel_error *err)
                             : UMBEL_OK;
 }
 
-/* What the user can do about a failure that the library cannot know of. */
+/* Returns advice about a failure that only the command line explains. */
 static const char *advice(const um_args *args, const umbel_error *err)
 {
     static const char keygen_sign[] = ": make one with umbel keygen --sign";

@@ -1,5 +1,5 @@
 /*
- * command.h - a command of the shell is one file with one row.
+ * command.h - commands: each is one file with one row.
  *
  * The table of rows makes the usage text, the completion, the manual pages and
  * the test that every option is used or refused. A command parses, calls the
@@ -265,7 +265,8 @@ typedef struct um_suggestion {
     size_t edits;
 } um_suggestion;
 
-/* Is name nearer to what was typed, of len bytes, than the best so far? */
+/* Replaces the best suggestion by name if name is nearer to the len bytes
+ * typed. */
 void um_suggest(um_suggestion *best, const char *typed, size_t len,
                 const char *name);
 

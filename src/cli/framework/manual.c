@@ -1,6 +1,6 @@
 /*
- * manual.c - the parts of a command's manual page that its row knows. The prose
- * between them is in docs/man.
+ * manual.c - the parts of a command's manual page that are generated from its
+ * row. The prose between them is in docs/man.
  */
 #include "cli/framework/command.h"
 #include "cli/framework/program.h"

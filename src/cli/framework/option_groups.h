@@ -1,6 +1,6 @@
 /*
- * option_groups.h - options that several commands share, with the structs they
- * fill, and what becomes of them.
+ * option_groups.h - options that several commands share, the structs they fill,
+ * and how they are applied.
  */
 #ifndef UM_CLI_GROUPS_H
 #define UM_CLI_GROUPS_H

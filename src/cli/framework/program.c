@@ -1,5 +1,5 @@
 /*
- * program.c - what every program of the shell does around its command.
+ * program.c - what every program does before and after its command.
  */
 #include "cli/framework/program.h"
 
@@ -23,7 +23,7 @@ static void on_bus_error(int number)
     _exit(UM_EXIT_TROUBLE);
 }
 
-/* What takes the place of a closed file cannot be read, or written. */
+/* Replaces closed standard files by ones that cannot be read or written. */
 static void guard_standard_files(void)
 {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};

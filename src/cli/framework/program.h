@@ -1,5 +1,5 @@
 /*
- * program.h - what every program of the shell does around its command.
+ * program.h - what every program does before and after its command.
  */
 #ifndef UM_CLI_PROGRAM_H
 #define UM_CLI_PROGRAM_H

@@ -1,5 +1,5 @@
 /*
- * progress.c - the line that shows what a command does.
+ * progress.c - the progress line of a command.
  *
  * One lock holds the state and the terminal. Input that stands still is not
  * shown: somebody types it, or a pipe waits.
@@ -36,7 +36,7 @@ static void erase(void)
     line.shown = false;
 }
 
-/* What is left at the speed so far. */
+/* Prints the time left at the speed so far. */
 static void draw_rest(double seconds)
 {
     if (line.total > line.done)

@@ -1,6 +1,6 @@
 /*
- * progress.h - a line on the terminal while a command works: which of its
- * passes runs, how much it has read, how long it may take.
+ * progress.h - the progress line on the terminal: the current pass, how much
+ * has been read, and the time left.
  *
  * The line appears after two seconds, for every command, and is drawn by a
  * thread of its own, so that no computation has to call anything. Whatever is

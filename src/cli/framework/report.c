@@ -149,7 +149,7 @@ static bool is_rate(const char *name)
     return false;
 }
 
-/* What fields are called in other reports. */
+/* Returns the label of a field, as in other reports. */
 static const char *label_of(const umbel_info *info, const char *name)
 {
     static const char *const labels[][2] = {

@@ -95,11 +95,11 @@ static inline uint64_t um_classes(const um_layout *l, uint64_t *step)
     return l->row->classes ? l->row->classes(l, step) : 0;
 }
 
-/* The number a fold must divide. */
+/* Returns the number that a fold must divide. */
 uint64_t um_fold_parts(const um_layout *l);
 /* Returns a number with more small divisors, at most 0.5 % larger. */
 uint64_t um_foldable_parts(uint64_t parts);
-/* Where cell goes when l is folded by by. */
+/* Returns the new position of a cell when l is folded by by. */
 uint64_t um_fold_cell(const um_layout *l, uint64_t by, uint64_t cell);
 
 /*

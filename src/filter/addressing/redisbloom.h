@@ -20,8 +20,8 @@ static inline double um_redisbloom_per_item(uint32_t hashes)
 }
 
 /*
- * How a filter grows, as a number of the head; on the wire. 0 is what they
- * write for one that does not grow: expansion 2, fixed.
+ * Encodes how a filter grows as a number of the head; part of the format. 0 is
+ * what RedisBloom writes for a filter that does not grow: expansion 2, fixed.
  */
 static inline uint64_t um_redisbloom_growth(uint32_t expansion, bool fixed)
 {

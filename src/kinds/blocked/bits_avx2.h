@@ -1,5 +1,5 @@
 /*
- * bits_avx2.h - blocks of bits that match a key or do not, in the loops of
+ * bits_avx2.h - tests whether blocks of bits match a key, in the loops of
  * blocked_avx2.h.
  *
  * A file that includes this defines misfits, what its kind makes of a key and

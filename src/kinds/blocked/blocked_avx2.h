@@ -1,5 +1,5 @@
 /*
- * blocked_avx2.h - keys on their way to their blocks, for AVX2 loops.
+ * blocked_avx2.h - loops over keys and their blocks with AVX2.
  *
  * Keys of 8 bytes are hashed eight at a time (XXH3, bit for bit), a batch of
  * them while the batch before is served. What a key does to its block is the

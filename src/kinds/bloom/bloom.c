@@ -1,5 +1,5 @@
 /*
- * bloom.c - one bit a cell (Bloom 1970).
+ * bloom.c - kind bloom: one bit per cell (Bloom 1970).
  *
  * A key sets its cells; a query asks whether all of them are set. There are no
  * false negatives, and a key that did not go in matches with a chance

@@ -1,5 +1,5 @@
 /*
- * bloom.h - a Bloom filter's part of a handle, for kinds that hold one.
+ * bloom.h - the Bloom filter inside a handle, for kinds that contain one.
  */
 #ifndef UM_KINDS_BLOOM_H
 #define UM_KINDS_BLOOM_H

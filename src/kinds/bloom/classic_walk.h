@@ -35,7 +35,8 @@ typedef struct um_walkers {
     bool *hit;
 } um_walkers;
 
-/* Where keys come from: fills at and hi of n walkers, from number from on. */
+/* Fills at and hi of n walkers with the keys of a source, starting at number
+ * from. */
 typedef void um_walk_start(const void *source, size_t from, size_t n,
                            um_walkers *w);
 

@@ -1,5 +1,5 @@
 /*
- * cells.c - cells that are numbers, taken as bits: in use, or zero.
+ * cells.c - cells that hold numbers, read as bits: in use, or zero.
  */
 #include "kinds/counting/cells.h"
 

@@ -1,5 +1,5 @@
 /*
- * counting.c - a small number a cell: how often a key came.
+ * counting.c - kind counting: a small counter in each cell.
  *
  * A key's count is the minimum of its cells: other keys may have raised any
  * of them, but rarely all. Setting update says how keys go in:
@@ -115,7 +115,8 @@ UM_INLINE bool add_one(void *self, um_each_key key)
     return min == 0 && key.amount > 0;
 }
 
-/* False: a cell is zero, so the key is not in; then nothing has changed. */
+/* Removes a key. Returns false, and changes nothing, if a cell is zero: the key
+ * is not in the filter. */
 static bool remove_one(const um_counting *c, uint64_t *pos, bool *gone)
 {
     uint32_t n = um_counting_unite(c, pos);

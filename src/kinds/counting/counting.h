@@ -1,5 +1,5 @@
 /*
- * counting.h - cells that count: a handle's part, and what is done with it.
+ * counting.h - the counters inside a handle, and operations on them.
  *
  * For kinds whose cells are numbers and whose count is the least of a key's
  * cells.

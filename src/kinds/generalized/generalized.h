@@ -1,5 +1,5 @@
 /*
- * generalized.h - a generalized filter's part of a handle, and its cells.
+ * generalized.h - the generalized filter inside a handle, and its cells.
  */
 #ifndef UM_KINDS_GENERALIZED_H
 #define UM_KINDS_GENERALIZED_H
@@ -56,7 +56,9 @@ static inline bool um_in_pairs(const um_shape *s)
     return s->setting[UM_SET] == k && (k == 4 || k == 8);
 }
 
-/* What coinciding pairs of a lane cost: see generalized.c. */
+/*
+ * Returns a bound on the cost of coinciding pairs of a lane: see generalized.c.
+ */
 double um_pair_bound(uint64_t width, uint32_t lanes);
 
 /*

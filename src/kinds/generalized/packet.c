@@ -1,5 +1,5 @@
 /*
- * packet.c - generalized filters that are nothing but their bits.
+ * packet.c - generalized filters that consist of their bits only, for packets.
  *
  * A packet that collects the names of those it passes has a few bytes for them,
  * no space for a head, and a first sender who chooses what they hold (2011

@@ -80,7 +80,7 @@ typedef struct um_near_lines {
     unsigned slots, bits; /* bits: of a number */
 } um_near_lines;
 
-/* How numbers below that many are stored. */
+/* Returns the number of bits in which numbers below mails are stored. */
 unsigned um_near_bits(uint64_t mails);
 unsigned um_near_slots(uint64_t mails);
 um_near_lines um_near_lines_of(void *memory, uint64_t lines, uint64_t mails);

@@ -1,6 +1,5 @@
 /*
- * near.c - kind near: mails that are found again by a copy that differs a
- * little.
+ * near.c - kind near: finds a mail by a copy that differs a little.
  *
  * A text has 32 shingles, each the least hash of its runs of three words under
  * one of 32 hash functions. Two texts agree at a position with the chance that

@@ -1,6 +1,5 @@
 /*
- * near.h - kind near: mails that are found again by a copy that differs a
- * little.
+ * near.h - kind near: finds a mail by a copy that differs a little.
  *
  * A mail is a record: its name (a digest of 64 bytes), a flag, a value, and a
  * stamp, which is the time of its last change. A deletion is a record as well.

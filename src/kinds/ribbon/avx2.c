@@ -401,7 +401,7 @@ UM_INLINE void query_some(const um_ribbon *r, const asked *a, size_t n,
         query_far(r, a, n, hit);
 }
 
-/* What is left of a multiple of eight goes the usual way. */
+/* Queries eight keys at a time, and the rest one by one. */
 static void query_keys8(const void *self, uint64_t seed, const uint64_t *keys,
                         size_t n, bool *hit)
 {

@@ -1,6 +1,6 @@
 /*
- * form.c - what the settings of a ribbon filter mean: the forms and sizes of
- * its levels, their places in the payload, and the errors that follow.
+ * form.c - what the settings of a ribbon filter determine: the forms and sizes
+ * of its levels, their places in the payload, and its error rates.
  */
 #include "kinds/ribbon/ribbon.h"
 

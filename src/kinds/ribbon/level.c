@@ -1,5 +1,5 @@
 /*
- * level.c - how a level lies in memory, and its tail.
+ * level.c - the memory layout of a level, and its tail.
  *
  *   words of layer 0 | of layer 1 | bumps of each, from a byte on | the tail,
  *   from a byte on | zeros up to a multiple of 8 bytes

@@ -1,6 +1,6 @@
 /*
- * level_build.c - from keys to a level: layers of shards (shard.c), a
- * tail, and the best of several sizes.
+ * level_build.c - builds a level from keys: layers of shards (shard.c), a tail,
+ * and the best of several sizes.
  */
 #include "base/alloc.h"
 #include "base/error.h"

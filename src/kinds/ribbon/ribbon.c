@@ -1,5 +1,5 @@
 /*
- * ribbon.c - kind ribbon: a static set, or map, as small as can be.
+ * ribbon.c - kind ribbon: a static set or map of nearly minimal size.
  *
  * A member has a fingerprint of r bits, made from its digest, and a level of
  * r columns (kinds/ribbon/level.h) gives every member its own. Another key gets

@@ -1,6 +1,6 @@
 /*
- * ribbon.h - the inside of kind ribbon, for negatives/exact/exact.c, which
- * makes two levels.
+ * ribbon.h - internals of kind ribbon, for negatives/exact/exact.c, which
+ * builds two levels.
  */
 #ifndef UM_KINDS_RIBBON_H
 #define UM_KINDS_RIBBON_H
@@ -50,7 +50,7 @@ bool um_ribbon_form_for(double fpr, double keys, um_ribbon_form *out);
 /* Returns the form that fills these bits with n keys; at most as above. */
 void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out);
 
-/* What the first level asks for, and the key as the second level sees it. */
+/* Hashes a digest to the fingerprint that a level stores. */
 static inline uint64_t um_ribbon_print(const umbel_digest *d)
 {
     return um_ribbon_mix(d->hi + UM_RIBBON_STEP);

@@ -1,5 +1,6 @@
 /*
- * shard.c - keys of a shard become its slots: eliminate, bump, solve.
+ * shard.c - computes the slots of a shard from its keys: eliminate, bump,
+ * solve.
  *
  * Buckets are filled from the first on, the keys of each from its last start
  * down to its first. What a bucket cannot hold spills over into the next, whose
@@ -183,7 +184,7 @@ static bool reserve(filling *f)
     return false;
 }
 
-/* False: it is to be filled again. */
+/* Ends a bucket. Returns false if it must be filled again. */
 static bool end_bucket(filling *f)
 {
     uint64_t number = f->end >> f->s->layer->bucket_bits;
@@ -213,7 +214,7 @@ static void set_equation(filling *f)
     f->now.v = x->value & um_ribbon_mask(um_ribbon_columns_at(l, start));
 }
 
-/* False: all buckets are filled. */
+/* Moves on to the next equation. Returns false if all buckets are filled. */
 static bool next_equation(filling *f)
 {
     while (f->key == f->b->from) {
@@ -270,7 +271,8 @@ static void eliminate_wide(shard *s)
     }
 }
 
-/* What became of the equation: it lies at its row if it is not empty. */
+/* Stores an equation at its row, unless it is empty, and moves on to the next.
+ * Returns false if there is none. */
 static bool settle(filling *f, equation e)
 {
     if (e.c) {

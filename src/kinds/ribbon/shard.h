@@ -1,5 +1,6 @@
 /*
- * shard.h - keys of a shard become its slots: eliminate, bump, solve.
+ * shard.h - computes the slots of a shard from its keys: eliminate, bump,
+ * solve.
  */
 #ifndef UM_KINDS_RIBBON_SHARD_H
 #define UM_KINDS_RIBBON_SHARD_H

@@ -1,5 +1,6 @@
 /*
- * scalable.c - a set that grows: no capacity asked, an error that is kept.
+ * scalable.c - kind scalable: a set that grows and keeps its error rate,
+ * without a capacity.
  *
  * A key has one entry, a fingerprint, in the bucket that its digest leads to.
  * Bucket and fingerprint are the bits of one product: the digest times the

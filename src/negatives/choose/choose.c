@@ -1,5 +1,5 @@
 /*
- * choose.c - which of its groups each member is added by.
+ * choose.c - chooses the group by which each member is added.
  *
  * Every member goes where it went in the filter that this one is to be like,
  * and a new one where it costs the fewest new cells: the fewer are used, the
@@ -161,7 +161,7 @@ static void place(choosing *c, size_t i, const uint64_t *pos, uint32_t group)
     um_set_choice(&c->choices, i, group);
 }
 
-/* How many of a member's cells are not set. */
+/* Returns the number of a member's cells that are not set. */
 static uint32_t count_clear(const um_layout *l, const uint8_t *bits,
                             const uint64_t *pos)
 {
@@ -371,7 +371,7 @@ umbel_status um_survey(choosing *c, umbel_error *err)
 
 enum { MAX_ROUNDS = 1000 };
 
-/* What the same cells and members give without a choice. */
+/* Creates a filter with the same cells, but without groups to choose from. */
 static umbel_status open_plain(choosing *c, umbel_error *err)
 {
     um_shape shape = *um_shape_of(c->f);

@@ -1,5 +1,5 @@
 /*
- * internal.h - one call of umbel_choose: what its parts share.
+ * internal.h - the state of one call of umbel_choose.
  */
 #ifndef UM_NEGATIVES_CHOOSE_INTERNAL_H
 #define UM_NEGATIVES_CHOOSE_INTERNAL_H
@@ -48,7 +48,9 @@ static inline void um_prefilter_append(um_prefilter *s, uint64_t x)
     s->word[product >> s->shift] |= um_prefilter_mask(product);
 }
 
-/* True for every number that was put, and for one in 50 others or fewer. */
+/*
+ * Returns true for every number that was added, and for at most 1 in 50 others.
+ */
 static inline bool um_prefilter_holds(const um_prefilter *s, uint64_t x)
 {
     uint64_t product = x * UINT64_C(0x9E3779B97F4A7C15);

@@ -1,6 +1,6 @@
 /*
- * place.c - counts of four bits for each cell, and members placed on
- * them, whatever the addressing.
+ * place.c - counters of four bits for each cell, and the placement of members
+ * for any addressing.
  */
 #include "negatives/choose/internal.h"
 

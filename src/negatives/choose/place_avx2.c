@@ -1,5 +1,5 @@
 /*
- * place_avx2.c - members placed on blocked512 with AVX2.
+ * place_avx2.c - places members on blocked512 with AVX2.
  *
  * Bits are counted by halves of bytes, in a table of sixteen.
  */

@@ -1,5 +1,5 @@
 /*
- * place_blocks.h - members placed on blocked512: masks of a whole block.
+ * place_blocks.h - places members on blocked512: masks of a whole block.
  *
  * The body of um_place_blocks, which is compiled once for every processor and
  * once for AVX2: its loops over eight words become vectors. Only the bits of a

@@ -1,5 +1,5 @@
 /*
- * round.c - one round of moving members away from unwanted keys.
+ * round.c - one round of moving members away from negatives.
  *
  * Each member in question is taken out and goes where the weight of unwanted
  * keys that match from then on, and a little for every new cell, is least.

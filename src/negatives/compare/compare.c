@@ -1,5 +1,5 @@
 /*
- * compare.c - build and measure every strategy against listed negatives.
+ * compare.c - builds and measures every strategy against listed negatives.
  *
  * Results are measured, not taken from the strategies' own reports: the same
  * loop queries each filter for all keys of both lists. The error on other keys

@@ -1,5 +1,5 @@
 /*
- * internal.h - how compare.c and strategies.c speak about a strategy.
+ * internal.h - the interface between compare.c and strategies.c.
  *
  * To add a strategy: its function and its row in strategies.c, the command that
  * builds it in cli/commands/plan_compare.c, its test and its documentation.

@@ -1,6 +1,6 @@
 /*
- * strategies.c - the table of ways to keep listed keys from matching, and the
- * plain filter on which some of them stand.
+ * strategies.c - the table of strategies that keep listed keys from matching,
+ * and the plain filter that some of them start from.
  */
 #include "base/alloc.h"
 #include "base/error.h"

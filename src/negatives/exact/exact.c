@@ -1,5 +1,6 @@
 /*
- * exact.c - sets that err on no key of a list: two levels of a ribbon.
+ * exact.c - sets without a false positive among listed keys: two levels of a
+ * ribbon.
  *
  * The first level has r columns and members only: a listed key passes with
  * chance 2^-r. The second has one column, for members (1) and the listed keys
@@ -491,7 +492,7 @@ static bool before(const umbel_digest *a, const umbel_digest *b)
     return a->lo != b->lo ? a->lo < b->lo : a->hi < b->hi;
 }
 
-/* The number of a member, or n. */
+/* Returns the number of a member, or n if there is none. */
 static size_t find(const umbel_exact *x, const umbel_digest *d)
 {
     size_t low = 0, high = x->n;
@@ -618,7 +619,9 @@ static void unite(umbel_exact *x)
     x->npassed = n;
 }
 
-/* How many keys of the list the bits of the second level hold. */
+/*
+ * Returns the number of listed keys that the bits of the second level can hold.
+ */
 static size_t room_for(const umbel_exact *x, double share)
 {
     double bits =

@@ -1,5 +1,5 @@
 /*
- * parts.c - exact sets of keys in partitions: how each is answered.
+ * parts.c - exact sets of keys in partitions: the method of each.
  *
  * A partition of n members and b other keys takes n r + n + b 2^-r bits with r
  * columns in the first level; r is chosen for each alone. One without members,

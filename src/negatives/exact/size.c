@@ -1,5 +1,5 @@
 /*
- * size.c - how many columns the first of two levels has.
+ * size.c - computes the number of columns of the first of two levels.
  *
  * A column more takes a bit a member, and halves what the second level has to
  * tell from members. Where the size is limited, not all of it may fit:

@@ -1,5 +1,6 @@
 /*
- * greedy.c - lose the member that removes most, again and again.
+ * greedy.c - retouches greedily: repeatedly gives up the member that removes
+ * the most.
  *
  * When a member is lost, no member needs the bits that only it owned: clearing
  * these costs nothing more, and every live key on them is gone. The papers
@@ -561,8 +562,8 @@ static uint64_t weight_on(const um_retouch_state *s, uint32_t a,
     return sum;
 }
 
-/* What losing a, or taking it back, adds to the energy with that live weight.
- */
+/* Returns what losing a, or taking it back, adds to the energy at this live
+ * weight. */
 static double price_of(const annealing *n, uint32_t a, bool lose, uint64_t live)
 {
     double cost =

@@ -1,5 +1,5 @@
 /*
- * instance.c - from positions to small numbers.
+ * instance.c - numbers the positions that occur in a problem.
  *
  * Only bits that a key to be removed owns can be worth clearing; a member's
  * other bits need not be looked at again. A bit vector with counts marks them
@@ -91,7 +91,7 @@ static bool list_bits(um_pool *pool, const stretch *s, const uint64_t *pos,
     return true;
 }
 
-/* Which lists hold each of n numbers. */
+/* Computes the lists that contain each of n numbers. */
 static bool turn_round(um_pool *pool, const um_lists *from, size_t n,
                        um_lists *out)
 {

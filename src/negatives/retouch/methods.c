@@ -1,5 +1,5 @@
 /*
- * methods.c - the methods of retouching. A new one is a line here.
+ * methods.c - the table of retouching methods. A new method is a line here.
  *
  * random-bits is section III of the paper of 2006, the four after it are its
  * selective clearing. "tracked" is our reading of the paper of 2010, of which
@@ -101,7 +101,7 @@ typedef struct price {
     uint64_t members, weight, gained;
 } price;
 
-/* What clearing x would cost, and bring. */
+/* Returns the cost and the gain of clearing x. */
 static price ask_price(const um_retouch_state *s, uint32_t x)
 {
     price p = {0};

@@ -1,6 +1,6 @@
 /*
- * retouch.c - umbel_retouch: from digests to a problem, and from its outcome to
- * the result.
+ * retouch.c - umbel_retouch: makes a problem from digests, and a result from
+ * its solution.
  *
  * A digest set finds keys that are listed twice. Members that did not match
  * before cannot be lost, and keys that do not match need not be removed; both

@@ -1,5 +1,5 @@
 /*
- * retouch.h - the inside of retouching: positions in, cleared bits out.
+ * retouch.h - internals of retouching: positions in, cleared bits out.
  *
  * A problem is plain arrays of positions, so that other readers of bits than
  * our filters can be retouched. From it comes an instance, in which only bits

@@ -1,6 +1,6 @@
 /*
- * replica_store.c - what others said survives restarts, crashes and
- * full disks, and what is damaged or over does not.
+ * replica_store.c - replicas survive restarts, crashes and full disks; damaged
+ * and ended ones are dropped.
  */
 #include "clearinghouse/peering/replica_store.h"
 #include "support/sim_disk.h"

@@ -1,5 +1,5 @@
 /*
- * error.c - the error that is stated is the error that is measured.
+ * error.c - the predicted error equals the measured error.
  *
  * A filter is planned for n keys at error p, filled with them, and asked for a
  * million others. The share that matches must lie within five sigma

@@ -1,5 +1,5 @@
 /*
- * kind.c - what the verbs make of rows that no kind has yet.
+ * kind.c - how the functions treat rows that no kind has yet.
  *
  * Rows are copies of bloom's with slots taken out or settings put in. They are
  * in no table, so their filters are made from a shape.

@@ -1,6 +1,6 @@
 /*
- * foreign.c - files of others, as this side sees them. That
- * theirs see them alike is for tests/systems.
+ * foreign.c - files of other programs, as umbel reads them. tests/systems
+ * checks that the other programs agree.
  */
 #include "support/test.h"
 

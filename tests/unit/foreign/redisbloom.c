@@ -1,6 +1,6 @@
 /*
- * redisbloom.c - filters that
- * RedisBloom made (tests/redisbloom), made again here.
+ * redisbloom.c - filters that RedisBloom made (tests/redisbloom), made again
+ * here.
  */
 #include "support/test.h"
 

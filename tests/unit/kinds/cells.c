@@ -1,5 +1,6 @@
 /*
- * Cells in use, counted many at a time: for each width as one by one.
+ * cells.c - counting cells in use, many at a time and one by one, for each
+ * width.
  */
 #include "kinds/counting/cells.h"
 

@@ -1,6 +1,5 @@
 /*
- * chain.c - filters of
- * RedisBloom that have grown, as filters of ours.
+ * chain.c - filters of RedisBloom that have grown, as filters of ours.
  */
 #include "support/test.h"
 

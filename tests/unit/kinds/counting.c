@@ -1,6 +1,5 @@
 /*
- * counting.c - counts, taken back and merged; and what they never are: too
- * low.
+ * counting.c - counts: removed, merged, and never too low.
  */
 #include "support/test.h"
 

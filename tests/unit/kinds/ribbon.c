@@ -1,5 +1,6 @@
 /*
- * ribbon.c - kind ribbon: nothing is denied, and hardly a bit too many.
+ * ribbon.c - kind ribbon: no false negatives, and hardly a bit more than
+ * needed.
  */
 #include "support/test.h"
 

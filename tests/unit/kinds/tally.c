@@ -1,6 +1,6 @@
 /*
- * tally.c - counts of rare and frequent keys; what they never are, too
- * low; and what happens when the table is full.
+ * tally.c - counts of rare and frequent keys, which are never too low, also
+ * when the table is full.
  */
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /*
- * loop.c - timers, signals, descriptors, and the end of a turn.
+ * loop.c - timers, signals, descriptors, and the end of an iteration.
  */
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /*
- * exchange: manifests as text, the next one, and what readers make of them.
+ * manifest.c - manifests as text, the next one, and how readers treat them.
  */
 #include "publish/manifest.h"
 #include "support/test.h"

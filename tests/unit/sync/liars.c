@@ -1,5 +1,6 @@
 /*
- * Origins and peers that lie: refused or bounded, and named. With Ed25519.
+ * liars.c - origins and peers that lie: refused or bounded, and named. With
+ * Ed25519.
  */
 #include "base/hash.h"
 #include "support/sync.h"

@@ -1,5 +1,5 @@
 /*
- * What comes late, or not at all: the machine gets over it on a connection that
+ * lost.c - late and lost messages: the engine recovers on a connection that
  * stays.
  */
 #include "support/sync.h"

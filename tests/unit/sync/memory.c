@@ -1,6 +1,6 @@
 /*
- * Each allocation of an exchange fails once: no call does harm, and once there
- * is memory again, everyone has everything.
+ * memory.c - each allocation of an exchange fails once: no call does harm, and
+ * once there is memory again, every server has everything.
  */
 #include "support/sync.h"
 

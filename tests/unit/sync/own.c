@@ -1,6 +1,6 @@
 /*
- * Our own filters in a machine: published by slices of pages, and restored at a
- * start.
+ * own.c - our own filters in a machine: published by slices of pages, and
+ * restored at a start.
  */
 #include "support/sync.h"
 

@@ -1,10 +1,10 @@
 /*
- * Random schedules: five servers and a liar in a ring, a star or a line, links
- * that lose, repeat and reorder, restarts with state, without, and with that of
- * an old backup, epochs that end, drops; half of the servers work on one page
- * at a time, and anything may happen meanwhile. At every moment each copy must
- * be one that its origin gave out, counts must cover the reports and not exceed
- * what the origins say; and once links heal all agree.
+ * schedules.c - random schedules: five servers and a liar in a ring, a star or
+ * a line, links that lose, repeat and reorder, restarts with state, without,
+ * and with that of an old backup, epochs that end, drops; half of the servers
+ * work on one page at a time, and anything may happen meanwhile. At every
+ * moment each copy must be one that its origin gave out, counts must cover the
+ * reports and not exceed what the origins say; and once links heal all agree.
  *
  *   test_sync_schedules [SCHEDULES [FIRST SEED]]
  *

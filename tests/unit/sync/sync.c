@@ -1,5 +1,6 @@
 /*
- * What umbel/experimental/sync.h promises, between two and three servers.
+ * sync.c - what umbel/experimental/sync.h promises, between two and three
+ * servers.
  */
 #include "support/sync.h"
 

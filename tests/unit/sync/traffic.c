@@ -1,6 +1,6 @@
 /*
- * What an exchange costs, held against the entropy of what changed; and what
- * sums over origins are worth.
+ * traffic.c - what an exchange costs, held against the entropy of what changed;
+ * and what sums over origins are worth.
  *
  *   test_sync_traffic [KEYS]   with more reports, rounds, and that many keys in
  *                              the first exchange

@@ -1,5 +1,5 @@
 /*
- * key_file.c - texts that are no key files, by every byte of them.
+ * key_file.c - malformed key files, with every byte changed.
  */
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 /*
- * reports.c - a batch of datagrams: judge all, count reports, then hash and
- * query all look-ups at once, so that their memory fetches overlap.
+ * reports.c - a batch of datagrams: verifies all, counts reports, then hashes
+ * and queries all look-ups at once, so that their memory fetches overlap.
  *
  * Not counted, but answered like other reports: the digest of an empty text,
  * one that is welcome or forgotten, a signed request that comes again, reports

@@ -1,5 +1,5 @@
 /*
- * accounts.c - accounts, as notes of the store.
+ * accounts.c - accounts, in the key-value table of the store.
  *
  *   name   "razor/account/" and the name of the account
  *   value  its password

@@ -70,7 +70,7 @@ static bool read_text(umbel_slice value, char out[UM_RAZOR_NAME + 1],
 
 /* --- registration --------------------------------------------------------- */
 
-/* What a client leaves out is invented. */
+/* Reads the credentials, and generates those that the client leaves out. */
 static bool read_credentials(const um_razor_query *q, credentials *c)
 {
     char invented[UM_RAZOR_INVENTED + 1];

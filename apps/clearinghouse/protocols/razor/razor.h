@@ -1,5 +1,5 @@
 /*
- * razor.h - what the Razor2 protocol shows to other modules.
+ * razor.h - the interface of the Razor2 protocol for other modules.
  */
 #ifndef UM_CLEARINGHOUSE_RAZOR_H
 #define UM_CLEARINGHOUSE_RAZOR_H

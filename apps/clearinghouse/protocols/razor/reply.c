@@ -1,5 +1,5 @@
 /*
- * reply.c - what Razor2 clients are sent, now or once the store has committed.
+ * reply.c - replies to Razor2 clients, sent now or after the commit.
  *
  * A client reads once, at most 1,024 bytes, and takes what it got for the whole
  * reply: each is one write, and fits. While one waits for the store nothing

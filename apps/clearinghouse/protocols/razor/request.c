@@ -1,5 +1,5 @@
 /*
- * request.c - what Razor2 clients send.
+ * request.c - requests of Razor2 clients.
  */
 
 #include "clearinghouse/protocols/razor/internal.h"
