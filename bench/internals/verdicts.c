@@ -258,7 +258,7 @@ int main(int argc, char **argv)
                 s.f_compound <= 1e-6 &&
                 wrong <= expected + 5 * sqrt(expected) + 1;
     fill_table(&t, keys);
-    show("look-ups per CPU second", speed(l, NULL, keys), "");
+    show("look-ups per CPU second", speed(l, &t, keys), "");
     show("the baseline: memory", (double)(t.mask + 1) * sizeof(row) * 1e-6,
          "MB");
     show("the baseline: look-ups per CPU second", speed(NULL, &t, keys), "");

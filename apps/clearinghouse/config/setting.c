@@ -193,9 +193,10 @@ static bool parse_kind(const um_setting *s, const char *text, void *target)
 static void allow_kind(const um_setting *s, char out[UM_ALLOWED_LEN])
 {
     const char *names[MAX_KINDS];
+    size_t n = counting_kinds(names);
 
     (void)s;
-    um_join_or(names, counting_kinds(names), out, UM_ALLOWED_LEN);
+    um_join_or(names, n, out, UM_ALLOWED_LEN);
 }
 
 const um_setting_type um_type_kind = {"kind",     false,      parse_kind,
