@@ -33,7 +33,7 @@ static void the_digest_is_the_one_of_the_mail(void **state)
 }
 
 /* A table that is full keeps its first findings, and does not grow. */
-static void there_is_room_for_so_many_findings(void **state)
+static void a_full_table_keeps_its_first_findings(void **state)
 {
     um_doctor *d = calloc(1, sizeof *d);
 
@@ -66,7 +66,7 @@ TEST_GROUP(doctor)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_digest_is_the_one_of_the_mail),
-        cmocka_unit_test(there_is_room_for_so_many_findings),
+        cmocka_unit_test(a_full_table_keeps_its_first_findings),
         cmocka_unit_test(each_protocol_has_a_row),
     };
 

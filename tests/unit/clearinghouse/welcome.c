@@ -141,7 +141,7 @@ static void values_longer_than_any_rule_match_none(void **state)
 }
 
 /* Each rule is found among 100,000, and nothing beside them. */
-static void a_hundred_thousand_rules_are_told_apart(void **state)
+static void a_hundred_thousand_rules_are_distinguished(void **state)
 {
     enum { N = 100000 };
     char *text = NULL, value[40];
@@ -529,7 +529,7 @@ TEST_GROUP(welcome)
         cmocka_unit_test(a_rule_matches_what_it_says_and_no_more),
         cmocka_unit_test(without_rules_no_mail_is_welcome),
         cmocka_unit_test(values_longer_than_any_rule_match_none),
-        cmocka_unit_test(a_hundred_thousand_rules_are_told_apart),
+        cmocka_unit_test(a_hundred_thousand_rules_are_distinguished),
         cmocka_unit_test(a_refusal_names_file_line_and_what_to_write),
         cmocka_unit_test(lines_that_are_long_or_have_nul_bytes_are_refused),
         cmocka_unit_test(doubtful_rules_are_warned_of),

@@ -233,7 +233,7 @@ static void damage_is_refused_or_changes_the_cells(void **state)
     }
 }
 
-static void no_memory_is_told_and_nothing_leaks(void **state)
+static void no_memory_is_reported_and_nothing_leaks(void **state)
 {
     umbel_filter *f = sample(1);
     uint8_t small[100];
@@ -286,7 +286,7 @@ TEST_GROUP(coded)
         cmocka_unit_test(what_a_small_file_costs_follows_from_its_bytes),
         cmocka_unit_test(a_small_file_cannot_ask_for_much),
         cmocka_unit_test(damage_is_refused_or_changes_the_cells),
-        cmocka_unit_test(no_memory_is_told_and_nothing_leaks),
+        cmocka_unit_test(no_memory_is_reported_and_nothing_leaks),
         cmocka_unit_test(it_tells_what_it_takes),
     };
 

@@ -188,7 +188,7 @@ static um_near_write mail_with_footer(uint64_t i)
 
 /* Their index would otherwise have as many entries of one shingle as there are
  * mails. */
-static void mails_with_a_common_footer_are_told_apart(void **state)
+static void mails_with_a_common_footer_are_distinguished(void **state)
 {
     (void)state;
     umbel_filter *f = create_filter(MAILS);
@@ -470,7 +470,7 @@ TEST_GROUP(near)
         cmocka_unit_test(copies_with_more_than_half_of_the_shingles_are_found),
         cmocka_unit_test(shingles_of_different_mails_do_not_add_up),
         cmocka_unit_test(a_shingle_counts_for_every_mail_that_has_it),
-        cmocka_unit_test(mails_with_a_common_footer_are_told_apart),
+        cmocka_unit_test(mails_with_a_common_footer_are_distinguished),
         cmocka_unit_test(a_copy_has_positions_of_its_own),
         cmocka_unit_test(tags_are_found_as_the_plain_way_finds_them),
         cmocka_unit_test(values_are_added_and_may_be_negative),

@@ -164,7 +164,7 @@ typedef struct work {
     pthread_barrier_t *start;
     uint64_t number;
     uint64_t times[COMMON + ADDERS]; /* that this thread added */
-    bool fresh[COMMON];              /* told at least once */
+    bool fresh[COMMON];              /* reported at least once */
     bool wrong;
 } work;
 
@@ -303,7 +303,7 @@ static void threads_never_count_too_little(void **state)
 
 /* With this many cells none is shared: every key is new to one thread at least.
  */
-static void a_first_add_is_told_to_someone(void **state)
+static void a_first_add_is_reported_to_a_thread(void **state)
 {
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(subjects); i++) {
@@ -312,10 +312,10 @@ static void a_first_add_is_told_to_someone(void **state)
         assert_ok(umbel_share(f, &test_refusal));
         run_together(f, w);
         for (uint64_t key = 0; key < COMMON; key++) {
-            int told = 0;
+            int reported = 0;
             for (size_t t = 0; t < ADDERS; t++)
-                told += w[t].fresh[key];
-            assert_true(told >= 1);
+                reported += w[t].fresh[key];
+            assert_true(reported >= 1);
         }
         assert_true(umbel_added(f) >= COMMON + ADDERS);
         umbel_close(f);
@@ -370,7 +370,7 @@ TEST_GROUP(shared_counts)
         cmocka_unit_test(cells_across_words_are_refused),
         cmocka_unit_test(keys_can_be_taken_back_when_nobody_adds),
         cmocka_unit_test(threads_never_count_too_little),
-        cmocka_unit_test(a_first_add_is_told_to_someone),
+        cmocka_unit_test(a_first_add_is_reported_to_a_thread),
         cmocka_unit_test(one_key_is_counted_exactly_by_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -431,7 +431,7 @@ static void ribbons_do_not_hash_as_foreign_addressings(void **state)
     fixture_fini(&s);
 }
 
-static void a_key_that_stands_twice_weighs_twice_and_is_lost_once(void **state)
+static void a_key_listed_twice_weighs_twice_and_is_lost_once(void **state)
 {
     fixture s;
 
@@ -555,7 +555,7 @@ TEST_GROUP(compare)
         cmocka_unit_test(a_long_list_is_sampled_for_groups),
         cmocka_unit_test(groups_that_would_take_minutes_are_left_out),
         cmocka_unit_test(ribbons_do_not_hash_as_foreign_addressings),
-        cmocka_unit_test(a_key_that_stands_twice_weighs_twice_and_is_lost_once),
+        cmocka_unit_test(a_key_listed_twice_weighs_twice_and_is_lost_once),
         cmocka_unit_test(bad_questions_are_refused),
         cmocka_unit_test(any_allocation_may_fail),
     };

@@ -411,7 +411,7 @@ static void an_error_that_was_asked_for_is_kept(void **state)
         }
 }
 
-static void members_in_the_list_are_told_and_stay(void **state)
+static void members_in_the_list_are_reported_and_stay(void **state)
 {
     umbel_digest lacking[3];
     umbel_exact_result bill;
@@ -463,7 +463,7 @@ static void nothing_at_all_works_too(void **state)
     }
 }
 
-static void a_listed_key_that_stands_twice_counts_once(void **state)
+static void a_key_listed_twice_counts_once(void **state)
 {
     enum { MEMBERS = 1000, OTHERS = 5000 };
     umbel_exact_result bill;
@@ -559,9 +559,9 @@ TEST_GROUP(exact)
         cmocka_unit_test(weights_decide_which_keys_are_worth_their_bit),
         cmocka_unit_test(classes_descend_and_have_weights),
         cmocka_unit_test(an_error_that_was_asked_for_is_kept),
-        cmocka_unit_test(members_in_the_list_are_told_and_stay),
+        cmocka_unit_test(members_in_the_list_are_reported_and_stay),
         cmocka_unit_test(nothing_at_all_works_too),
-        cmocka_unit_test(a_listed_key_that_stands_twice_counts_once),
+        cmocka_unit_test(a_key_listed_twice_counts_once),
         cmocka_unit_test(weights_that_are_none_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };

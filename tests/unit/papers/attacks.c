@@ -85,7 +85,7 @@ static void blocked_places_share_a_block_and_differ(void **state)
 }
 
 /* Without a secret everybody hashes alike, with one the enemy does not. */
-static void an_enemy_guesses_secrets_in_vain(void **state)
+static void guessing_secrets_fails(void **state)
 {
     static lab l;
     um_rng rng = {4};
@@ -112,7 +112,7 @@ TEST_GROUP(attacks)
         cmocka_unit_test(a_check_refuses_six_sigma_above_a_half),
         cmocka_unit_test(places_are_the_librarys),
         cmocka_unit_test(blocked_places_share_a_block_and_differ),
-        cmocka_unit_test(an_enemy_guesses_secrets_in_vain),
+        cmocka_unit_test(guessing_secrets_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,7 +184,7 @@ static void a_udp_payload_comes_back_with_its_name(void **state)
  * A forger knows everything but the key. With little quoted it has to guess
  * identifier and checksum, 32 bits: a million tries find one with 0.02 %.
  */
-static void forged_answers_are_not_believed(void **state)
+static void forged_answers_are_ignored(void **state)
 {
     uint8_t packet[PACKET];
     ss_probe p = {address("203.0.113.5"), 5, 0};
@@ -248,7 +248,7 @@ TEST_GROUP(probe)
         cmocka_unit_test(the_destination_sends_the_probe_back),
         cmocka_unit_test(ipv6_routers_quote_the_seal_or_are_not_believed),
         cmocka_unit_test(a_udp_payload_comes_back_with_its_name),
-        cmocka_unit_test(forged_answers_are_not_believed),
+        cmocka_unit_test(forged_answers_are_ignored),
         cmocka_unit_test(a_flow_of_another_run_is_not_ours),
         cmocka_unit_test(a_cut_packet_is_no_answer),
     };

@@ -345,7 +345,7 @@ static void a_share_of_traces_ignores_the_sets(void **state)
     ss_tracer_close(w.tracer);
 }
 
-static void repeated_answers_are_counted_and_not_believed(void **state)
+static void repeated_answers_are_counted_and_ignored(void **state)
 {
     world w = path_of(5);
 
@@ -433,7 +433,7 @@ TEST_GROUP(tracer)
         cmocka_unit_test(the_red_set_spares_the_destination),
         cmocka_unit_test(from_the_middle_it_goes_both_ways),
         cmocka_unit_test(a_share_of_traces_ignores_the_sets),
-        cmocka_unit_test(repeated_answers_are_counted_and_not_believed),
+        cmocka_unit_test(repeated_answers_are_counted_and_ignored),
         cmocka_unit_test(a_late_answer_is_written_down),
         cmocka_unit_test(answers_to_what_was_never_asked_change_nothing),
         cmocka_unit_test(settings_without_sense_are_refused),

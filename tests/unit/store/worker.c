@@ -52,7 +52,7 @@ static int sync_to(fixture *f, uint64_t seq, bool fails)
     return done.sync_error;
 }
 
-static void a_sync_after_a_failed_one_is_not_believed(void **state)
+static void a_sync_after_a_failed_one_is_not_trusted(void **state)
 {
     (void)state;
     fixture f = open_worker();
@@ -119,7 +119,7 @@ static void names_of_files_are_read_strictly(void **state)
 TEST_GROUP(worker)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sync_after_a_failed_one_is_not_believed),
+        cmocka_unit_test(a_sync_after_a_failed_one_is_not_trusted),
         cmocka_unit_test(a_retired_journal_is_synced_before_the_next),
         cmocka_unit_test(names_of_files_are_read_strictly),
     };
