@@ -85,6 +85,7 @@ bench: all
 	@$(BUILD)/bench/bench_retouch 3
 	@$(BUILD)/bench/bench_coding 5
 	@$(BUILD)/bench/bench_lists
+	@$(BUILD)/bench/bench_mechanisms
 
 # FUZZ_SECONDS for each target.
 FUZZ_SECONDS ?= 60

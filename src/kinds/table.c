@@ -28,6 +28,7 @@
  * Compare: cuckoo filters (Fan, Andersen, Kaminsky, Mitzenmacher 2014) store
  * fingerprints at a higher load, but move them. Quotient filters with counts
  * (Pandey, Bender, Johnson, Patro 2017) move entries as well.
+ * Own table: see bench_mechanisms.
  * When not to use it: for errors above 2 % counting is smaller; to merge or
  * remove counts, or to count beyond the capacity, use counting.
  */

@@ -32,6 +32,7 @@
  *
  * Idea: split storage (J. Yan, P. L. Cho, CS-TR-973, 2006, section IV), but
  * keys overflow, not cells: one look-up instead of one for each cell.
+ * Own table (um_heavy): see bench_mechanisms.
  * When not to use it: for counts that end below 16, or must be merged or taken
  * back, counting is smaller or can.
  */
@@ -208,8 +209,8 @@ static void add_heavy(const tally *t, uint64_t lo, uint64_t min,
         return;
     }
     uint64_t count = um_heavy_count(slot);
-    um_heavy_append(slot, lo,
-                    um_grown(count > min ? count : min, amount, UINT32_MAX));
+    um_heavy_set(slot, lo,
+                 um_grown(count > min ? count : min, amount, UINT32_MAX));
 }
 
 static size_t add_batch(const tally *t, const umbel_digest *d,

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/rng.h"
 
 #include <string.h>
@@ -29,7 +30,6 @@ typedef struct slot {
     ss_hop *hops; /* room for one a TTL */
     queue *in;
     uint32_t before, after; /* in its queue; after: the next free one */
-    uint32_t chain;         /* the next slot with the same hash */
     bool refresh;           /* ignores the sets */
     uint8_t attempt;
     unsigned probes;
@@ -40,8 +40,8 @@ struct ss_tracer {
     ss_tracer_config config;
     um_pool pool;
     slot *slots;
-    uint32_t *heads; /* chains of slots by the hash of their destination */
-    uint32_t nheads; /* a power of two */
+    uint32_t *places; /* slot numbers + 1, by the hash of their destination */
+    size_t nplaces;
     uint32_t free, given;
     queue ready, waiting;
     double interval;    /* between probes, in microseconds */
@@ -80,27 +80,48 @@ static void queue_remove(ss_tracer *t, uint32_t i)
 
 /* --- slots by destination ------------------------------------------------ */
 
-static uint32_t *chain_of(const ss_tracer *t, ss_addr dst)
+static bool place_is_free(const void *place)
 {
-    return &t->heads[um_mix(dst.lo ^ um_mix(dst.hi)) & (t->nheads - 1)];
+    return *(const uint32_t *)place == 0;
+}
+
+static ss_addr destination_at(const ss_tracer *t, const void *place)
+{
+    return t->slots[*(const uint32_t *)place - 1].trace.dst;
+}
+
+static bool place_has_key(const void *ctx, const void *place, const void *key)
+{
+    return ss_addr_equal(destination_at(ctx, place), *(const ss_addr *)key);
+}
+
+static uint64_t hash_of(ss_addr dst)
+{
+    return um_mix(dst.lo ^ um_mix(dst.hi));
+}
+
+static uint64_t place_hash(const void *ctx, const void *place)
+{
+    return hash_of(destination_at(ctx, place));
+}
+
+static const um_map_rule place_rule = {sizeof(uint32_t), place_is_free,
+                                       place_has_key, place_hash};
+
+static uint32_t *find_place(const ss_tracer *t, ss_addr dst)
+{
+    return um_map_find(&place_rule, t, t->places, t->nplaces, hash_of(dst),
+                       &dst);
 }
 
 static uint32_t find_slot(const ss_tracer *t, ss_addr dst)
 {
-    uint32_t i = *chain_of(t, dst);
-
-    while (i != NOWHERE && !ss_addr_equal(t->slots[i].trace.dst, dst))
-        i = t->slots[i].chain;
-    return i;
+    return *find_place(t, dst) - 1; /* of a free place: NOWHERE */
 }
 
-static void unchain(ss_tracer *t, uint32_t i)
+static void forget_destination(ss_tracer *t, ss_addr dst)
 {
-    uint32_t *at = chain_of(t, t->slots[i].trace.dst);
-
-    while (*at != i)
-        at = &t->slots[*at].chain;
-    *at = t->slots[i].chain;
+    um_map_remove(&place_rule, t, t->places, t->nplaces, find_place(t, dst));
 }
 
 /* --- a trace begins and ends --------------------------------------------- */
@@ -112,7 +133,7 @@ static bool wants_refresh(ss_tracer *t)
 }
 
 /* The next destination that is not under way already. */
-static bool consume_destination(ss_tracer *t)
+static bool peek_destination(ss_tracer *t)
 {
     if (!t->held && !t->no_more) {
         t->held = t->config.next(t->config.ctx, &t->next_dst);
@@ -125,7 +146,7 @@ static bool begin_trace(ss_tracer *t)
 {
     uint32_t i = t->free;
 
-    if (i == NOWHERE || !consume_destination(t))
+    if (i == NOWHERE || !peek_destination(t))
         return false;
     slot *s = &t->slots[i];
     t->free = s->after;
@@ -137,9 +158,7 @@ static bool begin_trace(ss_tracer *t)
     s->trace.hop = s->hops;
     s->attempt = 0;
     s->probes = 0;
-    uint32_t *chain = chain_of(t, t->next_dst);
-    s->chain = *chain;
-    *chain = i;
+    *find_place(t, t->next_dst) = i + 1;
     queue_push(t, &t->ready, i);
     return true;
 }
@@ -173,7 +192,7 @@ static void end_trace(ss_tracer *t, uint32_t i, ss_stop stop)
     s->trace.stop = stop;
     sort_hops(&s->trace);
     queue_remove(t, i);
-    unchain(t, i);
+    forget_destination(t, s->trace.dst);
     count_trace(&t->counts, s);
     t->config.finished(t->config.ctx, &s->trace, s->probes);
     s->after = t->free;
@@ -376,16 +395,13 @@ static umbel_status get_memory(ss_tracer *t, umbel_error *err)
 {
     uint32_t n = t->config.window;
 
-    for (t->nheads = 1; t->nheads < n; t->nheads *= 2)
-        ;
+    t->nplaces = um_map_cap(n, 2);
     t->slots = um_pool_get(&t->pool, n, sizeof *t->slots);
-    t->heads = um_pool_get(&t->pool, t->nheads, sizeof *t->heads);
+    t->places = um_pool_get(&t->pool, t->nplaces, sizeof *t->places);
     ss_hop *hops = um_pool_get(&t->pool, (size_t)n * t->config.policy.max_ttl,
                                sizeof *hops);
     if (t->pool.failed)
         return um_no_memory(err, n * sizeof *t->slots);
-    for (uint32_t i = 0; i < t->nheads; i++)
-        t->heads[i] = NOWHERE;
     for (uint32_t i = 0; i < n; i++) {
         t->slots[i].hops = hops + (size_t)i * t->config.policy.max_ttl;
         t->slots[i].after = i + 1 < n ? i + 1 : NOWHERE;

@@ -1,5 +1,7 @@
 /*
  * records.c - the index of kind near, and its records.
+ *
+ * Own table (the index): see bench_mechanisms.
  */
 #include "base/bytes.h"
 #include "kinds/near/internal.h"

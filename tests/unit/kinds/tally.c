@@ -348,7 +348,7 @@ static void the_table_finds_what_it_took(void **state)
             continue;
         assert_int_equal(um_heavy_count(slot), 0);
         took[n] = lo;
-        um_heavy_append(slot, lo, ++n);
+        um_heavy_set(slot, lo, ++n);
     }
     assert_int_equal(n, BUCKETS * UM_HEAVY_BUCKET);
     for (size_t i = 0; i < n; i++)
