@@ -165,7 +165,7 @@ static size_t change_shape(uint8_t *data, size_t len, size_t cap, um_rng *rng)
     }
     /* What is out of range has no sections: only the head shows it. */
     bool sound = um_check_shape(&s, NULL) == UMBEL_OK;
-    size_t n = um_head_append(&s, head.payload_checksum,
+    size_t n = um_head_encode(&s, head.payload_checksum,
                               s.coded && sound ? head.stored : NULL, bytes);
     size_t rest = len - head.len;
     if (n >= cap)

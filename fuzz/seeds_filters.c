@@ -159,7 +159,7 @@ static uint8_t *reshape(uint8_t *bytes, size_t *len, const um_shape *s)
 
     if (!out || um_head_decode(bytes, *len, &head, NULL) != UMBEL_OK)
         exit(EXIT_FAILURE);
-    size_t n = um_head_append(s, head.payload_checksum,
+    size_t n = um_head_encode(s, head.payload_checksum,
                               s->coded ? head.stored : NULL, out);
     memcpy(out + n, bytes + head.len, *len - head.len);
     *len += n - head.len;

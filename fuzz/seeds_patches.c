@@ -63,7 +63,7 @@ static void write_patch_claims(void)
         um_shape s = head.shape;
         uint64_t code[UM_MAX_SECTIONS] = {1, 1};
         s.attached = as_coded ? s.attached : UINT64_C(1) << 40;
-        size_t len = um_head_append(&s, head.payload_checksum,
+        size_t len = um_head_encode(&s, head.payload_checksum,
                                     as_coded ? code : NULL, inner);
         memcpy(bytes, room, HEAD_AT);
         memcpy(bytes + HEAD_AT, inner, len);

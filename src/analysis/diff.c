@@ -43,7 +43,7 @@ void umbel_content_name(const umbel_filter *f, uint8_t out[UMBEL_CONTENT_LEN])
 {
     uint8_t head[UM_HEAD_MAX];
     size_t len =
-        um_head_append(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
+        um_head_encode(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
     crypto_generichash_state state;
 
     crypto_generichash_init(&state, NULL, 0, UMBEL_CONTENT_LEN);
@@ -148,7 +148,7 @@ static void write_start(um_writer *w, const umbel_filter *old,
                         const umbel_filter *now)
 {
     uint8_t name[UMBEL_CONTENT_LEN], head[UM_HEAD_MAX];
-    size_t head_len = um_head_append(um_shape_of(now),
+    size_t head_len = um_head_encode(um_shape_of(now),
                                      umbel_payload_checksum(now), NULL, head);
 
     um_write_bytes(w, magic, sizeof magic);

@@ -560,7 +560,7 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
     umbel_size_plan raw;
     um_shape s = {.capacity = 0};
 
-    UM_TRY(um_params_consume(params, &raw_params, err));
+    UM_TRY(um_params_normalize(params, &raw_params, err));
     UM_TRY(um_shape_from_params(kind, &raw_params, &s, err));
     UM_TRY(want_bits(&s, err));
     if (!s.capacity || s.cells)

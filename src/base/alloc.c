@@ -116,7 +116,7 @@ void *um_get_object(const umbel_alloc *a, size_t len)
     return p ? memset(p, 0, len) : NULL;
 }
 
-void um_write_object(const umbel_alloc *a, void *memory, size_t len)
+void um_free_object(const umbel_alloc *a, void *memory, size_t len)
 {
     if (memory)
         a->put(a->ctx, memory, len);
@@ -135,7 +135,7 @@ void *um_get_lined(const umbel_alloc *a, size_t len, bool *padded)
     return p ? memset(p, 0, len) : NULL;
 }
 
-void um_write_lined(const umbel_alloc *a, void *memory, size_t len)
+void um_free_lined(const umbel_alloc *a, void *memory, size_t len)
 {
     a->put(a->ctx, memory, len + UM_LINE - ALIGN);
 }

@@ -28,7 +28,7 @@ void *um_realign(void *memory, const void *old, void *block, size_t len);
 /* um_get and um_put for small objects, aligned to 16 bytes as by malloc: no
  * room is lost to alignment. */
 void *um_get_object(const umbel_alloc *a, size_t len);
-void um_write_object(const umbel_alloc *a, void *memory, size_t len);
+void um_free_object(const umbel_alloc *a, void *memory, size_t len);
 
 /*
  * The same, aligned to 64 bytes where the allocator does that by itself, as
@@ -36,8 +36,8 @@ void um_write_object(const umbel_alloc *a, void *memory, size_t len);
  * place.
  */
 void *um_get_lined(const umbel_alloc *a, size_t len, bool *padded);
-/* For one that is padded; others are put as objects. */
-void um_write_lined(const umbel_alloc *a, void *memory, size_t len);
+/* Frees memory that is padded; um_free_object frees other memory. */
+void um_free_lined(const umbel_alloc *a, void *memory, size_t len);
 
 /*
  * Memory that is given back all at once, for work that needs several arrays:

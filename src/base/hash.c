@@ -311,7 +311,7 @@ void um_hasher_unlock(um_hasher *h, const uint8_t *secret)
     h->secret->ready = true;
 }
 
-void um_hasher_pass(um_hasher *to, const um_hasher *from)
+void um_hasher_copy_secret(um_hasher *to, const um_hasher *from)
 {
     if (to->row->keyed)
         *to->secret = *from->secret;

@@ -71,7 +71,7 @@ void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed,
 /* Give it the secret. */
 void um_hasher_unlock(um_hasher *h, const uint8_t *secret);
 /* Gives it that of another, of the same row and seed. */
-void um_hasher_pass(um_hasher *to, const um_hasher *from);
+void um_hasher_copy_secret(um_hasher *to, const um_hasher *from);
 /* Returns false if it needs a secret, which is not here. */
 static inline bool um_hasher_ready(const um_hasher *h)
 {

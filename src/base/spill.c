@@ -289,7 +289,7 @@ void um_spool_drop(const void *at, size_t len)
     (void)madvise(from, len + past, MADV_DONTNEED); /* a wish: may be refused */
 }
 
-uint8_t *um_spool_consume(um_spool *s)
+uint8_t *um_spool_detach(um_spool *s)
 {
     uint8_t *memory = s->memory;
 

@@ -94,7 +94,7 @@ umbel_status um_spool_resize(um_spool *s, size_t len, umbel_error *err);
 /* Gives up the pages of any such memory: what they hold stays in the file. */
 void um_spool_drop(const void *at, size_t len);
 /* Lets the memory go to the caller, who calls um_spool_release. */
-uint8_t *um_spool_consume(um_spool *s);
+uint8_t *um_spool_detach(um_spool *s);
 void um_spool_release(uint8_t *memory, size_t len);
 /* Takes one that is zeroed, or closed, too. */
 void um_spool_close(um_spool *s);

@@ -131,7 +131,7 @@ static inline uint64_t *um_gate_last_new(um_gate_pass pass)
 
 /* Takes a lock; a short wait. */
 void um_gate_wait(um_gate_lock *lock);
-static inline void um_gate_consume(um_gate_lock *lock)
+static inline void um_gate_acquire(um_gate_lock *lock)
 {
     if (__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE))
         um_gate_wait(lock);

@@ -157,7 +157,7 @@ static inline void um_chances_init(um_chance *c, size_t n)
 
 /* --- bytes ---------------------------------------------------------------- */
 
-static inline void um_binary_pass(um_binary *c)
+static inline void um_binary_write_byte(um_binary *c)
 {
     uint8_t byte = (uint8_t)(c->at >> 56);
 
@@ -175,7 +175,7 @@ static inline void um_binary_carry(const um_binary *c)
             byte--;
 }
 
-static inline void um_binary_consume(um_binary *c)
+static inline void um_binary_read_byte(um_binary *c)
 {
     uint8_t byte = 0;
 
@@ -197,7 +197,7 @@ static inline um_binary um_binary_decoder(um_reader *r, bool *fine)
     um_binary c = {.range = UINT64_MAX, .r = r};
 
     for (unsigned i = 0; i < sizeof c.at; i++)
-        um_binary_consume(&c);
+        um_binary_read_byte(&c);
     *fine = c.at < c.range;
     return c;
 }
@@ -210,7 +210,7 @@ static inline void um_binary_finish(um_binary *c)
     c->at += UM_BINARY_MIN - 1;
     if (c->at < start)
         um_binary_carry(c);
-    um_binary_pass(c);
+    um_binary_write_byte(c);
 }
 
 /* The decoder read all bytes, and the encoder would have written them. */
@@ -243,9 +243,9 @@ static inline unsigned um_decide(um_binary *c, uint32_t chance, unsigned one,
     while (c->range < UM_BINARY_MIN) {
         c->range <<= 8;
         if (decoding)
-            um_binary_consume(c);
+            um_binary_read_byte(c);
         else
-            um_binary_pass(c);
+            um_binary_write_byte(c);
     }
     return one;
 }

@@ -76,8 +76,8 @@ void um_packed_before(const um_packed *c, uint64_t end, size_t n, uint64_t *out)
     }
 }
 
-void um_packed_append(const um_packed *c, uint64_t i, const uint64_t *values,
-                      size_t n)
+void um_packed_set_many(const um_packed *c, uint64_t i, const uint64_t *values,
+                        size_t n)
 {
     const unsigned bits = c->bits;
     uint8_t *at = c->at + (i * bits >> 6) * 8;
@@ -365,7 +365,7 @@ static bool consume_cells(void *self, const uint64_t *values, size_t n)
         any |= values[i];
     if (any > um_packed_max(w->cells))
         return false;
-    um_packed_append(w->cells, w->at, values, n);
+    um_packed_set_many(w->cells, w->at, values, n);
     w->at += n;
     return true;
 }

@@ -59,8 +59,8 @@ void um_packed_before(const um_packed *c, uint64_t end, size_t n,
                       uint64_t *out);
 
 /* The n cells from cell i on become values, which fit. */
-void um_packed_append(const um_packed *c, uint64_t i, const uint64_t *values,
-                      size_t n);
+void um_packed_set_many(const um_packed *c, uint64_t i, const uint64_t *values,
+                        size_t n);
 
 /* Words that cells of one bit take; word w of them, zero behind the last. */
 static inline uint64_t um_packed_words(const um_packed *c)

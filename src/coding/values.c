@@ -399,7 +399,7 @@ static bool decode_all(decoder *d, uint64_t n, const um_values_to *to,
 }
 
 /* The string's end must be zeros; the tokens begin behind it. */
-static bool consume_string(um_reader *r, decoder *d)
+static bool read_string(um_reader *r, decoder *d)
 {
     d->nbits = um_get_varint(r);
     uint64_t bytes = d->nbits / 8 + (d->nbits % 8 != 0);
@@ -423,7 +423,7 @@ bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
     memset(seen, 0, sizeof *seen);
     if (r->bad || n == 0 || n > most)
         return !r->bad && n == 0;
-    if (!get_model(r, &stored) || !consume_string(r, &d))
+    if (!get_model(r, &stored) || !read_string(r, &d))
         return false;
     um_rans_decoder_init(&d.rans, &stored, n, r->at, r->end);
     if (!decode_all(&d, n, to, seen))

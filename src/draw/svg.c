@@ -43,7 +43,7 @@ static const char style[] =
     "@media (prefers-color-scheme:dark){text{fill:#ddd}}\n"
     "</style>\n";
 
-static void create_axes(const um_figure *f, um_axis *x, um_axis *y)
+static void init_axes(const um_figure *f, um_axis *x, um_axis *y)
 {
     um_axis_init(x, f->log_x, LEFT, UM_SVG_WIDTH - RIGHT);
     um_axis_init(y, f->log_y, TOP + PLOT, TOP);
@@ -269,7 +269,7 @@ void um_svg_figure(FILE *out, const um_figure *f)
 {
     um_axis x, y;
 
-    create_axes(f, &x, &y);
+    init_axes(f, &x, &y);
     um_svg_begin(out, UM_SVG_WIDTH,
                  TOP + PLOT + BOTTOM + ENTRY * write_legend(NULL, f), f->title);
     write_axes(out, f, &x, &y);

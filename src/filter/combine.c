@@ -322,7 +322,7 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
 static umbel_status hand_over(umbel_filter *made, const umbel_filter *f,
                               umbel_filter **out, umbel_error *err)
 {
-    umbel_status status = um_pass_data(made, f, err);
+    umbel_status status = um_copy_data(made, f, err);
 
     if (status == UMBEL_OK)
         *out = made;
@@ -353,7 +353,7 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
     for (size_t i = 0; i < um_count_settings(s.kind); i++)
         s.setting[i] = s.kind->settings[i].standard;
     UM_TRY(um_filter_create(&s, &f->alloc, &bloom, err));
-    um_hasher_pass(&bloom->hasher, &f->hasher);
+    um_hasher_copy_secret(&bloom->hasher, &f->hasher);
     f->kind->bits->copy(f->self, bloom->payload);
     return hand_over(bloom, f, out, err);
 }
@@ -441,7 +441,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     shape.attached = 0;
     UM_TRY(um_check_shape(&shape, err));
     UM_TRY(um_filter_create(&shape, &f->alloc, &small, err));
-    um_hasher_pass(&small->hasher, &f->hasher);
+    um_hasher_copy_secret(&small->hasher, &f->hasher);
     small->fpr = folded_fpr(f, &shape, by);
     f->kind->fold(small->self, f->self, by);
     um_clear_padding(small);

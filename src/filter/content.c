@@ -84,7 +84,7 @@ static umbel_status map_all(int fd, const struct stat *st, um_content *c,
     return UMBEL_OK;
 }
 
-static umbel_status parse_file(int fd, um_content *c, umbel_error *err)
+static umbel_status read_file(int fd, um_content *c, umbel_error *err)
 {
     struct stat st;
 
@@ -97,7 +97,7 @@ static umbel_status parse_file(int fd, um_content *c, umbel_error *err)
 }
 
 /* Maps a file, or reads where the length is not known: files in /proc say 0. */
-static umbel_status parse_any(int fd, um_content *c, umbel_error *err)
+static umbel_status read_any(int fd, um_content *c, umbel_error *err)
 {
     struct stat st;
 
@@ -123,7 +123,7 @@ umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
     *c = (um_content){.len = 0};
     if (fd < 0)
         return um_fail_open(err, path);
-    umbel_status status = parse_file(fd, c, err);
+    umbel_status status = read_file(fd, c, err);
     close(fd);
     return conclude(c, status, path, err);
 }
@@ -137,7 +137,7 @@ umbel_status um_content_read_within(um_content *c, const char *path,
     *c = (um_content){.limit = limit};
     if (fd < 0)
         return um_fail_path(err, path);
-    umbel_status status = parse_any(fd, c, err);
+    umbel_status status = read_any(fd, c, err);
     if (!piped)
         close(fd);
     return conclude(c, status, path, err);

@@ -365,7 +365,7 @@ umbel_status umbel_encode_part(const umbel_filter *f, uint64_t offset,
                        len, offset, size);
     if (offset < head_len && len) {
         uint8_t head[UM_HEAD_MAX];
-        um_head_append(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
+        um_head_encode(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
         in_head = head_len - (size_t)offset;
         in_head = in_head < len ? in_head : len;
         memcpy(out, head + offset, in_head);
@@ -389,7 +389,7 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
     }
     const uint64_t *code = f->coded ? p->coded.section : NULL;
     p->part[0] = (umbel_slice){
-        p->head, um_head_append(um_shape_of(f), umbel_payload_checksum(f), code,
+        p->head, um_head_encode(um_shape_of(f), umbel_payload_checksum(f), code,
                                 p->head)};
     p->part[1] = (umbel_slice){payload, len};
     return UMBEL_OK;
@@ -462,7 +462,7 @@ size_t um_decoder_space(umbel_decoder *d, uint8_t **at)
 }
 
 /* Checks the head, which is complete, before memory is allocated. */
-static umbel_status consume_head(umbel_decoder *d, umbel_error *err)
+static umbel_status decode_head(umbel_decoder *d, umbel_error *err)
 {
     UM_TRY(um_head_decode(d->start, d->have, &d->head, err));
     if (d->total != UMBEL_TO_END)
@@ -484,7 +484,7 @@ umbel_status um_decoder_took(umbel_decoder *d, size_t n, umbel_error *err)
     d->have += n;
     if (d->have == UM_HEAD_START)
         UM_TRY(um_head_len(d->start, d->have, &d->want, err));
-    return d->have == d->want ? consume_head(d, err) : UMBEL_OK;
+    return d->have == d->want ? decode_head(d, err) : UMBEL_OK;
 }
 
 static umbel_status feed(umbel_decoder *d, const uint8_t *bytes, size_t len,
@@ -534,8 +534,8 @@ umbel_status umbel_decoder_open(const umbel_source *source, uint64_t total,
 }
 
 /* A decoder that has refused once goes on refusing, for the same reason. */
-static umbel_status retain_refusal(umbel_decoder *d, umbel_status status,
-                                   umbel_error *err)
+static umbel_status copy_failure(umbel_decoder *d, umbel_status status,
+                                 umbel_error *err)
 {
     if (status && err)
         *err = d->failure;
@@ -549,7 +549,7 @@ umbel_status umbel_decoder_feed(umbel_decoder *d, const void *bytes, size_t len,
 
     if (!status)
         status = feed(d, bytes, len, &d->failure);
-    return retain_refusal(d, status, err);
+    return copy_failure(d, status, err);
 }
 
 umbel_status umbel_decoder_finish(umbel_decoder *d, umbel_filter **out,
@@ -562,7 +562,7 @@ umbel_status umbel_decoder_finish(umbel_decoder *d, umbel_filter **out,
     if (!status)
         um_set_error(&d->failure, UMBEL_E_RANGE,
                      "the decoder has given its filter away: open another");
-    return retain_refusal(d, status, err);
+    return copy_failure(d, status, err);
 }
 
 void umbel_decoder_close(umbel_decoder *d)

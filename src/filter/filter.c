@@ -106,15 +106,15 @@ static umbel_status create_handle(const um_shape *shape,
     return UMBEL_OK;
 }
 
-static void write_handle(umbel_filter *f)
+static void free_handle(umbel_filter *f)
 {
     umbel_alloc alloc = f->alloc;
     size_t len = block_len(um_handle_len_of(f), (size_t)f->inside * UM_LINE);
 
     if (f->padded)
-        um_write_lined(&alloc, f, len);
+        um_free_lined(&alloc, f, len);
     else
-        um_write_object(&alloc, f, len);
+        um_free_object(&alloc, f, len);
 }
 
 static void begin_use(umbel_filter *f, const um_shape *shape, uint8_t *payload)
@@ -169,7 +169,7 @@ umbel_status um_filter_spooled(const um_shape *shape, const umbel_alloc *alloc,
     umbel_filter *f;
 
     UM_TRY(create_handle(shape, alloc, UM_SPOOLED, 0, &f, err));
-    begin_use(f, shape, um_spool_consume(spool));
+    begin_use(f, shape, um_spool_detach(spool));
     *out = f;
     return UMBEL_OK;
 }
@@ -212,7 +212,7 @@ void um_filter_swap_cells(umbel_filter *f, umbel_filter *g)
 }
 
 /* Copies the user's data to a filter that was made for it. */
-static void retain_data(umbel_filter *to, const umbel_filter *from)
+static void copy_data(umbel_filter *to, const umbel_filter *from)
 {
     size_t len = um_data_space(from);
 
@@ -234,7 +234,7 @@ umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
         UM_TRY(status);
         UM_TRY(um_filter_create(&shape, &f->alloc, &larger, err));
     }
-    retain_data(larger, f);
+    copy_data(larger, f);
     um_filter_swap_cells(f, larger);
     umbel_close(larger);
     return UMBEL_OK;
@@ -291,7 +291,7 @@ umbel_status um_shape_to_create(const char *kind, const umbel_params *params,
     umbel_params p;
     um_shape shape;
 
-    UM_TRY(um_params_consume(params, &p, err));
+    UM_TRY(um_params_normalize(params, &p, err));
     UM_TRY(um_shape_from_params(kind, &p, &shape, err));
     if (shape.kind->built)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -362,7 +362,7 @@ void umbel_close(umbel_filter *f)
     um_put(&f->alloc, f->gate, sizeof *f->gate);
     um_hasher_fini(&f->hasher);
     um_payload_free(f);
-    write_handle(f);
+    free_handle(f);
 }
 
 static void fill_copy(umbel_filter *copy, const umbel_filter *f)
@@ -370,7 +370,7 @@ static void fill_copy(umbel_filter *copy, const umbel_filter *f)
     copy->added = umbel_added(f);
     memcpy(copy->payload, f->payload, f->payload_len);
     um_clear_padding(copy);
-    um_hasher_pass(&copy->hasher, &f->hasher);
+    um_hasher_copy_secret(&copy->hasher, &f->hasher);
 }
 
 umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
@@ -416,7 +416,7 @@ static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
         shape.setting[i] = shape.kind->settings[i].standard;
     UM_TRY(um_filter_create(&shape, &f->alloc, &empty, err));
-    retain_data(empty, f);
+    copy_data(empty, f);
     um_filter_swap_cells(f, empty);
     umbel_close(empty);
     return UMBEL_OK;
@@ -525,7 +525,7 @@ umbel_status umbel_set_data(umbel_filter *f, const void *data, size_t len,
     return UMBEL_OK;
 }
 
-umbel_status um_pass_data(umbel_filter *to, const umbel_filter *from,
+umbel_status um_copy_data(umbel_filter *to, const umbel_filter *from,
                           umbel_error *err)
 {
     umbel_slice data = umbel_data(from);
@@ -968,7 +968,7 @@ uint64_t umbel_count_limit(const umbel_filter *f)
 }
 
 /* Adding undoes removing: cells at their limit do not move either way. */
-static void write_back(umbel_filter *f, input_keys keys, size_t n)
+static void add_again(umbel_filter *f, input_keys keys, size_t n)
 {
     umbel_digest d[UM_BATCH];
 
@@ -989,7 +989,7 @@ static umbel_status remove_all(umbel_filter *f, const input_keys *keys,
         some = digest_batch(f, keys, i, d);
         size_t done = f->kind->counting->remove(f->self, d, some, &gone);
         if (done < some) {
-            write_back(f, *keys, i + done);
+            add_again(f, *keys, i + done);
             return um_fail(err, UMBEL_E_RANGE,
                            "key %zu of %zu is not in the filter, so it cannot "
                            "be taken back: none has been",

@@ -188,7 +188,7 @@ bool um_file_len(const um_shape *s, size_t *len);
 /* Returns the bytes of umbel_data at the payload's end, with padding. */
 size_t um_data_space(const umbel_filter *f);
 /* Copies the data of from, if any, to to. */
-umbel_status um_pass_data(umbel_filter *to, const umbel_filter *from,
+umbel_status um_copy_data(umbel_filter *to, const umbel_filter *from,
                           umbel_error *err);
 
 /*

@@ -218,7 +218,7 @@ static void write_coding(um_writer *w, const um_shape *s, const uint64_t *code)
     write_field(w, UM_TAG_CODING, value, (size_t)(v.at - value));
 }
 
-size_t um_head_append(const um_shape *s, uint64_t payload_checksum,
+size_t um_head_encode(const um_shape *s, uint64_t payload_checksum,
                       const uint64_t *code, uint8_t out[UM_HEAD_MAX])
 {
     um_writer w = {out, out + UM_HEAD_MAX - 2 * (size_t)UM_SECTION_ALIGN,
@@ -254,7 +254,7 @@ size_t um_head_size(const um_shape *s, const uint64_t *code)
 {
     uint8_t head[UM_HEAD_MAX];
 
-    return um_head_append(s, 0, code, head);
+    return um_head_encode(s, 0, code, head);
 }
 
 /* --- decoding ------------------------------------------------------------- */
@@ -386,7 +386,7 @@ static bool retain_field(um_shape *s, const uint8_t *from, size_t len)
 }
 
 /* Fills in the field of that number; false: the number is unknown. */
-static bool consume_field(wire *all, uint64_t tag, um_reader value)
+static bool parse_field(wire *all, uint64_t tag, um_reader value)
 {
     const struct field *f = fields;
     size_t len = (size_t)(value.end - value.at);
@@ -422,7 +422,7 @@ static umbel_status get_fields(um_reader *r, wire *all, um_reader *coding,
         r->at = value.end;
         if (tag == UM_TAG_CODING)
             *coding = value;
-        else if (!consume_field(all, tag, value) &&
+        else if (!parse_field(all, tag, value) &&
                  (tag % 2 ||
                   !retain_field(&all->s, start, (size_t)(r->at - start))))
             return newer("it has a field of a later version", err);
@@ -520,7 +520,7 @@ static umbel_status check_only(const um_head *head, const uint8_t *bytes,
                                umbel_error *err)
 {
     uint8_t again[UM_HEAD_MAX];
-    size_t len = um_head_append(&head->shape, head->payload_checksum,
+    size_t len = um_head_encode(&head->shape, head->payload_checksum,
                                 head->shape.coded ? head->stored : NULL, again);
 
     if (len != head->len || memcmp(again, bytes, len) != 0)

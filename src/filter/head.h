@@ -54,7 +54,7 @@ typedef struct um_head {
  * length of each section's code; NULL: they are raw. The checksum is of the raw
  * payload.
  */
-size_t um_head_append(const um_shape *s, uint64_t payload_checksum,
+size_t um_head_encode(const um_shape *s, uint64_t payload_checksum,
                       const uint64_t *code, uint8_t out[UM_HEAD_MAX]);
 /* The length alone. */
 size_t um_head_size(const um_shape *s, const uint64_t *code);

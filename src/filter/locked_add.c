@@ -96,7 +96,7 @@ static size_t add_sorted(umbel_filter *f, const sorted *s, size_t first,
         size_t from = s->start[l], n = s->start[l + 1] - from;
         if (n == 0)
             continue;
-        um_gate_consume(&f->gate->lock[l]);
+        um_gate_acquire(&f->gate->lock[l]);
         added +=
             f->fast->add(f->self, s->d + from, n, fresh ? &is_new[from] : NULL);
         um_gate_pass_back(&f->gate->lock[l]);
@@ -143,7 +143,7 @@ static size_t add_missing(umbel_filter *f, const umbel_digest *d, size_t n,
         bool is_new = false;
         if (!hit[i]) {
             um_gate_lock *lock = &f->gate->lock[lock_of(f, d[i].lo)];
-            um_gate_consume(lock);
+            um_gate_acquire(lock);
             f->fast->add(f->self, &d[i], 1, &is_new);
             um_gate_pass_back(lock);
         }
@@ -201,7 +201,7 @@ umbel_status um_add_one_locked(umbel_filter *f, const void *key, size_t len,
     else
         is_new = !f->fast->has_hash[words](f, lo);
     if (is_new) {
-        um_gate_consume(lock);
+        um_gate_acquire(lock);
         is_new = f->fast->set_hash[words](f, lo);
         um_gate_pass_back(lock);
         um_count_shared(pass, is_new);

@@ -168,8 +168,8 @@ static umbel_status no_setting(const um_kind *kind, const char *name,
                    *others ? "; kinds that have it: " : "", others);
 }
 
-static umbel_status consume_settings(const umbel_params *p, um_shape *s,
-                                     umbel_error *err)
+static umbel_status apply_settings(const umbel_params *p, um_shape *s,
+                                   umbel_error *err)
 {
     size_t n = um_count_settings(s->kind);
 
@@ -192,8 +192,8 @@ static umbel_status consume_settings(const umbel_params *p, um_shape *s,
 /* The first version ended with alloc; shorter ones were never set. */
 #define FIRST_SIZE (offsetof(umbel_params, alloc) + sizeof(umbel_alloc *))
 
-umbel_status um_params_consume(const umbel_params *given, umbel_params *out,
-                               umbel_error *err)
+umbel_status um_params_normalize(const umbel_params *given, umbel_params *out,
+                                 umbel_error *err)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
 
@@ -219,7 +219,7 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
     umbel_params params;
     const umbel_params *p = &params;
 
-    UM_TRY(um_params_consume(given, &params, err));
+    UM_TRY(um_params_normalize(given, &params, err));
     um_shape s = {.seed = p->seed,
                   .capacity = p->capacity,
                   .fpr = p->fpr == 0 ? UM_DEFAULT_FPR : p->fpr,
@@ -249,7 +249,7 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
     if (s.hash->identity && s.key_form == UMBEL_KEYS_TEXT)
         s.key_form = UMBEL_KEYS_INTEGER;
     UM_TRY(check_hash(&s, err));
-    UM_TRY(consume_settings(p, &s, err));
+    UM_TRY(apply_settings(p, &s, err));
     if (s.kind->growing && um_unusual_setting(&s))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "%s of kind %s follows from its keys: leave it out",

@@ -18,13 +18,14 @@ const char *um_default_addressing(const char *kind);
  * Params as this version knows them, from a caller that may have been compiled
  * with another: fields that it lacks are 0, fields that we lack must be.
  */
-umbel_status um_params_consume(const umbel_params *given, umbel_params *out,
-                               umbel_error *err);
+umbel_status um_params_normalize(const umbel_params *given, umbel_params *out,
+                                 umbel_error *err);
 
 /* Checks how to build a static filter; given may be NULL. threads becomes 1 or
  * more. */
-umbel_status um_build_params_consume(const umbel_build_params *given,
-                                     umbel_build_params *out, umbel_error *err);
+umbel_status um_build_params_normalize(const umbel_build_params *given,
+                                       umbel_build_params *out,
+                                       umbel_error *err);
 
 /*
  * Look up names (params NULL: all defaults), copy settings, check ranges. cells

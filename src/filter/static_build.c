@@ -13,8 +13,9 @@
 
 #include <inttypes.h>
 
-umbel_status um_build_params_consume(const umbel_build_params *given,
-                                     umbel_build_params *out, umbel_error *err)
+umbel_status um_build_params_normalize(const umbel_build_params *given,
+                                       umbel_build_params *out,
+                                       umbel_error *err)
 {
     umbel_build_params how = UMBEL_BUILD_INIT;
 
@@ -32,13 +33,13 @@ umbel_status um_build_params_consume(const umbel_build_params *given,
     return UMBEL_OK;
 }
 
-static umbel_status consume_members(const umbel_key_list *given,
-                                    const umbel_build_params *how,
-                                    um_members *out, umbel_error *err)
+static umbel_status read_members(const umbel_key_list *given,
+                                 const umbel_build_params *how, um_members *out,
+                                 umbel_error *err)
 {
     umbel_build_params build;
 
-    UM_TRY(um_build_params_consume(how, &build, err));
+    UM_TRY(um_build_params_normalize(how, &build, err));
     out->threads = build.threads;
     out->clash = build.clash;
     if (!given)
@@ -95,10 +96,10 @@ umbel_status umbel_build(const char *kind, const umbel_params *params,
     uint8_t *payload = NULL;
     umbel_filter *f;
 
-    UM_TRY(um_params_consume(params, &p, err));
+    UM_TRY(um_params_normalize(params, &p, err));
     UM_TRY(um_shape_from_params(kind, &p, &shape, err));
     UM_TRY(check_static(&shape, &p, err));
-    UM_TRY(consume_members(members, how, &in, err));
+    UM_TRY(read_members(members, how, &in, err));
     UM_TRY(check_values(&shape, &in, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     in.alloc = &alloc;
@@ -123,7 +124,7 @@ umbel_status um_build_spilled(const char *kind, const umbel_params *params,
     umbel_filter *f;
     umbel_status status;
 
-    UM_TRY(um_params_consume(params, &p, err));
+    UM_TRY(um_params_normalize(params, &p, err));
     UM_TRY(um_shape_from_params(kind, &p, &shape, err));
     UM_TRY(check_static(&shape, &p, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);

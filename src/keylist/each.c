@@ -341,8 +341,8 @@ typedef struct batch_taker {
     void *ctx;
 } batch_taker;
 
-static umbel_status parse_batch(void *ctx, const um_key_batch *batch,
-                                void *result, umbel_error *err)
+static umbel_status deliver_batch(void *ctx, const um_key_batch *batch,
+                                  void *result, umbel_error *err)
 {
     const batch_taker *t = ctx;
 
@@ -354,7 +354,7 @@ umbel_status um_keys_each_batch(const um_key_source *s, um_batch_fn *take,
                                 void *ctx, umbel_error *err)
 {
     batch_taker t = {take, ctx};
-    um_key_job job = {.ctx = &t, .use = parse_batch};
+    um_key_job job = {.ctx = &t, .use = deliver_batch};
 
     return um_keys_each(s, &job, err);
 }
@@ -389,8 +389,8 @@ static umbel_status create_digests(const void *ctx, const um_key_batch *batch,
     return UMBEL_OK;
 }
 
-static umbel_status parse_digests(void *ctx, const um_key_batch *batch,
-                                  void *result, umbel_error *err)
+static umbel_status deliver_digests(void *ctx, const um_key_batch *batch,
+                                    void *result, umbel_error *err)
 {
     const digest_taker *t = ctx;
     const digest_buffer *b = result;
@@ -411,7 +411,7 @@ umbel_status um_keys_each_digest(const um_key_source *s, const umbel_filter *f,
     um_key_job job = {.ctx = &t,
                       .result_len = sizeof(digest_buffer),
                       .work = create_digests,
-                      .use = parse_digests,
+                      .use = deliver_digests,
                       .fini = free_digests};
 
     return um_keys_each(s, &job, err);

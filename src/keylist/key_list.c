@@ -151,8 +151,8 @@ typedef struct taking {
     void *ctx;
 } taking;
 
-static umbel_status parse_batch(void *ctx, const um_key_batch *batch,
-                                const umbel_digest *digests, umbel_error *err)
+static umbel_status deliver_batch(void *ctx, const um_key_batch *batch,
+                                  const umbel_digest *digests, umbel_error *err)
 {
     const taking *t = ctx;
 
@@ -168,7 +168,7 @@ static umbel_status each_of_keys(const void *ctx, size_t from, size_t to,
 
     (void)from;
     (void)to;
-    return um_keys_each_digest(&d->keys, d->filter, parse_batch, &t, err);
+    return um_keys_each_digest(&d->keys, d->filter, deliver_batch, &t, err);
 }
 
 /* --- kept --- */

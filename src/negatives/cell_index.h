@@ -57,7 +57,7 @@ static inline size_t um_cell_place(const um_cell_index *m, uint64_t cell)
     return (size_t)(slot - m->slot);
 }
 
-static inline void um_cell_append(um_cell_index *m, uint64_t cell)
+static inline void um_cell_add(um_cell_index *m, uint64_t cell)
 {
     m->slot[um_cell_place(m, cell)] = cell + 1;
 }

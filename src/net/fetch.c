@@ -298,7 +298,7 @@ static int on_progress(void *ctx, curl_off_t total, curl_off_t now,
     return status != UMBEL_OK;
 }
 
-static void retain_tag(transfer *t, const char *text, size_t len)
+static void copy_tag(transfer *t, const char *text, size_t len)
 {
     if (len >= sizeof t->out->tag)
         len = 0;
@@ -333,11 +333,11 @@ static void parse_header(transfer *t, const char *name, size_t skip,
                          const char *text, size_t len)
 {
     if (begins_with(name, skip, "etag:")) {
-        retain_tag(t, text, len);
+        copy_tag(t, text, len);
     } else if (begins_with(name, skip, "last-modified:")) {
         t->changed = read_time(text, len);
         if (!t->out->tag[0])
-            retain_tag(t, text, len);
+            copy_tag(t, text, len);
     } else if (begins_with(name, skip, "date:")) {
         t->sent = read_time(text, len);
     } else if (begins_with(name, skip, "content-range:")) {

@@ -76,7 +76,7 @@ static size_t find_hot(reports *r, bool put)
             continue;
         n++;
         for (uint32_t j = 0; put && j < r->f->layout.hashes; j++)
-            um_cell_append(&r->hot, pos[j]);
+            um_cell_add(&r->hot, pos[j]);
     }
     return n;
 }
@@ -101,7 +101,7 @@ static umbel_status begin(reports *r, umbel_error *err)
 
 /* --- members --- */
 
-static bool retain_near(reports *r, const umbel_digest *d)
+static bool append_near(reports *r, const umbel_digest *d)
 {
     if (!um_array_reserve(&r->near, &r->cap, r->nnear + 1, sizeof *r->near))
         return false;
@@ -110,7 +110,7 @@ static bool retain_near(reports *r, const umbel_digest *d)
 }
 
 /* Returns false without memory. */
-static bool parse_member(reports *r, const umbel_digest *d)
+static bool check_member(reports *r, const umbel_digest *d)
 {
     uint32_t listed = um_digest_set_find(&r->index, d);
     uint32_t hashes = r->f->layout.hashes;
@@ -121,7 +121,7 @@ static bool parse_member(reports *r, const umbel_digest *d)
     find_cells(r, d, pos);
     for (uint32_t j = 0; j < hashes; j++)
         if (um_cell_known(&r->hot, pos[j]))
-            return retain_near(r, d);
+            return append_near(r, d);
     bool match = matches(r, pos);
     r->others.n += match;
     r->others.denied += !match;
@@ -130,13 +130,13 @@ static bool parse_member(reports *r, const umbel_digest *d)
     return true;
 }
 
-static umbel_status parse_members(void *ctx, const umbel_digest *d, size_t n,
+static umbel_status check_members(void *ctx, const umbel_digest *d, size_t n,
                                   umbel_error *err)
 {
     reports *r = ctx;
 
     for (size_t i = 0; i < n; i++)
-        if (!parse_member(r, &d[i]))
+        if (!check_member(r, &d[i]))
             return no_memory(r, err);
     return UMBEL_OK;
 }
@@ -166,7 +166,7 @@ static umbel_status retouch(reports *r, const um_digest_source *members,
     umbel_retouch_result cost;
 
     UM_TRY(begin(r, err));
-    UM_TRY(members->each(members->ctx, 0, members->n, parse_members, r, err));
+    UM_TRY(members->each(members->ctx, 0, members->n, check_members, r, err));
     uint64_t dropped = drop_members(r);
     umbel_key_list near = UMBEL_KEY_LIST(r->near, r->nnear);
     umbel_key_list left = UMBEL_KEY_LIST(r->left, r->nleft);

@@ -282,8 +282,8 @@ static uint64_t *reserve(um_recent_times *r, const place *p)
     return find_oldest(p, r->tick);
 }
 
-static void write_one(um_recent_times *r, unsigned column,
-                      const umbel_digest *d, bool known)
+static void set_one(um_recent_times *r, unsigned column, const umbel_digest *d,
+                    bool known)
 {
     place p = place_of(r, d);
     uint64_t *word = find_word(&p), stamp = stamp_of(r->tick);
@@ -315,7 +315,7 @@ void um_recent_times_add(um_recent_times *r, unsigned column,
     advance(r, now);
     fetch(r, d, n);
     for (size_t i = 0; i < n; i++)
-        write_one(r, column, &d[i], count[i] != 0);
+        set_one(r, column, &d[i], count[i] != 0);
 }
 
 static uint64_t time_of(const um_recent_times *r, uint64_t stamp)

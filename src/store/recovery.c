@@ -184,7 +184,7 @@ static umbel_status apply_renew(um_replay *p, const um_record *r, uint64_t time,
 }
 
 /* A list whose capacity was larger when this was written may have no space. */
-static umbel_status write_mail(um_replay *p, const um_record *r, uint64_t time,
+static umbel_status apply_mail(um_replay *p, const um_record *r, uint64_t time,
                                umbel_error *err)
 {
     unsigned list = p->order[r->list];
@@ -229,7 +229,7 @@ static umbel_status apply_record(um_replay *p, const um_record *r,
     case UM_RECORD_RESET:
         return apply_renew(p, r, time, err);
     case UM_RECORD_MAIL:
-        return write_mail(p, r, time, err);
+        return apply_mail(p, r, time, err);
     }
     return UMBEL_OK;
 }

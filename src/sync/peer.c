@@ -62,7 +62,7 @@ static void send_hello(umbel_sync *s, um_peer *p)
     for (size_t i = 0; i < s->nlists; i++) {
         const um_sync_list *l = &s->list[i];
         uint8_t head[UM_HEAD_MAX];
-        size_t len = um_head_append(um_shape_of(l->shape), 0, NULL, head);
+        size_t len = um_head_encode(um_shape_of(l->shape), 0, NULL, head);
         um_append_varint(b, strlen(l->name));
         um_buffer_append(b, l->name, strlen(l->name));
         um_append_varint(b, l->set.epoch_seconds);

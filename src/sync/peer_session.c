@@ -234,7 +234,7 @@ static void digest_list(um_sync_list *l)
 
     shape.added = 0;
     shape.coded = false;
-    size_t len = um_head_append(&shape, 0, NULL, head);
+    size_t len = um_head_encode(&shape, 0, NULL, head);
     um_store64(numbers, l->set.epoch_seconds);
     um_store64(numbers + 8, l->set.page_bytes);
     crypto_generichash_init(&h, (const uint8_t *)"umbel-sync-list1", 16,

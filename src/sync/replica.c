@@ -543,7 +543,7 @@ umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
                             umbel_error *err)
 {
     UM_TRY(um_filter_create(um_shape_of(shape), &shape->alloc, out, err));
-    um_hasher_pass(&(*out)->hasher, &shape->hasher);
+    um_hasher_copy_secret(&(*out)->hasher, &shape->hasher);
     return UMBEL_OK;
 }
 

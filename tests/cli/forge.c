@@ -137,7 +137,7 @@ static int claim(char **argv)
         return fail("no head");
     *(strcmp(argv[1], "cells") ? &head.shape.added : &head.shape.cells) =
         number;
-    if (um_head_append(&head.shape, head.payload_checksum, NULL, file) != n)
+    if (um_head_encode(&head.shape, head.payload_checksum, NULL, file) != n)
         return fail("another length");
     return save_head(argv[0], file, n);
 }

@@ -178,7 +178,7 @@ uint8_t *test_forge(const umbel_filter *f, const um_shape *shape, size_t *len)
     assert_ok(um_parts_init(&parts, f, &test_refusal));
     const umbel_slice *payload = &parts.part[1];
     size_t head =
-        um_head_append(shape, umbel_payload_checksum(f),
+        um_head_encode(shape, umbel_payload_checksum(f),
                        f->coded ? parts.coded.section : NULL, parts.head);
     uint8_t *bytes = malloc(head + payload->len);
     assert_non_null(bytes);

@@ -380,7 +380,8 @@ static void run_why_digest(job *j)
                &(um_why_question){.digest = word, .n = n, .config = j->config});
 }
 
-static void parse_why(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void answer_mail_why(void *arg, const um_mail_facts *facts,
+                            um_mail_fail why)
 {
     job *j = arg;
 
@@ -406,7 +407,7 @@ static void read_mail(job *j, um_mail_done *done)
 
 static void run_why(job *j)
 {
-    read_mail(j, parse_why);
+    read_mail(j, answer_mail_why);
 }
 
 /* --- report, revoke ------------------------------------------------------- */
@@ -436,26 +437,24 @@ static void change_lists(job *j, const um_mail_facts *facts, um_mail_fail why,
     reply_when_safe(j);
 }
 
-static void parse_report(void *arg, const um_mail_facts *facts,
-                         um_mail_fail why)
+static void report_mail(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     change_lists(arg, facts, why, um_mail_report, "reported");
 }
 
-static void parse_revoke(void *arg, const um_mail_facts *facts,
-                         um_mail_fail why)
+static void revoke_mail(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     change_lists(arg, facts, why, um_mail_revoke, "revoked");
 }
 
 static void run_report(job *j)
 {
-    read_mail(j, parse_report);
+    read_mail(j, report_mail);
 }
 
 static void run_revoke(job *j)
 {
-    read_mail(j, parse_revoke);
+    read_mail(j, revoke_mail);
 }
 
 /* --- import --------------------------------------------------------------- */

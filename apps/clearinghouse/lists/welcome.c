@@ -469,8 +469,8 @@ static void warn_left_out(parsing *p)
     p->warn(p->ctx, p->path, 0, what);
 }
 
-static umbel_status consume_line(parsing *p, umbel_slice line, size_t number,
-                                 umbel_error *err)
+static umbel_status parse_line(parsing *p, umbel_slice line, size_t number,
+                               umbel_error *err)
 {
     um_welcome_rule r;
     size_t earlier;
@@ -494,14 +494,13 @@ static umbel_status consume_line(parsing *p, umbel_slice line, size_t number,
     return UMBEL_OK;
 }
 
-static umbel_status consume_lines(parsing *p, umbel_slice text,
-                                  umbel_error *err)
+static umbel_status parse_lines(parsing *p, umbel_slice text, umbel_error *err)
 {
     umbel_slice line;
     umbel_error why;
 
     for (size_t number = 1; um_next_line(&text, &line); number++) {
-        umbel_status status = consume_line(p, line, number, &why);
+        umbel_status status = parse_line(p, line, number, &why);
         if (status != UMBEL_OK)
             return um_fail(err, status, "%s%s:%zu: %s", um_path_dots(p->path),
                            um_path_tail(p->path), number, why.text);
@@ -518,7 +517,7 @@ umbel_status um_welcome_parse(umbel_slice text, const char *path,
 
     if (!p.w)
         return um_no_memory(err, sizeof *p.w);
-    umbel_status status = consume_lines(&p, text, err);
+    umbel_status status = parse_lines(&p, text, err);
     if (status == UMBEL_OK)
         *out = p.w;
     else

@@ -95,7 +95,7 @@ static int compare_names(const void *a, const void *b)
                   ((const replica_name *)b)->text);
 }
 
-static void create_name(const umbel_sync_replica *c, const char *list,
+static void format_name(const umbel_sync_replica *c, const char *list,
                         replica_name *out)
 {
     uint8_t numbers[16], hash[crypto_generichash_BYTES_MIN];
@@ -362,7 +362,7 @@ static bool list_saved(const um_replica_store *p, saved_replicas *out)
         saved_replica *s = &out->item[out->n];
         if (c.own || !c.version)
             continue;
-        create_name(&c, p->set.list(c.list), &s->name);
+        format_name(&c, p->set.list(c.list), &s->name);
         const saved_replica *old = find_saved(&p->saved, s->name.text);
         s->version = c.version;
         s->changed = !old || old->version != c.version;

@@ -74,7 +74,7 @@ static um_bf *create_filter(um_ctx *ctx, um_key *key, const um_bf_params *p)
     um_bf *b = NULL;
 
     if (!um_bf_plan(&plan, p->capacity, p->fixed ? p->error : p->error / 2) ||
-        !um_may_parse(ctx, plan.bytes) ||
+        !um_may_allocate(ctx, plan.bytes) ||
         um_bf_open(p, (uint64_t)um_settings.max_filter_bytes, &um_module_alloc,
                    &b, NULL) != UMBEL_OK) {
         um_api.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
@@ -309,13 +309,13 @@ static void fetch_cells(const um_hint *h, umbel_slice item)
 
 um_look_up um_look_up_exists = {.name = "bf.exists", .fetch = fetch_cells};
 
-static void parse_hint(um_ctx *ctx, const um_str *name, const um_bf *b)
+static void set_hint(um_ctx *ctx, const um_str *name, const um_bf *b)
 {
     const um_bf_link *l = &b->links[b->nlinks - 1];
     const um_hint *h = um_hint_now(&um_look_up_exists, name);
 
     if (!um_is_hint(h, l->bits, l->bytes) && l->bytes >= UM_HINT_FROM)
-        um_write_hint(
+        um_set_hint(
             ctx, &um_look_up_exists, name,
             (um_hint){.cells = l->bits, .len = l->bytes, .places = l->nbits});
 }
@@ -337,7 +337,7 @@ int um_bf_exists_run(um_ctx *ctx, um_str **argv, int argc)
     if (b) {
         item.data = um_api.StringPtrLen(argv[2], &item.len);
         hit = um_bf_has(b, digest_of(item));
-        parse_hint(ctx, argv[1], b);
+        set_hint(ctx, argv[1], b);
     }
     um_stats.queries++;
     return um_api.ReplyWithBool(ctx, hit);

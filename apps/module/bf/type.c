@@ -51,8 +51,8 @@ static uint32_t load_u32(um_io *io)
     return x > UINT32_MAX ? 0 : (uint32_t)x;
 }
 
-static umbel_status parse_bits(um_io *io, um_bf *b, um_bf_link *l,
-                               umbel_error *err)
+static umbel_status load_bits(um_io *io, um_bf *b, um_bf_link *l,
+                              umbel_error *err)
 {
     size_t len = 0;
     char *bytes = um_api.LoadStringBuffer(io, &len);
@@ -91,7 +91,7 @@ static umbel_status load_link(um_io *io, um_bf *b, umbel_error *err)
         return bad(err, "the numbers of a sub-filter contradict each other");
     UM_TRY(um_bf_check_limit(b, &l, err));
     UM_TRY(um_bf_hold(b, b->nlinks + 1, err));
-    return parse_bits(io, b, &l, err);
+    return load_bits(io, b, &l, err);
 }
 
 static umbel_status load(um_io *io, um_bf *b, umbel_error *err)

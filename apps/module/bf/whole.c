@@ -171,7 +171,7 @@ static const char *load_header(um_ctx *ctx, um_key *key, const um_str *data)
         return "ERR received bad data";
     uint64_t all = um_bf_bytes(b);
     um_bf_close(b);
-    if (!um_may_parse(ctx, all) ||
+    if (!um_may_allocate(ctx, all) ||
         um_bf_from_header(bytes, len, limit, true, &um_module_alloc, &b,
                           NULL) != UMBEL_OK)
         return "ERR Insufficient memory to create filter";

@@ -35,7 +35,7 @@ static int init_sketch(um_ctx *ctx, um_str *name, uint64_t width,
         um_api.ReplyWithError(ctx, "CMS: key already exists");
     else if (depth > INT64_MAX / sizeof *c->cells / width)
         um_api.ReplyWithError(ctx, "CMS: invalid init arguments");
-    else if (!um_may_parse(ctx, width * depth * sizeof *c->cells) ||
+    else if (!um_may_allocate(ctx, width * depth * sizeof *c->cells) ||
              um_cms_open(width, depth, &c, NULL) != UMBEL_OK)
         um_api.ReplyWithError(ctx, "CMS: Insufficient memory to create the "
                                    "key");
@@ -174,18 +174,18 @@ static void fetch_counters(const um_hint *h, umbel_slice item)
 
 um_look_up um_look_up_query = {.name = "cms.query", .fetch = fetch_counters};
 
-static void parse_hint(um_ctx *ctx, const um_str *name, const um_cms *c)
+static void set_hint(um_ctx *ctx, const um_str *name, const um_cms *c)
 {
     uint64_t len = um_cms_bytes(c);
     bool far = len >= UM_HINT_FROM && c->depth <= ROWS;
     const um_hint *h = um_hint_now(&um_look_up_query, name);
 
     if ((!um_is_hint(h, c->cells, len) || h->more != c->depth) && far)
-        um_write_hint(ctx, &um_look_up_query, name,
-                      (um_hint){.cells = c->cells,
-                                .len = len,
-                                .places = c->width,
-                                .more = c->depth});
+        um_set_hint(ctx, &um_look_up_query, name,
+                    (um_hint){.cells = c->cells,
+                              .len = len,
+                              .places = c->width,
+                              .more = c->depth});
 }
 
 /* Returns the count of an item whose counters may have been found already: of a
@@ -262,7 +262,7 @@ static int query_keys(um_ctx *ctx, um_str **argv, int argc)
     for (int i = 3; i < argc; i++)
         um_api.ReplyWithLongLong(ctx, count_item(c, slice_of(argv[i])));
     if (argc == 3)
-        parse_hint(ctx, argv[1], c);
+        set_hint(ctx, argv[1], c);
     um_stats.queries += (uint64_t)(argc - 2);
     return UM_DONE;
 }

@@ -30,7 +30,7 @@ void um_changed(um_ctx *ctx, um_str *key, const char *event)
     um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, event, key);
 }
 
-bool um_may_parse(um_ctx *ctx, uint64_t bytes)
+bool um_may_allocate(um_ctx *ctx, uint64_t bytes)
 {
     return um_memory_check(ctx, bytes, NULL) == UMBEL_OK;
 }

@@ -57,7 +57,7 @@ void um_changed(um_ctx *ctx, um_str *key, const char *event);
 
 /* Returns true if memory for that many bytes may be taken. What comes from the
  * primary or the AOF is bounded by the setting only. */
-bool um_may_parse(um_ctx *ctx, uint64_t bytes);
+bool um_may_allocate(um_ctx *ctx, uint64_t bytes);
 
 /* Counts a load that was refused, and logs why. Returns NULL, for rdb_load. */
 void *um_load_refused(um_io *io, const umbel_error *err);

@@ -64,7 +64,7 @@ static void watch(um_ctx *ctx, um_look_up *l)
     l->begin = lower(l->name);
 }
 
-void um_write_hint(um_ctx *ctx, um_look_up *l, const um_str *name, um_hint is)
+void um_set_hint(um_ctx *ctx, um_look_up *l, const um_str *name, um_hint is)
 {
     um_hint *h = um_hint_of(l, name);
 

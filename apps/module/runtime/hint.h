@@ -81,7 +81,7 @@ static inline um_hint *um_hint_now(um_look_up *l, const um_str *name)
 
 /* Notes where the cells of a name are, and has commands shown from the first
  * on. places is not 0. */
-void um_write_hint(um_ctx *ctx, um_look_up *l, const um_str *name, um_hint is);
+void um_set_hint(um_ctx *ctx, um_look_up *l, const um_str *name, um_hint is);
 
 /* The item of the last fetch, if it is short: what was computed from it need
  * not be computed again. */

@@ -83,7 +83,7 @@ static um_str *get_text(const char *name, void *row)
 }
 
 /* The only text is the path of the secret. */
-static umbel_status parse_secret(const char *path, size_t len, umbel_error *err)
+static umbel_status load_secret(const char *path, size_t len, umbel_error *err)
 {
     uint8_t secret[UMBEL_SECRET_LEN] = {0};
 
@@ -108,7 +108,7 @@ static int set_text(const char *name, um_str *text, void *row, um_str **why)
 
     (void)name;
     (void)row;
-    if (parse_secret(path, len, &err) == UMBEL_OK)
+    if (load_secret(path, len, &err) == UMBEL_OK)
         return UM_DONE;
     *why = um_api.CreateString(NULL, err.text, strlen(err.text));
     return UM_ERR;
@@ -172,7 +172,7 @@ static umbel_status parse_argument(const char *name, const char *text,
             continue;
         return rows[i].type == NUMBER ? parse_number(&rows[i], text, err)
                : rows[i].type == FLAG ? parse_flag(&rows[i], text, err)
-                                      : parse_secret(text, strlen(text), err);
+                                      : load_secret(text, strlen(text), err);
     }
     return um_fail(err, UMBEL_E_UNKNOWN,
                    "no setting \"%s\": max-filter-bytes, max-import-bytes, "

@@ -179,7 +179,7 @@ static umbel_status create_cleared(um_change *c, umbel_error *err)
     return umbel_clear(c->made, err);
 }
 
-static umbel_status create_turned(um_change *c, umbel_error *err)
+static umbel_status create_rotated(um_change *c, umbel_error *err)
 {
     UM_TRY(umbel_copy(c->from[0]->filter, &c->made, err));
     return umbel_rotate(c->made, err);
@@ -213,5 +213,5 @@ int um_umb_clear(um_ctx *ctx, um_str **argv, int argc)
 int um_umb_rotate(um_ctx *ctx, um_str **argv, int argc)
 {
     return change_one(ctx, argv, argc, "umb.turn", um_umb_rotate,
-                      create_turned);
+                      create_rotated);
 }

@@ -304,7 +304,7 @@ static int refuse(um_ctx *ctx, const umbel_error *err)
     return um_reply_error(ctx, err);
 }
 
-static umbel_status parse_filter(piece_job *j, um_ctx *ctx, um_str **argv,
+static umbel_status store_filter(piece_job *j, um_ctx *ctx, um_str **argv,
                                  const import *i, umbel_error *err)
 {
     umbel_filter *f = j->made;
@@ -340,7 +340,7 @@ static int reply(um_job *job, um_ctx *ctx, um_str **argv, int argc)
     i->busy = false;
     um_api.StringPtrLen(j->piece, &len);
     if (!job->status && j->last)
-        job->status = parse_filter(j, ctx, argv, i, &job->err);
+        job->status = store_filter(j, ctx, argv, i, &job->err);
     if (job->status) {
         abort_import(ctx, i);
         return refuse(ctx, &job->err);
@@ -372,7 +372,7 @@ static void free_job(um_job *job)
     um_api.Free(j);
 }
 
-static int parse_piece(um_ctx *ctx, um_str **argv, int argc, import *i,
+static int start_piece(um_ctx *ctx, um_str **argv, int argc, import *i,
                        const import_args *a)
 {
     piece_job *j = um_api.Alloc(sizeof *j);
@@ -418,7 +418,7 @@ static int begin(um_ctx *ctx, um_str **argv, int argc, const import_args *a)
         abort_import(ctx, i);
     if (open_import(ctx, argv[1], a, value, &i, &err) != UMBEL_OK)
         return refuse(ctx, &err);
-    return parse_piece(ctx, argv, argc, i, a);
+    return start_piece(ctx, argv, argc, i, a);
 }
 
 int um_umb_import(um_ctx *ctx, um_str **argv, int argc)
@@ -446,5 +446,5 @@ int um_umb_import(um_ctx *ctx, um_str **argv, int argc)
                                   "paused meanwhile: begin again with offset "
                                   "0");
     }
-    return parse_piece(ctx, argv, argc, i, &a);
+    return start_piece(ctx, argv, argc, i, &a);
 }

@@ -27,7 +27,7 @@ static void fetch_block(const um_hint *h, umbel_slice item)
 
 um_look_up um_look_up_check = {.name = "umb.check", .fetch = fetch_block};
 
-static void parse_hint(um_ctx *ctx, const um_str *name, const umbel_filter *f)
+static void set_hint(um_ctx *ctx, const um_str *name, const umbel_filter *f)
 {
     const um_hint *h = um_hint_now(&um_look_up_check, name);
 
@@ -36,12 +36,12 @@ static void parse_hint(um_ctx *ctx, const um_str *name, const umbel_filter *f)
     bool far = f->payload_len >= UM_HINT_FROM && f->layout.blocks > 1 &&
                f->hasher.row->fused && um_has_bits(f->kind);
     if (far)
-        um_write_hint(ctx, &um_look_up_check, name,
-                      (um_hint){.cells = f->payload,
-                                .len = f->payload_len,
-                                .places = f->layout.blocks,
-                                .more = f->layout.row->block / 8,
-                                .seed = f->hasher.seed});
+        um_set_hint(ctx, &um_look_up_check, name,
+                    (um_hint){.cells = f->payload,
+                              .len = f->payload_len,
+                              .places = f->layout.blocks,
+                              .more = f->layout.row->block / 8,
+                              .seed = f->hasher.seed});
 }
 
 int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
@@ -62,7 +62,7 @@ int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
     while (status && um_unlocked_now(b, status));
     if (status)
         return um_reply_error(ctx, &err);
-    parse_hint(ctx, argv[1], b->filter);
+    set_hint(ctx, argv[1], b->filter);
     um_stats.queries++;
     return um_api.ReplyWithBool(ctx, hit);
 }

@@ -19,7 +19,7 @@ typedef struct gathering {
     umbel_error err;
 } gathering;
 
-static void parse_member(um_key *key, um_str *member, um_str *value, void *ctx)
+static void gather_member(um_key *key, um_str *member, um_str *value, void *ctx)
 {
     gathering *g = ctx;
     umbel_slice item;
@@ -56,7 +56,7 @@ static bool gather(um_ctx *ctx, um_str *name, const char *what, gathering *g)
         return false;
     }
     cursor = um_api.ScanCursorCreate();
-    while (um_api.ScanKey(key, cursor, parse_member, g))
+    while (um_api.ScanKey(key, cursor, gather_member, g))
         ;
     um_api.ScanCursorDestroy(cursor);
     um_api.CloseKey(key);

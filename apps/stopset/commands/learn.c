@@ -61,8 +61,8 @@ static umbel_status save_table(const ss_table *t, const char *path,
     return um_draft_save(&draft, path, err);
 }
 
-static void create_report(const learn_args *a, const ss_table *t,
-                          const ss_input_counts *c, um_report *r)
+static void fill_report(const learn_args *a, const ss_table *t,
+                        const ss_input_counts *c, um_report *r)
 {
     um_report_file(r, "file", NULL, a->output);
     um_report_count(r, "traces", NULL, NULL, t->traces);
@@ -101,7 +101,7 @@ static int run(const um_args *args)
     status = save_table(&table, a->output, &err);
     if (status)
         goto done;
-    create_report(a, &table, &counts, &report);
+    fill_report(a, &table, &counts, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

@@ -47,8 +47,8 @@ static umbel_status info_from_args(const report_args *a, ss_set_info *out,
     return UMBEL_OK;
 }
 
-static void create_report(const report_args *a, const ss_tradeoff *x,
-                          um_report *r)
+static void fill_report(const report_args *a, const ss_tradeoff *x,
+                        um_report *r)
 {
     const ss_attempt *list = &x->attempt[0];
 
@@ -102,7 +102,7 @@ static int run(const um_args *args)
     umbel_status status = create_tradeoff(a, &trials, &table, &task, &x, &err);
 
     if (status == UMBEL_OK) {
-        create_report(a, &x, &report);
+        fill_report(a, &x, &report);
         um_report_print(args, &report);
     }
     um_report_fini(&report);

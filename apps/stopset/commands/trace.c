@@ -249,7 +249,7 @@ static umbel_status open_prober(const trace_args *a, const ss_targets *t,
 
 /* --- what came of it ----------------------------------------------------- */
 
-static void create_report(const ss_session *s, um_report *r)
+static void fill_report(const ss_session *s, um_report *r)
 {
     const ss_tracer_counts *c = &s->counts;
 
@@ -355,7 +355,7 @@ static int run(const um_args *args)
     status = ss_session_run(&session, &err);
     if (!status) {
         um_report report = {0};
-        create_report(&session, &report);
+        fill_report(&session, &report);
         um_report_print(args, &report);
         um_report_fini(&report);
         name_the_rest(&session);

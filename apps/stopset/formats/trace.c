@@ -43,7 +43,7 @@ void ss_addr_to_bytes(ss_addr a, uint8_t out[16])
 }
 
 /* The first bits of a word, 0 to 64 of them. */
-static uint64_t retain_first(uint64_t word, unsigned bits)
+static uint64_t first_bits(uint64_t word, unsigned bits)
 {
     return bits == 0 ? 0 : bits >= 64 ? word : word & ~(UINT64_MAX >> bits);
 }
@@ -52,8 +52,8 @@ ss_addr ss_addr_mask(ss_addr a, ss_prefix_len len)
 {
     unsigned bits = ss_addr_is_v4(a) ? 96u + len.v4 : len.v6;
 
-    a.hi = retain_first(a.hi, bits);
-    a.lo = retain_first(a.lo, bits > 64 ? bits - 64 : 0);
+    a.hi = first_bits(a.hi, bits);
+    a.lo = first_bits(a.lo, bits > 64 ? bits - 64 : 0);
     return a;
 }
 
@@ -273,7 +273,7 @@ static ss_stop forward_stop(const ss_walk *w, const ss_reply *r)
     return w->ttl >= last_ttl(&w->policy) ? SS_STOP_HOPLIMIT : SS_STOP_NONE;
 }
 
-static void consume_forwards(ss_walk *w, const ss_reply *r)
+static void apply_forwards(ss_walk *w, const ss_reply *r)
 {
     w->gap = r->silent ? (uint8_t)(w->gap + 1) : 0;
     w->stop = forward_stop(w, r);
@@ -285,7 +285,7 @@ static void consume_forwards(ss_walk *w, const ss_reply *r)
 }
 
 /* Where the first probe reached the destination, those before it may, too. */
-static void consume_backwards(ss_walk *w, const ss_reply *r)
+static void apply_backwards(ss_walk *w, const ss_reply *r)
 {
     if (r->destination) {
         w->stop = SS_STOP_COMPLETED;
@@ -301,7 +301,7 @@ void ss_walk_apply(ss_walk *w, const ss_reply *reply)
     if (w->ttl == 0)
         return;
     if (w->back)
-        consume_backwards(w, reply);
+        apply_backwards(w, reply);
     else
-        consume_forwards(w, reply);
+        apply_forwards(w, reply);
 }

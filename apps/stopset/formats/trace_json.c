@@ -477,7 +477,7 @@ static uint32_t read_rtt(ss_json *j)
     return us <= UINT32_MAX ? (uint32_t)us : 0;
 }
 
-static void retain_hop(draft *d)
+static void add_hop(draft *d)
 {
     if (d->hop.ttl && !ss_addr_none(d->hop.addr) && !d->late)
         d->too_long |= !ss_trace_add(d->trace, &d->hop);
@@ -535,7 +535,7 @@ static void read_hops(ss_json *j, draft *d)
         d->late = false;
         read_object(j, fields, d);
         if (!ss_json_bad(j))
-            retain_hop(d);
+            add_hop(d);
     }
 }
 
@@ -589,7 +589,7 @@ static void read_late(ss_json *j, draft *d)
 
 /* Skips a whole number that ends before a comma or bracket. Returns false, and
  * skips nothing, if something else comes next. */
-static bool pass_digits(ss_json *j)
+static bool skip_digits(ss_json *j)
 {
     const uint8_t *at = j->at;
 
@@ -624,10 +624,10 @@ static void read_plain_members(ss_json *j, draft *d)
             taken = !ss_json_bad(j);
         } else if (ss_json_begins(j, "\"size\":", 7)) {
             j->at += 7;
-            taken = pass_digits(j);
+            taken = skip_digits(j);
         } else if (ss_json_begins(j, "\"ttl\":", 6)) {
             j->at += 6;
-            taken = pass_digits(j);
+            taken = skip_digits(j);
         }
         if (!taken) {
             j->at = start;
@@ -673,7 +673,7 @@ static void read_replies(ss_json *j, draft *d)
         d->late = false;
         read_reply(j, fields, d);
         if (!ss_json_bad(j))
-            retain_hop(d);
+            add_hop(d);
     }
     d->hop.ttl = ttl;
 }

@@ -55,7 +55,7 @@ static uint32_t get(cursor *c, size_t len)
     return x;
 }
 
-static void pass_over(cursor *c, size_t len)
+static void skip_bytes(cursor *c, size_t len)
 {
     if (c->wrong || (size_t)(c->end - c->at) < len)
         go_wrong(c, "a field runs past the end of its object");
@@ -76,7 +76,7 @@ static ss_addr get_address(cursor *c)
     }
     uint32_t type = get(c, 1);
     const uint8_t *bytes = c->at;
-    pass_over(c, len);
+    skip_bytes(c, len);
     if (!c->wrong && ((type == 1 && len == 4) || (type == 2 && len == 16)))
         a = ss_addr_from_bytes(bytes, len);
     if (c->naddresses < SS_MAX_ADDRESSES)
@@ -156,7 +156,7 @@ static unsigned get_trace_fields(cursor *c, ss_trace *t)
             continue;
         if (i == T_START) {
             t->start = get(c, 4);
-            pass_over(c, 4);
+            skip_bytes(c, 4);
         } else if (i == T_STOP) {
             uint32_t stop = get(c, 1);
             t->stop = stop < SS_STOP_RED ? (ss_stop)stop : SS_STOP_OTHER;
@@ -169,7 +169,7 @@ static unsigned get_trace_fields(cursor *c, ss_trace *t)
         } else if (i == T_DST) {
             t->dst = get_address(c);
         } else {
-            pass_over(c, trace_fields[i]);
+            skip_bytes(c, trace_fields[i]);
         }
     }
     leave_record(c, &r);
@@ -195,11 +195,11 @@ static void get_hop(cursor *c, ss_hop *hop)
             hop->icmp_type = (uint8_t)get(c, 1);
             hop->icmp_code = (uint8_t)get(c, 1);
         } else if (i == H_EXTENSION) {
-            pass_over(c, get(c, 2));
+            skip_bytes(c, get(c, 2));
         } else if (i == H_ADDR) {
             hop->addr = get_address(c);
         } else {
-            pass_over(c, hop_fields[i]);
+            skip_bytes(c, hop_fields[i]);
         }
     }
     leave_record(c, &r);

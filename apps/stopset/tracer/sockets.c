@@ -58,7 +58,7 @@ struct ss_sockets {
     int fd[2]; /* IPv4, IPv6; -1: not needed */
 };
 
-static socklen_t create_endpoint(ss_addr a, unsigned port, endpoint *out)
+static socklen_t fill_endpoint(ss_addr a, unsigned port, endpoint *out)
 {
     uint8_t bytes[16];
 
@@ -151,10 +151,10 @@ static umbel_status open_udp(ss_sockets *s, bool v6, int *fd, umbel_error *err)
         return um_fail_errno(err, "this system has no error queue for UDP");
     /* The same port in every run keeps the paths comparable. */
     socklen_t len =
-        create_endpoint(v6 ? (ss_addr){0, 0} : ss_addr_v4(0),
-                        SOURCE_PORT + s->config.stamp.flow % FLOWS, &local);
+        fill_endpoint(v6 ? (ss_addr){0, 0} : ss_addr_v4(0),
+                      SOURCE_PORT + s->config.stamp.flow % FLOWS, &local);
     if (bind(*fd, &local.any, len) != 0) {
-        len = create_endpoint(v6 ? (ss_addr){0, 0} : ss_addr_v4(0), 0, &local);
+        len = fill_endpoint(v6 ? (ss_addr){0, 0} : ss_addr_v4(0), 0, &local);
         if (bind(*fd, &local.any, len) != 0)
             return um_fail_errno(err, "cannot bind a UDP socket");
     }
@@ -191,7 +191,7 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
     } control = {.bytes = {0}};
     struct msghdr m = {
         .msg_name = &to,
-        .msg_namelen = create_endpoint(
+        .msg_namelen = fill_endpoint(
             p->to, udp ? SS_UDP_PORT + s->config.stamp.flow % FLOWS : 0, &to),
         .msg_iov = &part,
         .msg_iovlen = 1,
@@ -227,7 +227,7 @@ static uint8_t hop_limit(struct msghdr *m)
     return 0;
 }
 
-static bool consume_icmp(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
+static bool receive_icmp(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
 {
     uint8_t bytes[2048];
     endpoint from;
@@ -269,7 +269,7 @@ static const struct sock_extended_err *find_report(struct msghdr *m)
     return NULL;
 }
 
-static bool consume_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
+static bool receive_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
 {
     uint8_t payload[SS_PROBE_MAX];
     endpoint to, from = {{0}};
@@ -305,18 +305,18 @@ static bool consume_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
 }
 
 /* A destination that has the port open may answer with a datagram. */
-static bool consume_udp(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
+static bool receive_udp(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
 {
     char nothing;
 
-    if (consume_error(s, v6, ours, out))
+    if (receive_error(s, v6, ours, out))
         return true;
     return recv(s->fd[v6], &nothing, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN;
 }
 
 static const method methods[] = {
-    {"icmp", open_icmp, ss_write_echo, consume_icmp},
-    {"udp", open_udp, ss_write_udp, consume_udp},
+    {"icmp", open_icmp, ss_write_echo, receive_icmp},
+    {"udp", open_udp, ss_write_udp, receive_udp},
 };
 
 static void deliver_all(ss_sockets *s, bool v6, ss_deliver *deliver, void *ctx)
@@ -394,8 +394,7 @@ umbel_status ss_sockets_open(const ss_sockets_config *config, ss_prober *out,
 ss_addr ss_sockets_source(ss_addr to)
 {
     endpoint peer, own = {{0}};
-    socklen_t len = create_endpoint(to, SS_UDP_PORT, &peer),
-              own_len = sizeof own;
+    socklen_t len = fill_endpoint(to, SS_UDP_PORT, &peer), own_len = sizeof own;
     ss_addr source = {0, 0};
     int fd = socket(peer.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 

@@ -129,8 +129,8 @@ static void note_false_negatives(um_report *r, const umbel_ruling *ruling)
 }
 
 /* texts must outlive the report. */
-static void create_report(const admit_args *a, const umbel_ruling *u,
-                          const char **texts, um_report *r)
+static void fill_report(const admit_args *a, const umbel_ruling *u,
+                        const char **texts, um_report *r)
 {
     for (size_t i = 0; i < u->n; i++)
         texts[i] = u->reason[i].text;
@@ -165,7 +165,7 @@ static int run(const um_args *args)
 
     if (judge(args->values, &ruling, &err) != UMBEL_OK)
         return um_trouble(args, &err);
-    create_report(args->values, &ruling, texts, &report);
+    fill_report(args->values, &ruling, texts, &report);
     um_report_print(args, &report);
     um_report_fini(&report);
     return ruling.admitted ? UM_EXIT_FINE : UM_EXIT_NO;

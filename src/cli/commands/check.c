@@ -192,8 +192,8 @@ typedef struct bad_lines {
     um_check_ctx *c;
 } bad_lines;
 
-static void parse_bad_line(void *ctx, const char *where, umbel_slice line,
-                           const char *what)
+static void report_bad_line(void *ctx, const char *where, umbel_slice line,
+                            const char *what)
 {
     const bad_lines *b = ctx;
     umbel_error err;
@@ -258,7 +258,7 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
     source.flush = flush_answers;
     source.flush_ctx = c->out;
     source.format.skip_bad = true;
-    source.bad_line = parse_bad_line;
+    source.bad_line = report_bad_line;
     source.bad_ctx = &bad;
     return um_keys_each(&source, &job, err);
 }

@@ -56,9 +56,9 @@ static void find_weakest(um_top *t)
 
 /* Takes one more key of the stream; text is how it is printed. Of equal counts
  * the first key stays. */
-static umbel_status top_parse(um_top *t, const umbel_filter *f,
-                              const umbel_slice *key, const umbel_slice *text,
-                              uint64_t count, umbel_error *err)
+static umbel_status top_add(um_top *t, const umbel_filter *f,
+                            const umbel_slice *key, const umbel_slice *text,
+                            uint64_t count, umbel_error *err)
 {
     um_top_key new = {.count = count, .order = t->seen++, .len = text->len};
 
@@ -333,15 +333,15 @@ static void print_batch(const um_check_ctx *c, const um_key_batch *b,
             print_answer(c, &b->lines[i], &a->result, i);
 }
 
-static umbel_status parse_top(const um_check_ctx *c, const um_key_batch *b,
-                              const answers *a, umbel_error *err)
+static umbel_status add_to_top(const um_check_ctx *c, const um_key_batch *b,
+                               const answers *a, umbel_error *err)
 {
     const umbel_slice *texts = c->log_keys ? b->keys : b->lines;
 
     for (size_t i = 0; i < a->n; i++)
         if (a->result.hit[i])
-            UM_TRY(top_parse(c->top, c->query.filter, &b->keys[i], &texts[i],
-                             a->result.values[i], err));
+            UM_TRY(top_add(c->top, c->query.filter, &b->keys[i], &texts[i],
+                           a->result.values[i], err));
     return UMBEL_OK;
 }
 
@@ -386,7 +386,7 @@ static umbel_status print_answers(void *ctx, const um_key_batch *b,
     UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->keys : b->lines,
                              a->result.hit, a->n, err));
     if (c->top)
-        return parse_top(c, b, a, err);
+        return add_to_top(c, b, a, err);
     if (c->on_terminal) {
         um_progress_pause();
         print_batch(c, b, a);

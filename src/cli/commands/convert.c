@@ -224,8 +224,8 @@ static void note_not_shrunk(um_report *r, const convert_args *a,
         umbel_coded(f) ? "" : "compress it with --coded, or ", a->fpr.x);
 }
 
-static void create_report(const convert_args *a, const umbel_filter *f,
-                          uint64_t by, um_report *r)
+static void fill_report(const convert_args *a, const umbel_filter *f,
+                        uint64_t by, um_report *r)
 {
     uint64_t len = umbel_encoded_len(f);
 
@@ -268,7 +268,7 @@ static umbel_status convert(const um_args *args, umbel_filter *f, bool *missed,
     if (status)
         goto done;
     *missed = is_not_shrunk(a, by);
-    create_report(a, made, by, &report);
+    fill_report(a, made, by, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

@@ -21,9 +21,9 @@ static const um_option options[] = {
      UM_TARGET(diff_args, output), .role = UM_UMBEL_OUTPUT, .required = true},
     {0}};
 
-static void create_report(const diff_args *a, const umbel_filter *old,
-                          const umbel_filter *now, const umbel_diff_result *d,
-                          um_report *r)
+static void fill_report(const diff_args *a, const umbel_filter *old,
+                        const umbel_filter *now, const umbel_diff_result *d,
+                        um_report *r)
 {
     um_report_file(r, "file", NULL, a->output);
     um_report_count(r, "bytes", "difference", "bytes", d->bytes);
@@ -49,7 +49,7 @@ static umbel_status write_difference(const um_args *args,
     umbel_status status = um_save_bytes(c.bytes, c.len, a->output, err);
     um_content_fini(&c);
     UM_TRY(status);
-    create_report(a, old, now, &result, &report);
+    fill_report(a, old, now, &result, &report);
     um_report_print(args, &report);
     um_report_fini(&report);
     return UMBEL_OK;

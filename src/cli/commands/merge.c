@@ -113,8 +113,8 @@ static void note_difference(um_report *r, const umbel_filter *f)
         from.value.count, to.value.count);
 }
 
-static void create_report(const merge_args *a, const umbel_filter *f,
-                          um_report *r)
+static void fill_report(const merge_args *a, const umbel_filter *f,
+                        um_report *r)
 {
     um_report_file(r, "file", NULL, a->output);
     um_report_count(r, "merged", NULL, "filters", a->filters.n);
@@ -142,7 +142,7 @@ static int run(const um_args *args)
     status = merge_all(a, f, &report, &err);
     if (status)
         goto done;
-    create_report(a, f, &report);
+    fill_report(a, f, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

@@ -82,11 +82,10 @@ static umbel_status find_lists(const um_args *args, const umbel_filter *f,
     return UMBEL_OK;
 }
 
-static umbel_status parse_back(umbel_filter *f, const um_digest_source *members,
-                               const um_key_list *never,
-                               const umbel_filter *newest,
-                               umbel_removed_reports *out, um_report *r,
-                               umbel_error *err)
+static umbel_status
+remove_reported(umbel_filter *f, const um_digest_source *members,
+                const um_key_list *never, const umbel_filter *newest,
+                umbel_removed_reports *out, um_report *r, umbel_error *err)
 {
     umbel_key_list reported = um_key_list_view(never);
     bool *member = calloc(never->n + 1, sizeof *member);
@@ -129,7 +128,7 @@ static umbel_status publish_never(const um_args *args, const umbel_store *dir,
     if (status)
         goto done;
     newest = open_newest(args->values, dir, name);
-    status = parse_back(f, &source, &never, newest, out, r, err);
+    status = remove_reported(f, &source, &never, newest, out, r, err);
     if (status == UMBEL_E_UNSUPPORTED) {
         umbel_error said = *err;
         um_set_error(err, status,
@@ -550,7 +549,7 @@ static int run_redis(publishing *p)
     return store_file(p, &err) ? um_trouble(p->args, &err) : UM_EXIT_FINE;
 }
 
-static umbel_status parse_options(publishing *p, umbel_error *err)
+static umbel_status apply_options(publishing *p, umbel_error *err)
 {
     const publish_args *a = p->a;
 
@@ -585,7 +584,7 @@ static int run(const um_args *args)
     status = check_names(&p.a->filters, &err);
     if (status)
         goto done;
-    status = parse_options(&p, &err);
+    status = apply_options(&p, &err);
     if (status)
         goto done;
     status = publish_all(&p, &err);

@@ -124,7 +124,7 @@ static _Noreturn void watch(const um_args *args, umbel_puller *p)
     }
 }
 
-static umbel_status parse_options(const pull_args *a, pulling *p,
+static umbel_status apply_options(const pull_args *a, pulling *p,
                                   umbel_error *err)
 {
     p->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
@@ -164,7 +164,7 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
     umbel_puller *puller;
     umbel_pulled pulled;
 
-    UM_TRY(parse_options(a, p, err));
+    UM_TRY(apply_options(a, p, err));
     UM_TRY(umbel_pull_open(&p->params, &fetcher, &p->store, &puller, err));
     if (a->watch.given)
         watch(args, puller);

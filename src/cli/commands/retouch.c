@@ -58,9 +58,9 @@ static void add_point(um_series *s, const umbel_retouch_step *step,
 }
 
 /* At most a thousand steps: nobody sees more. */
-static void create_figure(um_figure *f, const um_curve *c,
-                          const umbel_retouch_result *r,
-                          const umbel_retouch_step *end)
+static void fill_figure(um_figure *f, const um_curve *c,
+                        const umbel_retouch_result *r,
+                        const umbel_retouch_step *end)
 {
     static const umbel_retouch_step nothing;
     size_t every = c->n / 1000 + 1;
@@ -118,7 +118,7 @@ static umbel_status curve_save(const um_curve *c, const umbel_retouch_result *r,
 
     if (!ends_with(path, ".svg"))
         return save_curve(NULL, c, r, &end, path, err);
-    create_figure(&figure, c, r, &end);
+    fill_figure(&figure, c, r, &end);
     umbel_status status = save_curve(&figure, c, r, &end, path, err);
     um_figure_fini(&figure);
     return status;
@@ -419,8 +419,8 @@ static void report_keys(um_report *r, const umbel_retouch_result *b)
                     b->false_negatives_before);
 }
 
-static void create_report(const retouch_args *a, const umbel_filter *f,
-                          const um_retouched *t, um_report *r)
+static void fill_report(const retouch_args *a, const umbel_filter *f,
+                        const um_retouched *t, um_report *r)
 {
     const umbel_retouch_result *b = &t->result;
 
@@ -473,7 +473,7 @@ static umbel_status retouch_file(const um_args *args, um_retouched *t,
     status = save(a, f, t, err);
     if (status)
         goto done;
-    create_report(a, f, t, &report);
+    fill_report(a, f, t, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

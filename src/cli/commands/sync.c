@@ -67,7 +67,7 @@ static void sync_note_outcome(const um_sync_dir *d, int peer,
 }
 
 /* Takes a message. What is refused of one origin is no failure. */
-static umbel_status sync_parse(um_sync_dir *d, int peer, umbel_slice message,
+static umbel_status sync_apply(um_sync_dir *d, int peer, umbel_slice message,
                                umbel_error *err)
 {
     umbel_status status = umbel_sync_receive(
@@ -102,7 +102,7 @@ static void consume(buffer *b, size_t len)
         memmove(b->at, b->at + len, b->len);
 }
 
-static umbel_status parse_messages(line *l, umbel_error *err)
+static umbel_status apply_messages(line *l, umbel_error *err)
 {
     size_t used;
 
@@ -111,7 +111,7 @@ static umbel_status parse_messages(line *l, umbel_error *err)
                                 l->received.len, &used, err));
         if (!used)
             return UMBEL_OK;
-        UM_TRY(sync_parse(l->dir, l->peer, (umbel_slice){l->received.at, used},
+        UM_TRY(sync_apply(l->dir, l->peer, (umbel_slice){l->received.at, used},
                           err));
         consume(&l->received, used);
     }
@@ -130,7 +130,7 @@ static umbel_status read_some(line *l, bool *closed, umbel_error *err)
     if (l->link)
         return um_link_receive(l->link, (umbel_slice){bytes, (size_t)n}, err);
     UM_TRY(append(&l->received, bytes, (size_t)n, err));
-    return parse_messages(l, err);
+    return apply_messages(l, err);
 }
 
 static umbel_status write_some(line *l, umbel_error *err)
@@ -252,8 +252,8 @@ static umbel_status read_all(int fd, uint8_t *out, size_t len, umbel_error *err)
 }
 
 /* Both say their origin; the smaller one is open when this ends. */
-static umbel_status parse_turns(um_sync_dir *d, const char *path, int in,
-                                int out, umbel_error *err)
+static umbel_status exchange_turns(um_sync_dir *d, const char *path, int in,
+                                   int out, umbel_error *err)
 {
     uint8_t ours[TURN_LEN] = TURN_MAGIC, theirs[TURN_LEN], turn = 1;
     uint64_t now = (uint64_t)time(NULL);
@@ -285,7 +285,7 @@ static umbel_status sync_over_pipes(const char *path, int in, int out,
 {
     um_sync_dir d = {.lock = -1};
     line l = {.dir = &d, .in = in, .out = out};
-    umbel_status status = parse_turns(&d, path, in, out, err);
+    umbel_status status = exchange_turns(&d, path, in, out, err);
 
     if (!status)
         status = exchange_and_save(&l, result, err);
@@ -302,12 +302,12 @@ static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
     return memcmp(key, l->dir->parameters.server, UMBEL_ORIGIN_LEN) == 0;
 }
 
-static umbel_status parse_from_link(void *ctx, umbel_slice message,
+static umbel_status apply_from_link(void *ctx, umbel_slice message,
                                     umbel_error *err)
 {
     const line *l = ctx;
 
-    return message.len ? sync_parse(l->dir, l->peer, message, err) : UMBEL_OK;
+    return message.len ? sync_apply(l->dir, l->peer, message, err) : UMBEL_OK;
 }
 
 /* Connects, or gives up after CALL_MS. */
@@ -366,7 +366,7 @@ static umbel_status sync_over_tcp(um_sync_dir *d, const char *address,
     um_link_config config = {.sign_key = key,
                              .caller = true,
                              .is_known = is_known,
-                             .take = parse_from_link,
+                             .take = apply_from_link,
                              .ctx = &l,
                              .message_max = PIECE};
 
@@ -439,7 +439,7 @@ static umbel_status carry(um_sync_dir *from, int to_peer, um_sync_dir *to,
 
     while (umbel_sync_next(from->machine, to_peer, now(), &m)) {
         *moved = true;
-        UM_TRY(sync_parse(to, from_peer, m, err));
+        UM_TRY(sync_apply(to, from_peer, m, err));
     }
     return UMBEL_OK;
 }

@@ -40,8 +40,8 @@ typedef struct verify_ctx {
     char end;    /* of its lines */
 } verify_ctx;
 
-static umbel_status parse_members(void *ctx, const um_key_batch *batch,
-                                  umbel_error *err)
+static umbel_status verify_members(void *ctx, const um_key_batch *batch,
+                                   umbel_error *err)
 {
     verify_ctx *v = ctx;
 
@@ -66,8 +66,8 @@ static void list_wrong(const verify_ctx *v, const umbel_slice *lines,
     }
 }
 
-static umbel_status parse_outside(void *ctx, const um_key_batch *batch,
-                                  umbel_error *err)
+static umbel_status verify_outside(void *ctx, const um_key_batch *batch,
+                                   umbel_error *err)
 {
     verify_ctx *v = ctx;
     bool wrong[UM_BATCH];
@@ -96,9 +96,9 @@ static umbel_status read_lists(const um_args *args, verify_ctx *v,
     members.pass = "checking members";
     outside.pass = "checking outside keys";
     if (a->members.n)
-        UM_TRY(um_keys_each_batch(&members, parse_members, v, err));
+        UM_TRY(um_keys_each_batch(&members, verify_members, v, err));
     if (a->outside.n)
-        UM_TRY(um_keys_each_batch(&outside, parse_outside, v, err));
+        UM_TRY(um_keys_each_batch(&outside, verify_outside, v, err));
     return UMBEL_OK;
 }
 

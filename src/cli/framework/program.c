@@ -224,7 +224,7 @@ static const um_option *find_option(const um_command *c, const char *word)
 
 /* Moves the name of a command before the options that stand before it, which
  * are those of the program: --config FILE status. */
-static void write_command_first(const um_program_group *g, char **argv)
+static void move_command_first(const um_program_group *g, char **argv)
 {
     size_t i = 0;
 
@@ -242,7 +242,7 @@ static void write_command_first(const um_program_group *g, char **argv)
 static int run_group(const um_program_group *g, char **argv)
 {
     if (g->plain)
-        write_command_first(g, argv);
+        move_command_first(g, argv);
     if (g->plain && (!argv[0] || argv[0][0] == '-'))
         return um_run_command(g->plain, argv);
     if (argv[0])

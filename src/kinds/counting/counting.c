@@ -592,7 +592,7 @@ static bool add_refined(um_counting *c, umbel_digest d, const uint64_t *pos,
 {
     um_gate_lock *lock = &c->lock[(d.lo ^ d.hi) % UM_GATE_LOCKS];
 
-    um_gate_consume(lock);
+    um_gate_acquire(lock);
     uint64_t min = shared_least(&c->cells, pos, n);
     uint64_t target = um_grown(min, amount, c->cells.max);
     for (uint32_t j = 0; j < n; j++)

@@ -348,7 +348,7 @@ static umbel_status sort_heaps(large *x, umbel_error *err)
 
 /* --- a layer -------------------------------------------------------------- */
 
-static bool retain_item(item_list *l, const um_ribbon_item *item)
+static bool append_item(item_list *l, const um_ribbon_item *item)
 {
     if (l->n == l->cap && !reserve(l, l->n + l->n / 4 + 1))
         return false;
@@ -374,7 +374,7 @@ static umbel_status consume_items(large *x, const um_ribbon_layer *l,
         UM_TRY(peek(x, &item, err));
         if (!item || um_scale(item->lo, l->starts) >= end)
             return UMBEL_OK;
-        if (!retain_item(to, item))
+        if (!append_item(to, item))
             return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", to->n);
     }
 }
@@ -400,7 +400,7 @@ static umbel_status bump_item(large *x, const um_ribbon_item *item,
         write_record(x, false, item, record);
         return um_spill_add(&x->next, um_spill_heap_of(item->lo), record, err);
     }
-    return retain_item(&x->tail, item)
+    return append_item(&x->tail, item)
                ? UMBEL_OK
                : um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
                          x->tail.n);
@@ -487,7 +487,7 @@ static umbel_status gather(large *x, umbel_error *err)
         UM_TRY(peek(x, &item, err));
         if (!item)
             return UMBEL_OK;
-        if (!retain_item(&x->tail, item))
+        if (!append_item(&x->tail, item))
             return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
                            x->tail.n);
     }

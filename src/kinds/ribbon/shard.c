@@ -122,7 +122,7 @@ typedef struct filling {
 
 /* Takes bumped keys out of the rows. Returns false if none of them was there.
  */
-static bool consume_out(const shard *s, bucket *b)
+static bool remove_bumped(const shard *s, bucket *b)
 {
     uint32_t gone = um_ribbon_bumped(s->layer, b->code);
     size_t n = b->n;
@@ -178,7 +178,7 @@ static bool reserve(filling *f)
         return false;
     while (f->before->code + 1 < ALL_BUMPED) {
         f->before->code++;
-        if (consume_out(f->s, f->before))
+        if (remove_bumped(f->s, f->before))
             return true;
     }
     return false;
@@ -189,7 +189,7 @@ static bool end_bucket(filling *f)
 {
     uint64_t number = f->end >> f->s->layer->bucket_bits;
 
-    consume_out(f->s, f->b);
+    remove_bumped(f->s, f->b);
     if (reserve(f)) {
         fill_again(f);
         return false;

@@ -555,8 +555,8 @@ static void append_links(umbel_filter *f, size_t links,
 }
 
 /* Carries the plan out on a filter that has room; links were there. */
-static void consume_links(umbel_filter *f, size_t links,
-                          const umbel_filter *from, const merge_plan *p)
+static void apply_plan(umbel_filter *f, size_t links, const umbel_filter *from,
+                       const merge_plan *p)
 {
     um_chain_link l, mine;
 
@@ -600,7 +600,7 @@ static umbel_status merge_chains(umbel_filter *into, const umbel_filter *from,
         umbel_close(larger);
         into->fpr = fmin(0.999, into->fpr + from->fpr);
     }
-    consume_links(into, links, from, &p);
+    apply_plan(into, links, from, &p);
     um_set_added(into, sum_of_items(into));
     return UMBEL_OK;
 }

@@ -115,7 +115,7 @@ static void run_side(void *ctx, void *piece)
     one->status = one->run(((sides *)ctx)->c, &one->err);
 }
 
-static bool retain_on(void *ctx, void *piece)
+static bool always_continue(void *ctx, void *piece)
 {
     (void)ctx;
     (void)piece;
@@ -135,7 +135,7 @@ static umbel_status run_both(choosing *c, choose_side *first,
                         .ctx = &s,
                         .fill = next_side,
                         .work = run_side,
-                        .drain = retain_on};
+                        .drain = always_continue};
 
     um_pipeline_run(&crew);
     const side *failed = s.both[0].status ? &s.both[0] : &s.both[1];
@@ -334,7 +334,7 @@ static void drop_equal(choosing *c)
         c->out[i] |= first_equal(c, i) != i;
 }
 
-static void consume_before(void *ctx, size_t i, bool hit)
+static void count_before(void *ctx, size_t i, bool hit)
 {
     choosing *c = ctx;
 
@@ -345,7 +345,7 @@ static void consume_before(void *ctx, size_t i, bool hit)
 static umbel_status measure_before(choosing *c, umbel_error *err)
 {
     UM_TRY(um_query_each(c->plain, NULL, c->never->digests, c->never->n,
-                         consume_before, c, err));
+                         count_before, c, err));
     c->bill.error_before = umbel_predict(c->plain);
     return UMBEL_OK;
 }
@@ -379,7 +379,7 @@ static umbel_status open_plain(choosing *c, umbel_error *err)
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
         shape.setting[i] = shape.kind->settings[i].standard;
     UM_TRY(um_filter_create(&shape, &c->f->alloc, &c->plain, err));
-    um_hasher_pass(&c->plain->hasher, &c->f->hasher);
+    um_hasher_copy_secret(&c->plain->hasher, &c->f->hasher);
     memcpy(c->plain->payload, c->f->payload, c->f->payload_len);
     return UMBEL_OK;
 }
@@ -432,7 +432,7 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
                                      x->groups, c->improving > 0, x->bits))
         return no_memory(c, err);
     for (size_t i = 0; i < c->never->n; i++)
-        um_prefilter_append(&c->listed, c->never->digests[i].lo);
+        um_prefilter_add(&c->listed, c->never->digests[i].lo);
     return um_digest_set_init(&c->unwanted, &c->f->alloc, c->never->digests,
                               c->never->n, err);
 }
@@ -546,7 +546,7 @@ static umbel_status count_lost(choosing *c, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-static void consume_after(void *ctx, size_t i, bool hit)
+static void count_after(void *ctx, size_t i, bool hit)
 {
     choosing *c = ctx;
 
@@ -565,7 +565,7 @@ static umbel_status measure_after(choosing *c, umbel_error *err)
 
     bill->error = umbel_predict(c->f);
     UM_TRY(um_query_each(c->f, NULL, c->never->digests, c->never->n,
-                         consume_after, c, err));
+                         count_after, c, err));
     bill->share_left = bill->weight > 0 ? bill->weight_left / bill->weight : 0;
     return UMBEL_OK;
 }

@@ -41,7 +41,7 @@ static inline uint64_t um_prefilter_mask(uint64_t product)
                                                     << (product >> 14 & 63);
 }
 
-static inline void um_prefilter_append(um_prefilter *s, uint64_t x)
+static inline void um_prefilter_add(um_prefilter *s, uint64_t x)
 {
     uint64_t product = x * UINT64_C(0x9E3779B97F4A7C15);
 

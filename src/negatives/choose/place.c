@@ -42,7 +42,7 @@ static void add_cell(const um_placing *p, uint64_t cell)
         *w |= um_le64(bit);
 }
 
-static void consume_cell(const um_placing *p, uint64_t cell)
+static void remove_cell(const um_placing *p, uint64_t cell)
 {
     um_count_down(word_of(p, cell), p->words, (uint64_t)1 << cell % WORD);
 }
@@ -106,7 +106,7 @@ static void place_any(const um_placing *p, const umbel_digest *d, size_t n,
         uint64_t *at = pos[i % UM_PLACE_AHEAD];
         const uint64_t *now = at + (size_t)(group[i] & 0xf) * hashes;
         for (uint32_t j = 0; again && j < hashes; j++)
-            consume_cell(p, now[j]);
+            remove_cell(p, now[j]);
         uint32_t best = cheapest(p, at);
         const uint64_t *cells = at + (size_t)best * hashes;
         for (uint32_t j = 0; j < hashes; j++)
@@ -139,7 +139,7 @@ static um_place_fn *pick(const um_layout *l)
 
 /* --- the counts --- */
 
-static void retain_cells(const um_placing *p, const uint8_t *bits)
+static void pin_cells(const um_placing *p, const uint8_t *bits)
 {
     for (uint64_t i = 0; i < p->layout->cells; i += 8)
         for (uint64_t j = i; bits[i / 8] && j < i + 8; j++)
@@ -167,6 +167,6 @@ bool um_placing_init(um_placing *p, um_pool *pool, const um_layout *l,
         um_pool_get(pool, (size_t)words, UM_COUNT_BITS * sizeof *p->count);
     if (!p->count)
         return false;
-    retain_cells(p, bits);
+    pin_cells(p, bits);
     return true;
 }

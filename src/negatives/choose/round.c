@@ -88,7 +88,7 @@ static bool is_far(const negative_index *c, size_t i)
     return true;
 }
 
-static bool write_cells(negative_index *c)
+static bool index_cells(negative_index *c)
 {
     const negatives *of = &c->of;
     size_t each = (size_t)of->groups * of->layout->hashes, most = of->n * each;
@@ -103,9 +103,9 @@ static bool write_cells(negative_index *c)
         um_group_cells(of->layout, of->groups, of->members[i], pos);
         for (size_t j = 0; j < each; j++)
             if (!um_bit(of->bits, pos[j]))
-                um_cell_append(&c->cells, pos[j]);
+                um_cell_add(&c->cells, pos[j]);
         for (uint32_t g = 0; g < of->groups && of->layout->blocks > 1; g++)
-            um_prefilter_append(&c->blocks, block_of(of, of->members[i], g));
+            um_prefilter_add(&c->blocks, block_of(of, of->members[i], g));
     }
     c->count = um_pool_get(&c->pool, c->cells.nslots, sizeof *c->count);
     c->bucket = um_pool_get(&c->pool, c->cells.nslots + 1, sizeof *c->bucket);
@@ -228,7 +228,7 @@ static umbel_status negative_index_init(negative_index *c, const negatives *of,
                        of->nnever, of->groups);
     um_pool_init(&c->pool, alloc);
     set_near(c);
-    if (!write_cells(c) || !index_keys(c))
+    if (!index_cells(c) || !index_keys(c))
         return um_fail(err, UMBEL_E_NOMEM,
                        "no memory to weigh %zu unwanted keys", of->nnever);
     return UMBEL_OK;
@@ -318,11 +318,11 @@ static bool init_near(um_near_cells *c, um_choices *x, size_t n)
 }
 
 /* Blocks have neighbouring cells; without blocks every cell is filtered. */
-static void write_near(um_near_cells *c, const um_layout *l, uint64_t cell)
+static void index_near(um_near_cells *c, const um_layout *l, uint64_t cell)
 {
-    um_cell_append(&c->cells, cell);
-    um_prefilter_append(&c->prefilter,
-                        l->row->block > 1 ? cell / l->row->block : cell);
+    um_cell_add(&c->cells, cell);
+    um_prefilter_add(&c->prefilter,
+                     l->row->block > 1 ? cell / l->row->block : cell);
 }
 
 /*
@@ -381,7 +381,7 @@ static size_t find_hot(um_choices *x)
 }
 
 /* Puts the cells of these patterns into the map. */
-static void write_hot(um_choices *x)
+static void index_hot(um_choices *x)
 {
     uint64_t pos[UM_GROUPED_CELLS];
     uint32_t hashes = x->layout->hashes;
@@ -392,7 +392,7 @@ static void write_hot(um_choices *x)
         um_group_cells(x->layout, x->groups, x->never[i], pos);
         for (uint32_t j = 0; j < x->groups * hashes; j++)
             if (um_is_covered(x, pos + (size_t)(j / hashes) * hashes))
-                write_near(&x->hot, x->layout, pos[j]);
+                index_near(&x->hot, x->layout, pos[j]);
     }
 }
 
@@ -417,7 +417,7 @@ umbel_status um_round_begin(um_choices *x, size_t most, size_t *matching,
         return UMBEL_OK;
     if (!init_near(&x->hot, x, n * x->layout->hashes))
         return no_memory(x, err);
-    write_hot(x);
+    index_hot(x);
     return UMBEL_OK;
 }
 
@@ -454,7 +454,7 @@ static bool is_hot(const um_choices *x, const uint64_t *pos)
 
 /* Members in question have all their cells in blocks of keys that match; others
  * there are kept aside, so that nobody has to look for them again. */
-static bool retain_near(um_choices *x, const umbel_digest *chosen)
+static bool append_near(um_choices *x, const umbel_digest *chosen)
 {
     if (x->nnear == x->near_cap) {
         size_t cap = x->near_cap ? 2 * x->near_cap : FIRST_ROOM;
@@ -481,7 +481,7 @@ umbel_status um_round_collect(um_choices *x, size_t at, const umbel_digest *d,
         if (!may_be_near(&x->hot, x, chosen, pos))
             continue;
         if (!is_hot(x, pos)) {
-            if (x->by_block && !retain_near(x, &chosen))
+            if (x->by_block && !append_near(x, &chosen))
                 return no_memory(x, err);
             continue;
         }
@@ -500,7 +500,7 @@ static umbel_digest chosen_of(const um_choices *x, size_t i)
     return um_group_digest(x->member[i], x->group[x->number[i]] & 0xf);
 }
 
-static void retain_cells(um_choices *x, const uint64_t *pos)
+static void mark_kept(um_choices *x, const uint64_t *pos)
 {
     for (uint32_t j = 0; j < x->layout->hashes; j++) {
         size_t slot = um_cell_place(&x->own.cells, pos[j]);
@@ -521,14 +521,14 @@ umbel_status um_round_part(um_choices *x, umbel_error *err)
         umbel_digest d = chosen_of(x, i);
         l->row->positions(l, &d, 1, pos);
         for (uint32_t j = 0; j < l->hashes; j++)
-            write_near(&x->own, l, pos[j]);
+            index_near(&x->own, l, pos[j]);
     }
     x->kept = um_pool_get(&x->pool, x->own.cells.nslots, sizeof *x->kept);
     if (!x->kept)
         return no_memory(x, err);
     for (size_t i = 0; i < x->nnear; i++) {
         l->row->positions(l, &x->near[i], 1, pos);
-        retain_cells(x, pos);
+        mark_kept(x, pos);
     }
     return UMBEL_OK;
 }
@@ -542,7 +542,7 @@ void um_round_others(um_choices *x, size_t at, const umbel_digest *d, size_t n)
         if (x->passed < x->n && x->number[x->passed] == at + i)
             x->passed++;
         else if (may_be_near(&x->own, x, chosen, pos))
-            retain_cells(x, pos);
+            mark_kept(x, pos);
     }
 }
 
@@ -584,7 +584,7 @@ typedef struct move {
     uint32_t from, to;
 } move;
 
-static void write_owners(moving *r, bool put)
+static void index_owners(moving *r, bool put)
 {
     um_choices *x = r->x;
     uint32_t hashes = x->layout->hashes;
@@ -615,13 +615,13 @@ static umbel_status find_owners(moving *r, umbel_error *err)
     r->first = um_pool_get(&r->pool, n + 1, sizeof *r->first);
     if (!r->first)
         return no_memory(r->x, err);
-    write_owners(r, false);
+    index_owners(r, false);
     for (size_t i = 0; i <= n; i++)
         sum += r->first[i], r->first[i] = sum;
     r->owner = um_pool_get(&r->pool, sum, sizeof *r->owner);
     if (!r->owner)
         return no_memory(r->x, err);
-    write_owners(r, true);
+    index_owners(r, true);
     return UMBEL_OK;
 }
 
@@ -816,7 +816,7 @@ static void add_all(moving *r)
     }
 }
 
-static void retain_together(moving *r)
+static void group_duplicates(moving *r)
 {
     um_choices *x = r->x;
 
@@ -855,7 +855,7 @@ umbel_status um_round_choose(um_choices *x, bool freely, umbel_error *err)
                 choose_member(&r, i);
         uncover_keys(&r);
     }
-    retain_together(&r);
+    group_duplicates(&r);
 done:
     um_digest_set_fini(&r.equal);
     negative_index_fini(&r.index);

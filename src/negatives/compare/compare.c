@@ -36,13 +36,13 @@ typedef struct answers {
     double left;
 } answers;
 
-static void consume_member(void *ctx, size_t i, bool hit)
+static void count_lost(void *ctx, size_t i, bool hit)
 {
     answers *a = ctx;
     a->lost += !hit && um_digest_set_is_first(&a->s->held, i);
 }
 
-static void consume_listed(void *ctx, size_t i, bool hit)
+static void count_listed(void *ctx, size_t i, bool hit)
 {
     answers *a = ctx;
     a->left += hit ? um_list_weight(a->s->never, i) : 0;
@@ -92,9 +92,9 @@ static umbel_status measure(const um_strategy_input *s, const um_strategy *row,
     answers a = {.s = s};
 
     UM_TRY(um_query_each(m->filter, m->second, s->members->digests,
-                         s->members->n, consume_member, &a, err));
+                         s->members->n, count_lost, &a, err));
     UM_TRY(um_query_each(m->filter, m->second, s->never->digests, s->never->n,
-                         consume_listed, &a, err));
+                         count_listed, &a, err));
     w.lost = a.lost;
     w.weight_left = a.left;
     w.bytes = umbel_encoded_len(m->filter);
@@ -615,7 +615,7 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
                            .capacity = members->n};
     um_shape ignored;
 
-    UM_TRY(um_params_consume(params, &s.params, err));
+    UM_TRY(um_params_normalize(params, &s.params, err));
     UM_TRY(check_params(&s.params, bytes, members, never, err));
     /* A wrong name fails here, not once for each strategy. */
     UM_TRY(um_shape_from_params("bloom", &s.params, &ignored, err));

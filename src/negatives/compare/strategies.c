@@ -163,7 +163,7 @@ typedef struct matching {
     size_t *number, n; /* of those that match, the heaviest first */
 } matching;
 
-static void consume_match(void *ctx, size_t i, bool hit)
+static void set_match(void *ctx, size_t i, bool hit)
 {
     ((matching *)ctx)->hit[i] = hit;
 }
@@ -205,7 +205,7 @@ static umbel_status create_second(const um_strategy_input *s, uint64_t keys,
     uint64_t left = s->bytes - umbel_encoded_len(out->filter), denied = 0;
 
     UM_TRY(um_query_each(out->filter, NULL, s->never->digests, s->never->n,
-                         consume_match, m, err));
+                         set_match, m, err));
     order_matching(s, m);
     size_t n = m->n < keys ? m->n : (size_t)keys;
     UM_TRY(fill_second(s, m, n, left, &denied, out, err));

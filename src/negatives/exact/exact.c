@@ -330,8 +330,8 @@ static umbel_status create_first_parts(umbel_exact *x, um_ribbon_item *items,
 }
 
 /* Keeps the sorted members beside the first level, which only hashes them. */
-static umbel_status retain_members(umbel_exact *x, const um_ribbon_item *items,
-                                   size_t given, umbel_error *err)
+static umbel_status copy_members(umbel_exact *x, const um_ribbon_item *items,
+                                 size_t given, umbel_error *err)
 {
     x->members_cap = given + 1;
     x->members = um_get(&x->alloc, x->members_cap * sizeof *x->members);
@@ -366,7 +366,7 @@ static umbel_status consume_members(umbel_exact *x, const um_members *in,
     UM_TRY(um_ribbon_items(in, 0, &items, err));
     x->n = in->n;
     um_ribbon_sort(items, &x->n, x->threads, &clash);
-    umbel_status status = retain_members(x, items, in->n, err);
+    umbel_status status = copy_members(x, items, in->n, err);
     if (!status)
         status = create_level(x, items, o, err);
     um_put(&x->alloc, items, (in->n + 1) * sizeof *items);
@@ -413,13 +413,13 @@ static umbel_status open_any(const umbel_params *params,
     umbel_params p;
     um_shape shape;
 
-    UM_TRY(um_params_consume(params, &p, err));
+    UM_TRY(um_params_normalize(params, &p, err));
     UM_TRY(um_shape_from_params("ribbon", &p, &shape, err));
     UM_TRY(um_ribbon_want_free(&shape, err));
     o.fpr = p.fpr;
     UM_TRY(check_parts(&shape, p.fpr, &o, err));
     UM_TRY(check_members(members, err));
-    UM_TRY(um_build_params_consume(how, &build, err));
+    UM_TRY(um_build_params_normalize(how, &build, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     umbel_exact *x = um_get(&alloc, sizeof *x);
     if (!x)
@@ -524,8 +524,8 @@ static bool retain(umbel_exact *x, const umbel_digest *d, double weight)
     return true;
 }
 
-static void pass_first(const umbel_exact *x, const umbel_digest *d, size_t n,
-                       bool *pass)
+static void query_first(const umbel_exact *x, const umbel_digest *d, size_t n,
+                        bool *pass)
 {
     if (x->parts.on)
         for (size_t i = 0; i < n; i++)
@@ -537,13 +537,13 @@ static void pass_first(const umbel_exact *x, const umbel_digest *d, size_t n,
 }
 
 /* Keeps the keys of a batch that pass the first level. */
-static bool consume_batch(umbel_exact *x, const umbel_key_list *never,
-                          size_t from, size_t n, bool *member)
+static bool add_batch(umbel_exact *x, const umbel_key_list *never, size_t from,
+                      size_t n, bool *member)
 {
     const umbel_digest *d = never->digests + from;
     bool pass[UM_BATCH], fine = true;
 
-    pass_first(x, d, n, pass);
+    query_first(x, d, n, pass);
     for (size_t i = 0; fine && i < n; i++) {
         size_t at = pass[i] ? find(x, &d[i]) : x->n;
         double weight = um_list_weight(never, from + i);
@@ -567,7 +567,7 @@ umbel_status umbel_exact_never(umbel_exact *x, const umbel_key_list *never,
     UM_TRY(um_check_weights(never->weights, never->n, err));
     for (size_t i = 0, some; i < never->n; i += some) {
         some = um_next_batch(never->n - i);
-        if (!consume_batch(x, never, i, some, member ? member + i : NULL))
+        if (!add_batch(x, never, i, some, member ? member + i : NULL))
             return um_fail(err, UMBEL_E_NOMEM,
                            "no memory for more than %zu keys", x->npassed);
     }
@@ -736,7 +736,7 @@ static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
     }
 }
 
-static void consume_member(void *ctx, size_t i, bool hit)
+static void count_lost(void *ctx, size_t i, bool hit)
 {
     umbel_exact_result *bill = ctx;
 
@@ -755,8 +755,7 @@ static umbel_status fill_bill(const umbel_exact *x, const umbel_filter *f,
     bill.listed = um_distinct_count(&x->listed);
     bill.passed = x->npassed;
     bill.partitions = x->parts.n;
-    UM_TRY(
-        um_query_each(f, NULL, x->members, x->n, consume_member, &bill, err));
+    UM_TRY(um_query_each(f, NULL, x->members, x->n, count_lost, &bill, err));
     for (size_t i = 0; i < x->npassed; i++) {
         UM_TRY(umbel_query_digests(f, &x->passed[i].digest, 1, &hit, err));
         bill.matched += hit;
@@ -780,7 +779,7 @@ umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
     UM_TRY(try_sizes(x, &shape, &payload, err));
     count_keys(x, &shape);
     UM_TRY(um_filter_own(&shape, &x->alloc, payload, &f, err));
-    um_hasher_pass(&f->hasher, &x->hasher);
+    um_hasher_copy_secret(&f->hasher, &x->hasher);
     umbel_status status = fill_bill(x, f, bill, err);
     if (status == UMBEL_OK)
         *out = f;

@@ -103,8 +103,8 @@ double um_weight_beyond(const umbel_exact_class *classes, size_t n, double p,
     return left;
 }
 
-static void consume_better(filling *f, double left, double unseen,
-                           um_exact_form form)
+static void store_better(filling *f, double left, double unseen,
+                         um_exact_form form)
 {
     if (left > f->left || (left == f->left && unseen >= f->unseen))
         return;
@@ -122,8 +122,8 @@ static void try_one(filling *f, bool whole)
                           &form);
     form.finer = whole ? 0 : form.finer;
     if (form.columns || form.finer)
-        consume_better(f, f->weight * pass_rate(&form), pass_rate(&form),
-                       (um_exact_form){form, false, false});
+        store_better(f, f->weight * pass_rate(&form), pass_rate(&form),
+                     (um_exact_form){form, false, false});
 }
 
 /* Keys that pass beyond room, by chance, if pass are to be expected. */
@@ -158,8 +158,8 @@ static void try_two(filling *f, const um_ribbon_form *form)
     bool all = first + um_exact_second(f->n, f->listed, form) <= bits;
 
     if (room >= 0)
-        consume_better(f, all ? 0 : left_by_two(f, p, room), p / 2,
-                       (um_exact_form){*form, true, all});
+        store_better(f, all ? 0 : left_by_two(f, p, room), p / 2,
+                     (um_exact_form){*form, true, all});
 }
 
 /* Shares that lie between those that were tried. */

@@ -112,7 +112,7 @@ static void move_down(heap *h, uint32_t i)
     write_at(h, i, x);
 }
 
-static void consume_top(heap *h)
+static void pop_top(heap *h)
 {
     h->place[h->bit[0]] = NOWHERE;
     h->n--;
@@ -185,7 +185,7 @@ static bool best_bit(um_retouch_state *s, heap *h, uint32_t *out)
         uint32_t x = h->bit[0];
         double now = score(s, x);
         if (now <= 0) {
-            consume_top(h);
+            pop_top(h);
         } else if (now < h->score[x]) {
             h->score[x] = now;
             move_down(h, 0);
@@ -219,7 +219,7 @@ static bool run_heap(um_retouch_state *s, heap *h)
             if (!um_worth_it(s, d.lost_weight, d.gained))
                 break;
             if (s->lost + s->bit[x].owners > s->budget) {
-                consume_top(h); /* too dear, unless fewer members share it */
+                pop_top(h); /* too dear, unless fewer members share it */
                 continue;
             }
             um_pay(s, score(s, x));
@@ -426,7 +426,7 @@ static uint32_t closed_bits(const um_retouch_state *s, uint32_t a,
 }
 
 /* Take a back unless a key that must go would come with it. */
-static bool consume_back(um_retouch_state *s, uint32_t a)
+static bool keep_if_harmless(um_retouch_state *s, uint32_t a)
 {
     uint32_t live = s->live_targets;
     uint64_t pivotal;
@@ -461,7 +461,7 @@ static bool restore(um_retouch_state *s, uint32_t *restored)
                                    closed_bits(s, a, &pivotal)};
     qsort(list, n, sizeof *list, before);
     for (uint32_t i = 0; i < n; i++)
-        *restored += consume_back(s, list[i].member);
+        *restored += keep_if_harmless(s, list[i].member);
     return true;
 }
 

@@ -170,7 +170,7 @@ bool um_address_equal(const um_address *a, const um_address *b)
 }
 
 /* The first bits of 64; 0 keeps nothing. */
-static uint64_t retain_bits(uint64_t n, unsigned bits)
+static uint64_t first_bits(uint64_t n, unsigned bits)
 {
     if (bits == 0)
         return 0;
@@ -186,8 +186,8 @@ static unsigned prefix_len(um_network n, const um_prefixes *p)
 
 um_network um_network_mask(um_network n, unsigned bits)
 {
-    return (um_network){retain_bits(n.hi, bits),
-                        retain_bits(n.lo, bits > 64 ? bits - 64 : 0)};
+    return (um_network){first_bits(n.hi, bits),
+                        first_bits(n.lo, bits > 64 ? bits - 64 : 0)};
 }
 
 um_network um_address_network(const um_address *a, const um_prefixes *p)

@@ -140,8 +140,8 @@ static void connection_closed(um_stream *s)
 
 /* --- connections --------------------------------------------------------- */
 
-static void parse_line(um_stream *s, const char *line, const uint8_t *more,
-                       size_t len)
+static void handle_line(um_stream *s, const char *line, const uint8_t *more,
+                        size_t len)
 {
     um_control *c = um_stream_ctx(s);
     size_t limit = c->config.follow ? c->config.follow(c->config.ctx, line) : 0;
@@ -155,7 +155,7 @@ static void parse_line(um_stream *s, const char *line, const uint8_t *more,
         retain_bytes(s, um_stream_data(s), more, len);
 }
 
-static size_t parse_bytes(um_stream *s, const uint8_t *bytes, size_t len)
+static size_t handle_bytes(um_stream *s, const uint8_t *bytes, size_t len)
 {
     char line[UM_CONTROL_LINE];
     const uint8_t *end = memchr(bytes, '\n', len);
@@ -174,13 +174,13 @@ static size_t parse_bytes(um_stream *s, const uint8_t *bytes, size_t len)
     memcpy(line, bytes, n);
     line[n] = '\0';
     if (strlen(line) == n)
-        parse_line(s, line, end + 1, len - n - 1);
+        handle_line(s, line, end + 1, len - n - 1);
     else
         um_stream_end(s, UM_END_BAD);
     return len;
 }
 
-static void parse_end(um_stream *s, const uint8_t *bytes, size_t len)
+static void handle_end(um_stream *s, const uint8_t *bytes, size_t len)
 {
     um_control_request *r = um_stream_data(s);
 
@@ -192,7 +192,7 @@ static void parse_end(um_stream *s, const uint8_t *bytes, size_t len)
 }
 
 static const um_stream_protocol protocol = {
-    .take = parse_bytes, .last = parse_end, .closed = connection_closed};
+    .take = handle_bytes, .last = handle_end, .closed = connection_closed};
 
 static void report_end(void *ctx, const um_address *client, um_end why)
 {

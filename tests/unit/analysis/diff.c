@@ -96,7 +96,7 @@ static uint8_t *with_head(uint8_t *bytes, const um_shape *s, size_t *len)
 {
     enum { HEAD = 96, HEAD_LEN_AT = 12, TOTAL_AT = 88 };
     uint8_t head[UM_HEAD_MAX], *sections = bytes + HEAD;
-    size_t was = test_head_len(sections), n = um_head_append(s, 0, NULL, head);
+    size_t was = test_head_len(sections), n = um_head_encode(s, 0, NULL, head);
     uint8_t *out = malloc(*len - was + n);
 
     assert_non_null(out);

@@ -136,7 +136,7 @@ static void cells_at_once_are_cells_one_by_one(void **state)
                 out[i] = um_random(&rng) & um_packed_max(&c);
                 um_packed_set(&same, from + i, out[i]);
             }
-            um_packed_append(&c, from, out, n);
+            um_packed_set_many(&c, from, out, n);
             assert_memory_equal(c.at, same.at, um_packed_bytes(&c) + 64);
             free(c.at);
             free(same.at);

@@ -264,7 +264,7 @@ static void locks_taken_at_a_fork_hold_up_no_child(void **state)
     assert_ok(umbel_create("bloom", &p, &f, &test_refusal));
     assert_ok(umbel_share(f, &test_refusal));
     for (size_t i = 0; i < UM_GATE_LOCKS; i++)
-        um_gate_consume(&f->gate->lock[i]);
+        um_gate_acquire(&f->gate->lock[i]);
     bool fine = in_child(adds_but_takes_none, f);
     for (size_t i = 0; i < UM_GATE_LOCKS; i++)
         um_gate_pass_back(&f->gate->lock[i]);

@@ -195,7 +195,7 @@ static void a_spill_out_of_range_is_refused(void **state)
     shape = *um_shape_of(f);
     for (uint64_t spill = 16; spill; spill *= 2) { /* up to 2^63 */
         shape.setting[0] = spill;
-        size_t len = um_head_append(&shape, 0, NULL, bytes);
+        size_t len = um_head_encode(&shape, 0, NULL, bytes);
         assert_refused(umbel_decode(bytes, len, NULL, &decoded, &test_refusal),
                        UMBEL_E_FORMAT, "spill must be 0..15");
     }

@@ -345,8 +345,8 @@ static umbel_status receive_packet(int fd, packet *p, umbel_error *err)
 }
 
 /* A step of a mail, and whether the filter answers it with "continue". */
-static umbel_status parse_step(int fd, char letter, const void *data,
-                               size_t len, umbel_error *err)
+static umbel_status run_step(int fd, char letter, const void *data, size_t len,
+                             umbel_error *err)
 {
     packet p;
 
@@ -393,12 +393,12 @@ static umbel_status send_mail(int fd, bool *added, umbel_error *err)
     static const char header[] = "Subject\0a test";
 
     UM_TRY(negotiate(fd, err));
-    UM_TRY(parse_step(fd, 'C', client, sizeof client, err));
-    UM_TRY(parse_step(fd, 'H', "doctor", 7, err));
-    UM_TRY(parse_step(fd, 'M', sender, sizeof sender, err));
-    UM_TRY(parse_step(fd, 'R', sender, sizeof sender, err));
-    UM_TRY(parse_step(fd, 'L', header, sizeof header, err));
-    UM_TRY(parse_step(fd, 'N', NULL, 0, err));
+    UM_TRY(run_step(fd, 'C', client, sizeof client, err));
+    UM_TRY(run_step(fd, 'H', "doctor", 7, err));
+    UM_TRY(run_step(fd, 'M', sender, sizeof sender, err));
+    UM_TRY(run_step(fd, 'R', sender, sizeof sender, err));
+    UM_TRY(run_step(fd, 'L', header, sizeof header, err));
+    UM_TRY(run_step(fd, 'N', NULL, 0, err));
     UM_TRY(end_mail(fd, added, err));
     return send_packet(fd, 'Q', NULL, 0, err);
 }

@@ -140,7 +140,7 @@ static void hash_shingles(const um_fuzzy_service *f, um_fuzzy_request *q)
 
 /* --- changes -------------------------------------------------------------- */
 
-static um_fuzzy_outcome write_outcome(umbel_status status)
+static um_fuzzy_outcome outcome_of(umbel_status status)
 {
     return status == UMBEL_OK       ? UM_FUZZY_OK
            : status == UMBEL_E_FULL ? UM_FUZZY_LIST_FULL
@@ -161,11 +161,10 @@ static void handle_change(um_fuzzy_service *f, um_datagrams *to,
     uint8_t note[UM_FUZZY_REPLY];
     uint64_t ticket = 0;
 
-    job->outcome =
-        um_pending_full(&f->net.pending)
-            ? UM_FUZZY_NOT_STORED
-            : write_outcome(um_fuzzy_write(f->env->lists, UM_LIST_FUZZY,
-                                           &f->view, &c, &ticket));
+    job->outcome = um_pending_full(&f->net.pending)
+                       ? UM_FUZZY_NOT_STORED
+                       : outcome_of(um_fuzzy_write(f->env->lists, UM_LIST_FUZZY,
+                                                   &f->view, &c, &ticket));
     if (job->outcome != UM_FUZZY_OK) {
         refuse(f, to, job);
         return;

@@ -108,13 +108,13 @@ bool um_pyzor_next_digest(um_pyzor_walk *w, umbel_slice *out)
     return false;
 }
 
-static void retain_first(umbel_slice *kept, umbel_slice value)
+static void set_first(umbel_slice *kept, umbel_slice value)
 {
     if (!kept->data)
         *kept = value;
 }
 
-static void retain_field(um_pyzor_request *r, const um_pyzor_field *f)
+static void set_field(um_pyzor_request *r, const um_pyzor_field *f)
 {
     const struct {
         const char *name;
@@ -126,13 +126,13 @@ static void retain_field(um_pyzor_request *r, const um_pyzor_field *f)
     };
 
     if (um_pyzor_is_named(f, "Op-Digest")) {
-        retain_first(&r->digest, f->value);
+        set_first(&r->digest, f->value);
         r->ndigests++;
         return;
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (um_pyzor_is_named(f, rows[i].name))
-            retain_first(rows[i].target, f->value);
+            set_first(rows[i].target, f->value);
 }
 
 void um_pyzor_parse(const void *bytes, size_t len, um_pyzor_request *out)
@@ -141,7 +141,7 @@ void um_pyzor_parse(const void *bytes, size_t len, um_pyzor_request *out)
 
     *out = (um_pyzor_request){.text = {bytes, len}};
     for (um_pyzor_walk w = um_pyzor_begin(out->text); um_pyzor_next(&w, &f);)
-        retain_field(out, &f);
+        set_field(out, &f);
 }
 
 /* --- replies ----------------------------------------------------------------

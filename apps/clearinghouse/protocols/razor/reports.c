@@ -287,7 +287,7 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
 /* --- the request ---------------------------------------------------------- */
 
 /* Keeps a report until its mail has come. */
-static void retain_report(um_razor_job *to, const um_razor_job *job, size_t i)
+static void copy_report(um_razor_job *to, const um_razor_job *job, size_t i)
 {
     to->item[to->n] = job->item[i];
     memcpy(to->text[to->n], job->text[i], sizeof to->text[0]);
@@ -317,7 +317,7 @@ static void ask_for_mail(um_razor_session *s, um_razor_job *job)
     s->asked->ticket = 0;
     for (size_t i = 0; i < job->n; i++)
         if (needs_mail(&job->item[i])) {
-            retain_report(s->asked, job, i);
+            copy_report(s->asked, job, i);
             job->item[i].answer.outcome = UM_RAZOR_WANTS_MAIL;
         }
 }

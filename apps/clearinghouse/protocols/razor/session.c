@@ -62,7 +62,7 @@ static bool is_within_limits(um_razor_session *s, size_t n)
                              UM_LIMIT_REQUESTS, n, um_clock_ms(env->clock));
 }
 
-static void parse_signatures(um_razor_session *s, const um_razor_request *r)
+static void handle_signatures(um_razor_session *s, const um_razor_request *r)
 {
     um_razor_job *job = &s->service->job;
     um_razor_walk w = um_razor_begin(r);
@@ -150,7 +150,7 @@ static const action *find_action(const um_razor_query *q)
     return NULL;
 }
 
-static void parse_line(um_razor_session *s, const um_razor_request *r)
+static void handle_line(um_razor_session *s, const um_razor_request *r)
 {
     um_razor_query q = um_razor_begin(r).first;
     const action *a = q.malformed ? NULL : find_action(&q);
@@ -161,7 +161,7 @@ static void parse_line(um_razor_session *s, const um_razor_request *r)
              q.value[UM_RAZOR_CN].data)
         ; /* a client says its name, and reads no reply */
     else if (!a)
-        parse_signatures(s, r);
+        handle_signatures(s, r);
     else if (is_within_limits(s, 1))
         a->run(s, &q);
     else
@@ -203,7 +203,7 @@ static void finish_mail(um_razor_session *s)
             (umbel_slice){text[1], um_razor_print(&failed, text[1])});
 }
 
-static size_t parse_mail(um_razor_session *s, const uint8_t *bytes, size_t len)
+static size_t skip_mail(um_razor_session *s, const uint8_t *bytes, size_t len)
 {
     bool over;
     size_t taken = um_razor_skip_mail(bytes, len, &s->matched, &over);
@@ -250,12 +250,12 @@ static size_t consume(um_stream *stream, const uint8_t *bytes, size_t len)
     um_razor_session *s = um_stream_data(stream);
 
     if (s->in_mail)
-        return parse_mail(s, bytes, len);
+        return skip_mail(s, bytes, len);
     um_razor_request r = um_razor_find(bytes, len);
     if (r.form == UM_RAZOR_LINE)
-        parse_line(s, &r);
+        handle_line(s, &r);
     else if (r.form == UM_RAZOR_BATCHED)
-        parse_signatures(s, &r);
+        handle_signatures(s, &r);
     else if (r.form == UM_RAZOR_MAIL)
         begin_mail(s);
     return r.len;
