@@ -169,9 +169,9 @@ static void write_statement(void)
     report(own, peer, 1);
     join(s, peer, &out);
     um_message_begin(&m, UM_MSG_STATEMENT);
-    um_write_id(&m, peer, &peer->copy[0]->id);
-    peer->copy[0]->now.root[0] ^= 1;
-    um_write_statement(&m, &peer->copy[0]->now);
+    um_write_id(&m, peer, &peer->replica[0]->id);
+    peer->replica[0]->now.root[0] ^= 1;
+    um_write_statement(&m, &peer->replica[0]->now);
     um_message_end(&m);
     um_buffer_append(&out, m.data, 3);
     um_buffer_append(&out, m.data + 5, m.len - 5 - 8);

@@ -123,7 +123,8 @@ static option_match find_option(const um_command *c, const char *name,
 }
 
 /* Fills *err and returns false. */
-static bool refuse(umbel_error *err, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool
+refuse(umbel_error *err, const char *format, ...)
 {
     char text[256];
     va_list list;
