@@ -41,7 +41,7 @@ struct ss_tracer {
     um_pool pool;
     slot *slots;
     uint32_t *places; /* slot numbers + 1, by the hash of their destination */
-    size_t nplaces;
+    size_t place_slots;
     uint32_t free, given;
     queue ready, waiting;
     double interval;    /* between probes, in microseconds */
@@ -110,7 +110,7 @@ static const um_map_rule place_rule = {sizeof(uint32_t), place_is_free,
 
 static uint32_t *find_place(const ss_tracer *t, ss_addr dst)
 {
-    return um_map_find(&place_rule, t, t->places, t->nplaces, hash_of(dst),
+    return um_map_find(&place_rule, t, t->places, t->place_slots, hash_of(dst),
                        &dst);
 }
 
@@ -121,7 +121,8 @@ static uint32_t find_slot(const ss_tracer *t, ss_addr dst)
 
 static void forget_destination(ss_tracer *t, ss_addr dst)
 {
-    um_map_remove(&place_rule, t, t->places, t->nplaces, find_place(t, dst));
+    um_map_remove(&place_rule, t, t->places, t->place_slots,
+                  find_place(t, dst));
 }
 
 /* --- a trace begins and ends --------------------------------------------- */
@@ -395,9 +396,9 @@ static umbel_status get_memory(ss_tracer *t, umbel_error *err)
 {
     uint32_t n = t->config.window;
 
-    t->nplaces = um_map_cap(n, 2);
+    t->place_slots = um_map_cap(n, 2);
     t->slots = um_pool_get(&t->pool, n, sizeof *t->slots);
-    t->places = um_pool_get(&t->pool, t->nplaces, sizeof *t->places);
+    t->places = um_pool_get(&t->pool, t->place_slots, sizeof *t->places);
     ss_hop *hops = um_pool_get(&t->pool, (size_t)n * t->config.policy.max_ttl,
                                sizeof *hops);
     if (t->pool.failed)

@@ -425,8 +425,9 @@ static uint32_t closed_bits(const um_retouch_state *s, uint32_t a,
     return n;
 }
 
-/* Take a back unless a key that must go would come with it. */
-static bool keep_if_harmless(um_retouch_state *s, uint32_t a)
+/* Takes a back unless a key that must go would match again. Returns true if it
+ * did. */
+static bool retain_if_harmless(um_retouch_state *s, uint32_t a)
 {
     uint32_t live = s->live_targets;
     uint64_t pivotal;
@@ -461,7 +462,7 @@ static bool restore(um_retouch_state *s, uint32_t *restored)
                                    closed_bits(s, a, &pivotal)};
     qsort(list, n, sizeof *list, before);
     for (uint32_t i = 0; i < n; i++)
-        *restored += keep_if_harmless(s, list[i].member);
+        *restored += retain_if_harmless(s, list[i].member);
     return true;
 }
 
