@@ -63,7 +63,7 @@ static umbel_status bad_address(umbel_error *err)
 
 static umbel_status parse_port(const char *text, int *out, umbel_error *err)
 {
-    uint64_t port;
+    uint64_t port = 0;
 
     if (!um_decimal_parse(text, UINT16_MAX, &port) || port == 0)
         return um_fail(err, UMBEL_E_RANGE,
