@@ -1,5 +1,5 @@
 /*
- * expected.h - papers/NAME/expected.csv, compiled in.
+ * expected.h - papers/PAPER/NAME/expected.csv, compiled in.
  *
  * A row:
  *
@@ -30,7 +30,8 @@ typedef struct um_expected {
     char note[UM_NOTE_LEN];
 } um_expected;
 
-/* The files, made by the build from papers/NAME/expected.csv; NULL name ends.
+/* The files, made by the build from papers/PAPER/NAME/expected.csv; NULL name
+ * ends.
  */
 typedef struct um_expected_file {
     const char *name, *text;

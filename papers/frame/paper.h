@@ -5,7 +5,7 @@
  * numbers. All rounds are run, by any number of threads; their numbers are kept
  * by round, so what follows from them does not depend on who ran what. Then
  * `conclude` turns columns of numbers into checks, figures and sheets, and
- * holds them against papers/NAME/expected.csv.
+ * holds them against papers/PAPER/NAME/expected.csv.
  */
 #ifndef UM_PAPERS_PAPER_H
 #define UM_PAPERS_PAPER_H
@@ -33,7 +33,7 @@ typedef struct um_round {
 } um_round;
 
 typedef struct um_paper {
-    const char *name;   /* the directory papers/NAME */
+    const char *name;   /* the directory papers/PAPER/NAME */
     const char *source; /* which paper, which figure */
     const char *claim;  /* one line: what is to be seen */
     uint64_t rounds;    /* unless told otherwise; at most a minute on a core */

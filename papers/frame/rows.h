@@ -1,5 +1,5 @@
 /*
- * rows.h - the reproductions. A new one is a line here and papers/NAME/.
+ * rows.h - the reproductions. A new one is a line here and papers/PAPER/NAME/.
  */
 #ifndef UM_PAPERS_ROWS_H
 #define UM_PAPERS_ROWS_H

@@ -121,7 +121,7 @@ static void print_row(FILE *out, const char *name, const char *summary)
     um_print_words(out, summary, at, at);
 }
 
-/* Prints the commands; fits on a terminal of 24 lines. */
+/* Prints the commands, on one screen. */
 static void print_help(FILE *out)
 {
     fputs("usage: umbel COMMAND [options] | --version    details: umbel help "

@@ -4,7 +4,7 @@
  * A kind declares its payload; the envelope owns memory, files and checksums
  * for all of them. Kinds see digests, never keys. An empty slot or sub-table
  * means "cannot", and filter.c answers E_UNSUPPORTED for it; sections, attach
- * and error are in every row.
+ * and query are in every row.
  */
 #ifndef UM_FILTER_KIND_H
 #define UM_FILTER_KIND_H

@@ -2,9 +2,9 @@
  * protocol.h - a protocol of some mail software: a row, and what it is opened
  * with.
  *
- * A new protocol is a file with a row, and a line in protocol_table.c;
- * configuration, metrics and status pages pick it up from the row. Lists are
- * declared in lists/list_table.c.
+ * A new protocol is a file with a row and a section, their declarations below,
+ * and a name in protocol_table.c; configuration, metrics and status pages pick
+ * it up from the row. Lists are declared in lists/list_table.c.
  */
 #ifndef UM_CLEARINGHOUSE_PROTOCOL_H
 #define UM_CLEARINGHOUSE_PROTOCOL_H
