@@ -21,7 +21,8 @@ static inline bool um_array_resize(void *array, size_t n, size_t size)
     void *old, *larger;
 
     memcpy(&old, array, sizeof old);
-    larger = n <= SIZE_MAX / size ? realloc(old, n * size) : NULL;
+    /* An empty array has memory, too: NULL means that there was none. */
+    larger = n <= SIZE_MAX / size ? realloc(old, n ? n * size : 1) : NULL;
     if (larger)
         memcpy(array, &larger, sizeof larger);
     return larger != NULL;

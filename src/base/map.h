@@ -50,7 +50,7 @@ UM_MAP_INLINE void *um_map_find(const um_map_rule *rule, const void *ctx,
     while (!rule->is_free(base + i * rule->size) &&
            !rule->has_key(ctx, base + i * rule->size, key))
         i = (i + 1) & (cap - 1);
-    /* The caller may write to slots that it has. */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): the caller's own slots */
     return (uint8_t *)(uintptr_t)(base + i * rule->size);
 }
 

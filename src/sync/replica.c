@@ -504,9 +504,9 @@ static bool add_slot(umbel_sync *s, size_t *slot)
     if (*slot == s->nreplicas) {
         if (!um_array_resize(&s->order, s->nreplicas + 1, sizeof *s->order))
             return false;
+        um_replica **all;
         /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-        um_replica **all =
-            um_grow_array(s->replica, &s->nreplicas, sizeof *all);
+        all = um_grow_array(s->replica, &s->nreplicas, sizeof *all);
         if (!all)
             return false;
         s->replica = all;

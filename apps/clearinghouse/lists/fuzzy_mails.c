@@ -323,7 +323,7 @@ umbel_status um_fuzzy_write(um_lists *l, unsigned list, um_fuzzy_view *v,
     if (!c->gone &&
         (is_superseded(c, &m) || um_fuzzy_is_never(l, list, &w.digest, w.name)))
         return UMBEL_OK;
-    if (w.has_shingles)
+    if (c->shingle && w.has_shingles)
         memcpy(w.shingle, c->shingle, sizeof w.shingle);
     if (c->gone) {
         w.stamp = later(w.stamp, m.latest);

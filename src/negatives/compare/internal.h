@@ -37,8 +37,8 @@ typedef struct um_strategy {
     const char *name, *summary;
     const char *classic;    /* name on addressing classic; NULL: not tried */
     const char *addressing; /* NULL: that of the input */
-    bool readers_change;
     uint32_t groups;
+    bool readers_change;
     bool slow; /* takes minutes where lists are long */
     /* The caller closes what is in *out, even when this fails. */
     umbel_status (*build)(const um_strategy_input *in, um_strategy_result *out,
