@@ -11,6 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* The analyzer loses arrays that base/buffer.h resizes. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 /* Makes room for one more element; returns the array, or NULL. */
 static void *grown(um_record *r, void *array, size_t n, size_t *cap,
                    size_t size)

@@ -120,7 +120,7 @@ bool um_hex_read(const char *text, uint8_t *out, size_t len)
 
 bool um_hex_number(const char text[16], uint64_t *out)
 {
-    uint8_t bytes[8];
+    uint8_t bytes[8] = {0};
     uint64_t number = 0;
 
     if (!um_hex_decode(text, 16, bytes))

@@ -19,6 +19,11 @@
 #include <strings.h>
 #include <sys/un.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* The analyzer loses arrays that base/buffer.h resizes. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 void um_settings_init(const um_setting *rows, void *target)
 {
     for (; rows->name; rows++)

@@ -368,6 +368,8 @@ static umbel_status run(const um_retouch_problem *p,
     um_retouch_state s;
     uint8_t *needed = NULL;
 
+    if (!method)
+        return um_fail(err, UMBEL_E_RANGE, "unknown method");
     UM_TRY(um_instance_create(&in, p, params, method->all_bits, pool, err));
     if (method->closes || params->closure)
         needed = p->needed ? p->needed
