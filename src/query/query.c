@@ -158,14 +158,14 @@ static umbel_status query_both(const umbel_filter *first,
 }
 
 static umbel_status query_pair(const umbel_filter *f,
-                               const umbel_filter *revoked,
+                               const umbel_filter *exceptions,
                                umbel_unless_order order,
                                const umbel_slice *keys, size_t n, bool *hit,
                                umbel_unless_cost *cost, umbel_error *err)
 {
     bool filter_first = order == UMBEL_FILTER_FIRST;
-    const umbel_filter *first = filter_first ? f : revoked;
-    const umbel_filter *second = filter_first ? revoked : f;
+    const umbel_filter *first = filter_first ? f : exceptions;
+    const umbel_filter *second = filter_first ? exceptions : f;
     bool again[UM_BATCH], answer[UM_BATCH];
     open_keys open;
 
@@ -181,7 +181,7 @@ static umbel_status query_pair(const umbel_filter *f,
 }
 
 umbel_status umbel_query_unless(const umbel_filter *f,
-                                const umbel_filter *revoked,
+                                const umbel_filter *exceptions,
                                 umbel_unless_order first,
                                 const umbel_slice *keys, size_t n, bool *hit,
                                 umbel_unless_cost *cost, umbel_error *err)
@@ -189,10 +189,10 @@ umbel_status umbel_query_unless(const umbel_filter *f,
     umbel_unless_cost none = {0};
 
     UM_TRY(check_keys(f, keys, n, err));
-    UM_TRY(check_keys(revoked, keys, n, err));
+    UM_TRY(check_keys(exceptions, keys, n, err));
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        UM_TRY(query_pair(f, revoked, first, keys + done, some, hit + done,
+        UM_TRY(query_pair(f, exceptions, first, keys + done, some, hit + done,
                           cost ? cost : &none, err));
     }
     return UMBEL_OK;
@@ -201,7 +201,8 @@ umbel_status umbel_query_unless(const umbel_filter *f,
 /*
  * One question for many digests, one answer at a time.
  */
-umbel_status um_query_each(const umbel_filter *f, const umbel_filter *unless,
+umbel_status um_query_each(const umbel_filter *f,
+                           const umbel_filter *exceptions,
                            const umbel_digest *digests, size_t n,
                            um_hit_fn *take, void *ctx, umbel_error *err)
 {
@@ -211,8 +212,8 @@ umbel_status um_query_each(const umbel_filter *f, const umbel_filter *unless,
         const umbel_digest *d = digests + done;
         some = um_next_batch(n - done);
         UM_TRY(umbel_query_digests(f, d, some, hit, err));
-        if (unless)
-            UM_TRY(umbel_query_digests(unless, d, some, excepted, err));
+        if (exceptions)
+            UM_TRY(umbel_query_digests(exceptions, d, some, excepted, err));
         for (size_t i = 0; i < some; i++)
             take(ctx, done + i, hit[i] && !excepted[i]);
     }
@@ -288,13 +289,13 @@ static umbel_status count_keys(const um_query *q, const umbel_slice *keys,
     UM_TRY(umbel_count_many(q->filter, keys, n, counts, err));
     for (size_t i = 0; i < q->nmore; i++)
         UM_TRY(add_counts(q->more[i], keys, n, counts, err));
-    if (q->except)
-        UM_TRY(umbel_query_many(q->except, keys, n, hit, err));
+    if (q->exceptions)
+        UM_TRY(umbel_query_many(q->exceptions, keys, n, hit, err));
     for (size_t i = 0; i < n; i++)
-        hit[i] = counts[i] >= q->threshold && !(q->except && hit[i]);
+        hit[i] = counts[i] >= q->threshold && !(q->exceptions && hit[i]);
     cost->keys += n;
     cost->asked_filter += n;
-    cost->asked_exceptions += q->except ? n : 0;
+    cost->asked_exceptions += q->exceptions ? n : 0;
     return UMBEL_OK;
 }
 
@@ -310,9 +311,9 @@ static umbel_status query_some(const um_query *q, const umbel_slice *keys,
         return count_keys(q, keys, n, hit, out->values + from, &out->cost, err);
     if (q->map)
         UM_TRY(umbel_values_many(q->filter, keys, n, out->values + from, err));
-    if (q->except)
-        return umbel_query_unless(q->filter, q->except, q->order, keys, n, hit,
-                                  &out->cost, err);
+    if (q->exceptions)
+        return umbel_query_unless(q->filter, q->exceptions, q->order, keys, n,
+                                  hit, &out->cost, err);
     UM_TRY(umbel_query_many(q->filter, keys, n, hit, err));
     for (size_t i = 0; i < q->nmore; i++)
         UM_TRY(add_hits(q->more[i], keys, n, hit, err));

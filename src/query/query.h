@@ -14,12 +14,12 @@ typedef struct um_query {
     umbel_filter *const *more; /* counts are sums with these, and a match in
                                   one is a match */
     size_t nmore;
-    const umbel_filter *except; /* keys that match it do not match; or NULL */
+    const umbel_filter *exceptions; /* its keys do not match; or NULL */
     umbel_unless_order order;
     bool values;        /* counts, or values of a map, are wanted */
     uint64_t threshold; /* keys match from this count on; 0: none is asked */
     bool edits;         /* keys that one edit makes a member match, too; of
-                           one filter, without values, threshold and except */
+                           one filter, without values, threshold, exceptions */
 
     bool map;      /* values come from a map */
     bool counting; /* values are counts; threshold is at least 1 */
@@ -78,9 +78,10 @@ typedef void um_hit_fn(void *ctx, size_t i, bool hit);
 
 /*
  * Queries f for n digests, a batch at a time, and hands each answer to take.
- * Digests that match unless, a filter of exceptions or NULL, do not match.
+ * Digests that match exceptions (NULL for none) do not match.
  */
-umbel_status um_query_each(const umbel_filter *f, const umbel_filter *unless,
+umbel_status um_query_each(const umbel_filter *f,
+                           const umbel_filter *exceptions,
                            const umbel_digest *digests, size_t n,
                            um_hit_fn *take, void *ctx, umbel_error *err);
 

@@ -20,7 +20,7 @@ extern "C" {
 /* Which filter is queried first; the other only where that is not enough. */
 typedef enum umbel_unless_order {
     UMBEL_FILTER_FIRST,    /* best when few keys match */
-    UMBEL_EXCEPTIONS_FIRST /* best when most keys match, or many are revoked */
+    UMBEL_EXCEPTIONS_FIRST /* best when most keys match, or many are excepted */
 } umbel_unless_order;
 
 /* Lookups so far; start with zeros. */
@@ -30,12 +30,12 @@ typedef struct umbel_unless_cost {
 
 /*
  * Queries both filters: hit[i] is true if keys[i] matches f and does not match
- * revoked. The two may differ in kind, shape and hash; if they hash alike, keys
- * are hashed once. The order changes the cost, never the answer. The lookups
- * are added to *cost, which may be NULL.
+ * exceptions. The two may differ in kind, shape and hash; if they hash alike,
+ * keys are hashed once. The order changes the cost, never the answer. The
+ * lookups are added to *cost, which may be NULL.
  */
 UMBEL_API umbel_status umbel_query_unless(const umbel_filter *f,
-                                          const umbel_filter *revoked,
+                                          const umbel_filter *exceptions,
                                           umbel_unless_order first,
                                           const umbel_slice *keys, size_t n,
                                           bool *hit, umbel_unless_cost *cost,

@@ -176,8 +176,8 @@ static umbel_status obey_key_forms(const um_check_ctx *c, const check_args *a,
 {
     for (size_t i = 1; i < c->nfilters; i++)
         UM_TRY(check_forms_agree(c->filters[i], c->names[i], c, err));
-    if (c->query.except)
-        UM_TRY(check_forms_agree(c->query.except, a->unless, c, err));
+    if (c->query.exceptions)
+        UM_TRY(check_forms_agree(c->query.exceptions, a->unless, c, err));
     for (size_t i = 0; i < c->nfilters; i++)
         UM_TRY(um_obey_key_form(c->filters[i], format, err));
     return UMBEL_OK;
@@ -365,7 +365,7 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
         .query = {.filter = filters->filter[0],
                   .more = filters->origin,
                   .nmore = filters->norigins,
-                  .except = filters->unless,
+                  .exceptions = filters->unless,
                   .order = a->unless_first ? UMBEL_EXCEPTIONS_FIRST
                                            : UMBEL_FILTER_FIRST,
                   .values = a->values,
@@ -406,7 +406,7 @@ static void print_count(const um_args *args, const um_check_ctx *c)
         return;
     }
     um_report_count(&report, "count", NULL, NULL, c->selected);
-    if (c->query.except) {
+    if (c->query.exceptions) {
         um_report_count(&report, "keys", NULL, NULL, c->cost.keys);
         um_report_count(&report, "asked_file", NULL, NULL,
                         c->cost.asked_filter);

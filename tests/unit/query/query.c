@@ -75,7 +75,7 @@ static void a_set_answers_membership(void **state)
 static void counts_match_from_the_threshold_on(void **state)
 {
     umbel_filter *f = open_kind("counting", NULL, 0, N);
-    umbel_filter *except = open_kind("bloom", NULL, 0, 10);
+    umbel_filter *exceptions = open_kind("bloom", NULL, 0, 10);
     um_query q = {.filter = f, .threshold = 2};
     asked a;
 
@@ -89,15 +89,15 @@ static void counts_match_from_the_threshold_on(void **state)
         assert_int_equal(a.hit[i], test_count(f, i) >= 2);
     assert_int_equal(a.result.cost.asked_exceptions, 0);
 
-    q.except = except;
+    q.exceptions = exceptions;
     assert_ok(ask(&a, &q));
     for (uint64_t i = 0; i < N; i++)
         assert_int_equal(a.hit[i],
-                         test_count(f, i) >= 2 && !test_has(except, i));
+                         test_count(f, i) >= 2 && !test_has(exceptions, i));
     assert_int_equal(a.result.cost.keys, 2 * N);
     assert_int_equal(a.result.cost.asked_exceptions, N);
     asked_fini(&a);
-    umbel_close(except);
+    umbel_close(exceptions);
     umbel_close(f);
 }
 

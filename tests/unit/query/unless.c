@@ -24,22 +24,22 @@ static umbel_filter *holding(const char *addressing, const char *hash,
     return f;
 }
 
-static void check(const umbel_filter *f, const umbel_filter *revoked,
+static void check(const umbel_filter *f, const umbel_filter *exceptions,
                   umbel_unless_order order, umbel_unless_cost *cost)
 {
     char *keys = test_keys(0, KEYS);
     umbel_slice *slices = test_slices(keys, KEYS);
     bool hit[KEYS];
 
-    assert_ok(umbel_query_unless(f, revoked, order, slices, KEYS, hit, cost,
+    assert_ok(umbel_query_unless(f, exceptions, order, slices, KEYS, hit, cost,
                                  &test_refusal));
     for (uint64_t i = 0; i < KEYS; i++)
-        assert_int_equal(hit[i], test_has(f, i) && !test_has(revoked, i));
+        assert_int_equal(hit[i], test_has(f, i) && !test_has(exceptions, i));
     free(slices);
     free(keys);
 }
 
-/* 2,000 of 3,000 keys match and 500 are revoked, false matches aside. */
+/* 2,000 of 3,000 keys match and 500 are excepted, false matches aside. */
 static void the_order_changes_the_cost_only(void **state)
 {
     static const char *const hashes[] = {NULL, "xxh3-128"};
