@@ -232,8 +232,9 @@ umbel_status um_mails_write_again(um_peers *p, const um_latest_mail *m,
 
 umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
                                    const uint8_t *secret, umbel_error *err);
-/* Allows the configured peers. */
-umbel_status um_peers_allow(um_peers *p, umbel_error *err);
+/* Allows configured peers: those of p, or those that will replace them. */
+umbel_status um_peers_allow(um_peers *p, um_remote *const *remote, size_t n,
+                            umbel_error *err);
 /* Applies the quorums of the configuration. */
 void um_peers_set_trust(um_peers *p);
 umbel_status um_peers_load_log(um_peers *p, umbel_error *err);

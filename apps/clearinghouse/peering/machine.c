@@ -40,11 +40,12 @@ static bool has_status(const um_peers *p, const uint8_t *origin)
 /* Allows configured peers, unless the operator dropped or muted them. With the
  * setting strict nobody else is allowed; without it, the limit of origins
  * applies to others. */
-umbel_status um_peers_allow(um_peers *p, umbel_error *err)
+umbel_status um_peers_allow(um_peers *p, um_remote *const *remote, size_t n,
+                            umbel_error *err)
 {
-    for (size_t i = 0; i < p->nremotes; i++)
-        if (!has_status(p, p->remote[i]->key))
-            UM_TRY(umbel_sync_allow(p->machine, p->remote[i]->key, err));
+    for (size_t i = 0; i < n; i++)
+        if (!has_status(p, remote[i]->key))
+            UM_TRY(umbel_sync_allow(p->machine, remote[i]->key, err));
     return UMBEL_OK;
 }
 

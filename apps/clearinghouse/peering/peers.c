@@ -37,10 +37,15 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
     umbel_status status = um_create_remotes(p->config, &keys, &fresh, err);
     um_peers_keys_fini(&keys);
     UM_TRY(status);
+    status = um_peers_allow(p, fresh, p->config->npeers, err);
+    if (status) {
+        um_free_remotes(fresh, p->config->npeers);
+        return status;
+    }
     um_replace_remotes(p, fresh, p->config->npeers);
     um_peers_set_trust(p);
     um_peers_want_all(p);
-    return um_peers_allow(p, err);
+    return UMBEL_OK;
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -196,7 +201,8 @@ umbel_status um_peers_start(um_peers *p, um_loop *loop, umbel_error *err)
     p->loop = loop;
     UM_TRY(um_peers_load_log(p, err));
     um_lists_set_log_read(p->lists);
-    UM_TRY(um_peers_allow(p, err)); /* the saved state may say otherwise */
+    /* The saved state may say otherwise. */
+    UM_TRY(um_peers_allow(p, p->remote, p->nremotes, err));
     UM_TRY(load_replicas(p, err));
     UM_TRY(open_listeners(p, err));
     UM_TRY(um_timer_open(p->loop, BEAT_MS, BEAT_MS, beat, p, &p->beat, err));
