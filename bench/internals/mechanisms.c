@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "kinds/counting/cells.h"
 #include "kinds/near/internal.h"
+#include "store/internal.h"
 
 #include <umbel/counting.h>
 #include <umbel/filter.h>
@@ -60,6 +61,12 @@ static void *allocate(size_t len)
     }
     memset(memory, 0, len);
     return memory;
+}
+
+static void fail(const umbel_error *err)
+{
+    fprintf(stderr, "bench_mechanisms: %s\n", err->text);
+    exit(EXIT_FAILURE);
 }
 
 static keys create_keys(size_t n)
@@ -217,18 +224,21 @@ static uint64_t table_look_up(const void *table, const umbel_digest *d,
     return sum;
 }
 
-static subject create_table(umbel_filter **f, const keys *k)
+/* Creates a filter with all keys, and its look-up. */
+static subject create_filter(const char *kind,
+                             uint64_t (*look_up)(const void *table,
+                                                 const umbel_digest *d,
+                                                 size_t n),
+                             umbel_filter **f, const keys *k)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_error err;
 
     p.capacity = k->n;
-    if (umbel_create("table", &p, f, &err) ||
-        umbel_add_digests(*f, k->at, k->n, NULL, &err)) {
-        fprintf(stderr, "bench_mechanisms: %s\n", err.text);
-        exit(EXIT_FAILURE);
-    }
-    return (subject){*f, table_look_up, umbel_encoded_len(*f)};
+    if (umbel_create(kind, &p, f, &err) ||
+        umbel_add_digests(*f, k->at, k->n, NULL, &err))
+        fail(&err);
+    return (subject){*f, look_up, umbel_encoded_len(*f)};
 }
 
 /* --- the index of kind near ----------------------------------------------- */
@@ -300,6 +310,64 @@ static subject create_heavy(um_heavy *t, const keys *k)
     return (subject){t, heavy_look_up, slots * 8};
 }
 
+/* --- times of recent digests ---------------------------------------------- */
+
+static uint64_t recent_look_up(const void *table, const umbel_digest *d,
+                               size_t n)
+{
+    uint64_t entered, updated, sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (um_recent_times_find(table, 0, &d[i], 0, &entered, &updated))
+            sum += entered + 1;
+    return sum;
+}
+
+static subject create_recent(um_recent_times **t, const keys *k)
+{
+    uint64_t count[UM_RECENT_BATCH] = {0};
+    umbel_error err;
+    um_recent_times_stats stats;
+
+    if (um_recent_times_open(k->n, NULL, t, &err))
+        fail(&err);
+    for (size_t done = 0, some; done < k->n; done += some) {
+        some = k->n - done < UM_RECENT_BATCH ? k->n - done : UM_RECENT_BATCH;
+        um_recent_times_add(*t, 0, k->at + done, count, some, 0);
+    }
+    um_recent_times_stats_get(*t, &stats);
+    return (subject){*t, recent_look_up, stats.bytes};
+}
+
+/* Look-ups one at a time, as those of the recent times are. */
+static uint64_t wide_look_up_each(const void *table, const umbel_digest *d,
+                                  size_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += wide_find(table, &d[i])->count;
+    return sum;
+}
+
+/* --- kind scalable -------------------------------------------------------- */
+
+static uint64_t scalable_look_up(const void *table, const umbel_digest *d,
+                                 size_t n)
+{
+    bool hit[UM_BATCH];
+    uint64_t sum = 0;
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        if (umbel_query_digests(table, d + done, some, hit, NULL))
+            exit(EXIT_FAILURE);
+        for (size_t i = 0; i < some; i++)
+            sum += hit[i];
+    }
+    return sum;
+}
+
 /* --- the program ---------------------------------------------------------- */
 
 static uint64_t found; /* by all look-ups */
@@ -322,7 +390,7 @@ static void compare(const char *what, const char *where, subject own,
         for (int i = 0; i < 2; i++)
             best[i] = took[i] < best[i] ? took[i] : best[i];
     }
-    printf("%-16s %-26s %8.1f %8.1f %8.1f %8.1f  %s\n", what, where, best[0],
+    printf("%-16s %-31s %8.1f %8.1f %8.1f %8.1f  %s\n", what, where, best[0],
            best[1], (double)own.bytes / (double)k->n,
            (double)other.bytes / (double)k->n, reason);
 }
@@ -334,20 +402,31 @@ int main(int argc, char **argv)
     um_near_lines near;
     um_heavy heavy;
     common wide, narrow;
-    umbel_filter *table;
+    umbel_filter *table, *scalable;
+    um_recent_times *recent;
     subject common_wide = create_wide(&wide, &k);
 
     printf("%zu keys; nanoseconds per look-up, and bytes per key\n", k.n);
-    printf("%-16s %-26s %8s %8s %8s %8s  %s\n", "mechanism", "where", "ns own",
+    printf("%-16s %-31s %8s %8s %8s %8s  %s\n", "mechanism", "where", "ns own",
            "ns map", "B own", "B map", "reason");
-    compare("kind table", "src/kinds/table.c", create_table(&table, &k),
-            common_wide, &k, "an eighth of the memory");
+    compare("kind table", "src/kinds/table.c",
+            create_filter("table", table_look_up, &table, &k), common_wide, &k,
+            "an eighth of the memory");
     compare("index of near", "src/kinds/near/records.c", create_near(&near, &k),
             common_wide, &k, "smaller; several records per key");
     compare("heavy of tally", "src/kinds/counting/cells.h",
             create_heavy(&heavy, &k), create_narrow(&narrow, &k), &k,
             "less memory; bounded if forged");
+    compare("recent times", "src/store/recent_times.c",
+            create_recent(&recent, &k),
+            (subject){&wide, wide_look_up_each, common_wide.bytes}, &k,
+            "less memory; old digests make way");
+    compare("kind scalable", "src/kinds/scalable/scalable.c",
+            create_filter("scalable", scalable_look_up, &scalable, &k),
+            common_wide, &k, "less memory; grows without keys");
     umbel_close(table);
+    umbel_close(scalable);
+    um_recent_times_close(recent);
     free(near.at);
     free(heavy.at);
     free(wide.slots);
