@@ -1,6 +1,7 @@
 /*
- * count.c - count how often each line of standard input comes, in fixed memory,
- * and print every line when it has come three times. Counts are never too low.
+ * count.c - count how often each line of standard input occurs, in fixed
+ * memory, and print each line at its third occurrence. Counts are never too
+ * low.
  *
  *   cc count.c $(pkg-config --cflags --libs umbel) -o count
  *   printf 'a\nb\na\na\n' | ./count

@@ -1,7 +1,7 @@
 /*
- * decode_untrusted.c - take a filter from a stranger on standard input. It is
- * used only if it is well-formed, small, and not so full that it would match
- * everything; otherwise every reason is printed.
+ * decode_untrusted.c - read a filter from an untrusted peer on standard input.
+ * It is used only if it is well-formed, small, and not so full that it would
+ * match everything; otherwise every reason is printed.
  *
  *   cc decode_untrusted.c $(pkg-config --cflags --libs umbel) -o untrusted
  *   ./untrusted apple <words.umb
@@ -14,7 +14,7 @@
 
 int main(int argc, char **argv)
 {
-    static unsigned char bytes[1 << 20]; /* a message of the peer */
+    static unsigned char bytes[1 << 20]; /* the peer's message */
     umbel_admission wants = UMBEL_ADMISSION_INIT;
     umbel_ruling ruling;
     umbel_filter *f = NULL;

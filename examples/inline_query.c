@@ -1,6 +1,6 @@
 /*
- * inline_query.c - queries that the compiler puts into a loop, for programs
- * that look up one number after the other.
+ * inline_query.c - queries that the compiler inlines into a loop, for programs
+ * that look up numbers one at a time.
  *
  *   cc -O2 -mavx2 -mbmi2 inline_query.c $(pkg-config --cflags --libs umbel)
  */
@@ -15,7 +15,10 @@ static int fail(const umbel_error *err)
     return 2;
 }
 
-/* A copy of the view whose address goes nowhere stays in registers. */
+/*
+ * Takes the view by value: a copy whose address does not escape stays in
+ * registers.
+ */
 static unsigned count_matches(umbel_view v, uint64_t from, uint64_t to)
 {
     unsigned found = 0;
@@ -40,7 +43,7 @@ int main(void)
         if (umbel_add(f, &key, sizeof key, NULL, &err))
             return fail(&err);
 
-    /* When all keys are in. */
+    /* Create the view after the last key was added. */
     if (umbel_view_init(&view, f, &err))
         return fail(&err);
     printf("%u of 1000 members match\n", count_matches(view, 0, 1000));

@@ -1,19 +1,19 @@
 /*
- * code.c - codes of cells from anyone: cells, or a refusal.
+ * code.c - decodes arbitrary bytes as coded cells.
  *
  * The input is two bytes of shape and a code. Coded files carry the checksum of
- * what they decode to, which no fuzzer guesses; here the decoders are called
- * below it. Cells have one code, so a code that is accepted is the one that the
- * encoder writes. Odd shapes come with cells instead of a code: these must come
- * back.
+ * the decoded cells, which a fuzzer cannot guess, so the decoder is called
+ * directly, below that check. Each array of cells has exactly one code, so an
+ * accepted code must equal what the encoder writes. If bit 7 is set, the input
+ * is cells instead of a code; encoding and decoding must return the same cells.
  *
- *   byte 0   0-2 width of cells   3 many   4 ones behind the input, not zeros
- *            5 the input again and again   6 the present rule, not version 1
+ *   byte 0   0-2 width of cells   3 many cells   4 pad with ones, not zeros
+ *            5 repeat the input   6 current code version, not version 1
  *            7 cells follow
- *   byte 1   cells, in steps, and one
+ *   byte 1   number of cells, in steps, minus one
  *
- * Bits 4 and 5 are for cells. Many cells take milliseconds, and are tried for
- * one input in 64.
+ * Bits 4 and 5 apply to cells only. Inputs with many cells take milliseconds
+ * and run once in 64.
  */
 #include "fuzz.h"
 
@@ -22,7 +22,10 @@
 
 enum { MANY = 8, NOW = 64, CELLS = 128 };
 
-/* Both rules: most cells here are few, which the second codes adaptively. */
+/*
+ * Returns the code version that the shape selects. The current version codes
+ * small arrays, which are most arrays here, adaptively.
+ */
 static um_code_version rule_of(const uint8_t *shape)
 {
     return shape[0] & NOW ? UM_CODE_NOW : UM_CODE_V1;

@@ -1,6 +1,4 @@
-/*
- * common.c - what the fuzz targets share.
- */
+/* common.c - helpers shared by the fuzz targets. */
 #include "fuzz.h"
 
 #include "base/hash.h"
@@ -218,7 +216,7 @@ static void use_description(const umbel_filter *f)
         UM_WANT(field->name && *field->name);
         if (field->type == UMBEL_FIELD_TEXT)
             UM_WANT(*field->value.text);
-        if (field->type == UMBEL_FIELD_REAL) /* all of them are shares */
+        if (field->type == UMBEL_FIELD_REAL) /* all are fractions */
             UM_WANT(field->value.real >= 0 && field->value.real <= 1 + 1e-9);
     }
 }
@@ -228,7 +226,7 @@ static bool is_static(const umbel_filter *f)
     return umbel_is_static(umbel_kind(f));
 }
 
-/* Short decimal keys, which every family takes. */
+/* Adds and queries short decimal keys, which every hash family accepts. */
 static void use_keys(umbel_filter *f)
 {
     static const char text[KEYS + 1] = "01234567";
@@ -255,8 +253,11 @@ static void use_keys(umbel_filter *f)
         UM_WANT(hit[i]);
 }
 
-/* A count is at least what was added last, shared or not. The limit of a tally
- * falls when its table is full, and a forged table counts anything. */
+/*
+ * Checks that adding an amount raises the count by that amount, up to the
+ * limit, in shared filters, too. In a tally it may rise by more: its limit
+ * falls when its table is full, and a forged table may hold any counts.
+ */
 static void use_counts(umbel_filter *f)
 {
     static const umbel_slice key = {"7", 1};
@@ -264,7 +265,7 @@ static void use_counts(umbel_filter *f)
     bool exact = strcmp(umbel_kind(f), "tally") != 0;
 
     if (!limit || umbel_count_many(f, &key, 1, &before, NULL) != UMBEL_OK)
-        return; /* its secret is not known */
+        return; /* its secret is unknown */
     UM_WANT(before <= limit || !exact);
     umbel_share(f, NULL);
     umbel_status added = umbel_add_amounts(f, &key, &amount, 1, NULL, NULL);
@@ -280,7 +281,7 @@ static void use_counts(umbel_filter *f)
     UM_WANT(status == UMBEL_OK || status == UMBEL_E_UNSUPPORTED);
 }
 
-/* Values have their bits, whatever the keys are. */
+/* Checks that values fit in value_bits, whatever the keys are. */
 static void use_values(const umbel_filter *f)
 {
     static const umbel_slice keys[] = {{"0", 1}, {"77", 2}};
@@ -292,7 +293,7 @@ static void use_values(const umbel_filter *f)
         UM_WANT(value[i] >> bits == 0);
 }
 
-/* A filter takes data, and gives it back. */
+/* Checks that data set on a filter can be read back. */
 static void use_data(umbel_filter *f)
 {
     umbel_status status = umbel_set_data(f, "umbel", 5, NULL);
@@ -303,7 +304,7 @@ static void use_data(umbel_filter *f)
                 memcmp(umbel_data(f).data, "umbel", 5) == 0);
 }
 
-/* A set merged with itself stays what it is. */
+/* Checks that merging a set with itself does not change it. */
 static void use_merge(const umbel_filter *f)
 {
     uint64_t before = umbel_payload_checksum(f);
@@ -327,7 +328,7 @@ static void use_merge(const umbel_filter *f)
     umbel_close(copy);
 }
 
-/* The smallest divisor above 1 of small numbers; n itself for primes. */
+/* Returns the smallest divisor of n between 2 and 99; n if it has none. */
 static uint64_t divisor_of(uint64_t n)
 {
     for (uint64_t d = 2; d < 100 && d <= n / d; d++)
@@ -348,7 +349,7 @@ static void use_fold(const umbel_filter *f)
         UM_WANT(umbel_cells(small) == umbel_cells(f) / by);
         use_description(small);
         use_keys(small);
-    } else { /* folded to less than two cells a hash */
+    } else { /* fewer than two cells per hash would remain */
         um_fuzz_check_error(status, &err);
         UM_WANT(small == NULL);
     }
@@ -373,7 +374,7 @@ static void use_estimates(const umbel_filter *f)
     if (status != UMBEL_OK)
         return;
     check_interval(&keys);
-    if (!isinf(keys.value)) { /* else full: everything is unknown */
+    if (!isinf(keys.value)) { /* otherwise full, and nothing can be estimated */
         check_interval(&overlap.both_or_one);
         check_interval(&overlap.both);
         check_interval(&overlap.jaccard);
@@ -381,7 +382,7 @@ static void use_estimates(const umbel_filter *f)
     }
 }
 
-/* Kinds whose cells do not tell enough cannot, static or not. */
+/* Returns false for kinds whose cells cannot be folded, static or not. */
 static bool can_fold(const umbel_filter *f)
 {
     umbel_filter *same = NULL;
@@ -398,7 +399,10 @@ static void use_fit(const umbel_filter *f)
     double keys = (double)umbel_added(f), error = umbel_fpr_at(f, keys);
 
     UM_WANT(error >= 0 && error <= 1);
-    /* No cell is left unused, unless it forgets or grows. */
+    /*
+     * With 64 keys per cell every cell is used, unless the kind forgets or
+     * grows.
+     */
     if (keys >= 64.0 * (double)umbel_cells(f) &&
         !umbel_has_false_negatives(f) && !is_static(f) &&
         !umbel_is_growing(umbel_kind(f)))

@@ -1,6 +1,6 @@
 /*
- * config.c - configuration files from anyone: refused with a line of plain
- * text, or a configuration that changes nothing when it is read again.
+ * config.c - arbitrary configuration files: rejected with one line of plain
+ * text, or parsed into a configuration that compares equal when parsed again.
  */
 #include "fuzz.h"
 
@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     umbel_error err;
     char changes[256];
 
-    /* libconfuse replaces ${NAME} by the environment: not our subject. */
+    /*
+     * libconfuse replaces ${NAME} by the environment, which is not tested here.
+     */
     umbel_status status = um_config_parse(&c, text, "fuzz.conf", &err);
     if (status != UMBEL_OK) {
         um_fuzz_check_error(status, &err);

@@ -1,10 +1,11 @@
 /*
- * control.c - the control socket, and connections in general.
+ * control.c - the control socket, and stream connections in general.
  *
- * The input is what a client sends, in pieces whose length is its first byte.
- * However it is cut, the server gets one line or none, with the bytes that
- * follow it if it begins with +, answers it whole, and ends the connection
- * once, for the reason that the bytes give.
+ * The first byte of the input is a piece length; the rest is sent by the client
+ * in pieces of that length. However the bytes are split, the server must
+ * receive one line or none, with the bytes that follow the line if it begins
+ * with +, send the whole reply, and close the connection exactly once, for the
+ * reason that the bytes imply.
  */
 #include "fuzz.h"
 
@@ -23,7 +24,7 @@ typedef struct fixture {
     um_control *control;
     um_hook *hook;
     char dir[64], path[80];
-    /* One input. */
+    /* State of one input. */
     int client;
     const uint8_t *bytes;
     size_t len, sent, piece;
@@ -55,7 +56,7 @@ static size_t follow(void *ctx, const char *line)
     return line[0] == '+' ? FOLLOW : 0;
 }
 
-/* What follows is what was sent behind the line. */
+/* Replies to a request. bytes holds what the client sent after the line. */
 static void consume(void *ctx, um_control_request *r, const char *line,
                     uint8_t *bytes, size_t len)
 {
@@ -192,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     s.shut = false;
     UM_WANT(um_socket_connect(s.path, &s.client, NULL) == UMBEL_OK);
     um_loop_run(s.loop);
-    act_as_client(NULL); /* the last of the reply */
+    act_as_client(NULL); /* send the rest of the reply */
     close(s.client);
     s.client = -1;
     judge();

@@ -1,9 +1,9 @@
 /*
- * dccifd.c - a stream of a dccifd client, in pieces of any length.
+ * dccifd.c - arbitrary streams from a dccifd client, split at any length.
  *
- * The first byte says how the stream is cut. However it is cut, the envelope is
- * the same as if it had come at once, its texts end within their room, and the
- * answer to it fits its own.
+ * The first byte is the piece length. However the stream is split, the parsed
+ * envelope is the same as for the whole stream, its texts end within their
+ * buffers, and the answer to it fits its buffer.
  */
 #include "fuzz.h"
 
@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Takes the stream in pieces, keeping what was left as um_stream does; returns
- * how many bytes belong to the envelope. */
+/*
+ * Parses the stream in pieces, retaining unconsumed bytes as um_stream does.
+ * Returns the number of bytes that belong to the envelope.
+ */
 static size_t parse_pieces(um_dccifd_envelope *e, const uint8_t *data,
                            size_t len, size_t piece)
 {

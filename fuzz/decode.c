@@ -1,9 +1,10 @@
 /*
- * decode.c - bytes from anyone: a filter that every call accepts, or a status.
+ * decode.c - arbitrary bytes: decoded into a filter that every call accepts, or
+ * rejected with a status.
  *
- * The input is the file. It is decoded once as it comes and then under every
- * other umbel_source, whose verdicts follow from the first: so nothing of the
- * input is spent on choosing, and each corpus file is a file for the command.
+ * The input is the file. It is decoded once as it is and then with every other
+ * umbel_source, whose results follow from the first. No byte of the input
+ * selects the source, so each corpus file is also a file for the command.
  */
 #include "fuzz.h"
 
@@ -14,7 +15,7 @@
 
 enum { SUM_LEN = 8, PAYLOAD_MIN = 64 };
 
-enum { LIMIT = 1 << 20 }; /* of memory: coded filters may ask for any */
+enum { LIMIT = 1 << 20 }; /* of memory: a coded filter may claim any size */
 
 static umbel_status decode(const uint8_t *data, size_t len,
                            const umbel_source *source, umbel_filter **out)
@@ -27,7 +28,7 @@ static umbel_status decode(const uint8_t *data, size_t len,
     return status;
 }
 
-/* decode must say status, and leave nothing behind. */
+/* Checks that umbel_decode returns status, and a filter only on success. */
 static void expect(const uint8_t *data, size_t len, const umbel_source *source,
                    umbel_status status)
 {
@@ -38,7 +39,7 @@ static void expect(const uint8_t *data, size_t len, const umbel_source *source,
     umbel_close(f);
 }
 
-/* Verified, and with a limit that is just enough. */
+/* Decodes with checksums verified and a memory limit that just suffices. */
 static void expect_verified(const uint8_t *data, size_t len,
                             const umbel_source *plain, const umbel_filter *f)
 {
@@ -60,7 +61,10 @@ static void expect_limited(const uint8_t *data, size_t len,
     expect(data, len, &source, UMBEL_E_LIMIT);
 }
 
-/* Ours opens what it is for, and is refused by everything else. */
+/*
+ * Decodes with our secret: works for filters keyed with it, and fails for all
+ * others.
+ */
 static void expect_unlocked(const uint8_t *data, size_t len,
                             const umbel_source *plain, umbel_status status)
 {
@@ -70,7 +74,10 @@ static void expect_unlocked(const uint8_t *data, size_t len,
     expect(data, len, &source, status);
 }
 
-/* Whatever it holds, and whatever is demanded: reasons, or none. */
+/*
+ * Admits arbitrary filters with arbitrary requirements: a rejection must have
+ * at least one reason, an admission none.
+ */
 static void expect_ruling(const uint8_t *data, size_t len,
                           const umbel_source *plain, const umbel_filter *f)
 {
@@ -98,7 +105,10 @@ static bool same(const uint8_t *a, const uint8_t *b, size_t from, size_t to)
     return memcmp(a + from, b + from, to - from) == 0;
 }
 
-/* A file of an older version becomes one of ours, which stays as it is. */
+/*
+ * Checks that a file of an older version, encoded in the current version, does
+ * not change when encoded again.
+ */
 static void expect_renewed(const umbel_filter *f)
 {
     size_t len, again_len;
@@ -116,8 +126,9 @@ static void expect_renewed(const umbel_filter *f)
 }
 
 /*
- * There is one encoding per filter, and the decoder takes no other. What it
- * must not keep of a damaged payload's head are the checksums.
+ * Checks that a decoded file encodes to the same bytes: the decoder accepts
+ * exactly one encoding per filter. If the payload does not match its checksum,
+ * the encoder corrects the checksums and nothing else.
  */
 static void expect_same_bytes(const umbel_filter *f, const uint8_t *data,
                               size_t len)
@@ -140,7 +151,7 @@ static void expect_same_bytes(const umbel_filter *f, const uint8_t *data,
     free(again);
 }
 
-/* In pieces, whose sizes follow from the input, it gets the same answer. */
+/* Checks that feeding the decoder in random pieces gives the same result. */
 static void expect_fed(const uint8_t *data, size_t len,
                        const umbel_source *source, umbel_status want)
 {
@@ -162,7 +173,7 @@ static void expect_fed(const uint8_t *data, size_t len,
     UM_WANT((status == UMBEL_OK) == (f != NULL));
     if (total == len || want == UMBEL_OK)
         UM_WANT(status == want);
-    else /* of two faults it meets another one first */
+    else /* a different one of several errors may be found first */
         UM_WANT(status != UMBEL_OK);
     umbel_decoder_close(d);
     umbel_close(f);
@@ -178,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     source.alloc = &alloc;
     source.memory_limit = LIMIT;
     umbel_status status = decode(data, len, &source, &f);
-    UM_WANT(!memory.refused); /* as much as the limit, at most */
+    UM_WANT(!memory.refused); /* decoding respects the limit */
     if (status != UMBEL_OK)
         UM_WANT(!f && memory.live == 0);
     memory.limit = 3 * LIMIT + 4 * UM_FUZZ_HANDLE; /* f, a code, its filter */
@@ -186,7 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     UM_WANT(!memory.refused);
     if (status != UMBEL_OK)
         return 0;
-    if (!umbel_coded(f)) /* as much as the bytes given, at most */
+    if (!umbel_coded(f)) /* memory is bounded by the input */
         UM_WANT(memory.live <= len + UM_FUZZ_HANDLE);
     memory.limit = SIZE_MAX;
     if (um_fuzz_is_old(data))

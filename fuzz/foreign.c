@@ -1,9 +1,10 @@
 /*
- * foreign.c - filters of other programs, from anyone, plain or compressed.
+ * foreign.c - arbitrary files in other programs' filter formats, plain or
+ * compressed.
  *
- * The input is such a file. It is imported as it is, and once more compressed
- * by us: no fuzzer guesses the checksum of gzip. What was imported is written
- * as the same bytes.
+ * The input is such a file. It is imported as it is, and once more after
+ * compressing it here, because a fuzzer cannot guess gzip's checksum. Exporting
+ * an imported filter must give the same bytes.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "fuzz.h"
@@ -30,7 +31,7 @@ static umbel_status import(const char *format, const void *bytes, size_t len,
     return status;
 }
 
-/* What is exported is what was imported. */
+/* Checks that exporting gives the bytes that were imported. */
 static void expect_same_bytes(const umbel_filter *f, const char *format,
                               const uint8_t *data, size_t len)
 {
@@ -66,7 +67,10 @@ static size_t compress_input(const uint8_t *data, size_t len, uint8_t **out)
     return n;
 }
 
-/* Compressed, it is the same filter, or refused as well. */
+/*
+ * Checks that the compressed file imports as the same filter, or is rejected
+ * like the plain one.
+ */
 static void expect_unpacked(const char *format, const uint8_t *data, size_t len,
                             const umbel_filter *plain)
 {

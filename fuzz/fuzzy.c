@@ -1,6 +1,6 @@
 /*
- * fuzzy.c - datagrams for a fuzzy storage, from anyone: refused for a reason,
- * or whole; a reply has its length whatever is in it.
+ * fuzzy.c - arbitrary datagrams for a fuzzy storage: rejected with a reason, or
+ * parsed completely. A reply has its fixed length whatever it contains.
  */
 #include "fuzz.h"
 

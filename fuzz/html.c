@@ -1,9 +1,9 @@
 /*
- * html.c - HTML pages from anyone.
+ * html.c - arbitrary HTML pages.
  *
- * The text is no longer than twice the page, is trimmed, has no two blanks that
- * a joint made, and is UTF-8 if the page was. Time is linear: libFuzzer's limit
- * finds pages for which it is not.
+ * The extracted text is at most twice as long as the page, is trimmed, has no
+ * double space where two pieces were joined, and is UTF-8 if the page was. Time
+ * must be linear; libFuzzer's timeout finds pages for which it is not.
  */
 #include "fuzz.h"
 
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     um_buffer out = {0};
 
     if (!is_utf8(data, len))
-        return 0; /* um_mail_read hands over UTF-8 only */
+        return 0; /* um_mail_read passes only UTF-8 */
     UM_WANT(um_html_to_text(&out, data, len));
     UM_WANT(out.len <= 2 * len);
     UM_WANT(is_utf8(out.data, out.len));

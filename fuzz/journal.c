@@ -1,13 +1,14 @@
 /*
- * journal.c - journals from anyone.
+ * journal.c - arbitrary journals.
  *
- * The first byte of the input chooses. Even: the rest is a file. Odd: the rest
- * is cut into blocks of records, whose heads are made right, and the next two
- * bytes say where a byte of the file is changed.
+ * The first byte selects the form. Even: the rest is a journal file. Odd: the
+ * rest is cut into blocks of records with correct heads, and the next two bytes
+ * select a byte of the file to change.
  *
- * The walk ends, gives only blocks whose checksums are right, in order, and
- * those that a change did not touch. Records that decode encode to the same
- * bytes. Replaying them is refused with a line of plain text, or works.
+ * The walk must end and return only blocks with correct checksums, in order,
+ * and none from the changed byte on. A record that decodes must encode to the
+ * same bytes. Replaying the records works or is rejected with a line of plain
+ * text.
  */
 #include "fuzz.h"
 
@@ -30,7 +31,10 @@ static int read_slice(void *ctx, uint64_t at, void *out, size_t len,
     return 0;
 }
 
-/* What decodes is what the encoder writes. */
+/*
+ * Decodes the records of a block, and checks that each encodes to the same
+ * bytes.
+ */
 static void use_records(const um_block *b)
 {
     static uint8_t again[UM_RECORD_MAX];
@@ -53,7 +57,7 @@ static void use_records(const um_block *b)
     }
 }
 
-/* Returns the number of blocks; *at is where the walk ended. */
+/* Returns the number of blocks, and in *at where the walk ended. */
 static uint64_t walk(umbel_slice file, um_replay *replay, uint64_t *at)
 {
     um_journal_source source = {&file, read_slice};
@@ -85,7 +89,9 @@ static uint64_t walk(umbel_slice file, um_replay *replay, uint64_t *at)
     return seq;
 }
 
-/* Records as a journal: each byte before a block says how long it is. */
+/*
+ * Writes the records as a journal: a byte before each block gives its length.
+ */
 static size_t create_journal(const uint8_t *data, size_t len, uint8_t *out,
                              uint64_t *blocks)
 {

@@ -1,5 +1,6 @@
 /*
- * json.c - traces in JSON of scamper and RIPE Atlas, from anyone: see traces.h.
+ * json.c - arbitrary traces in the JSON of scamper and RIPE Atlas: see
+ * traces.h.
  */
 #include "traces.h"
 

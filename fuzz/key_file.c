@@ -1,8 +1,8 @@
 /*
- * key_file.c - files of keys and secrets, from anyone.
+ * key_file.c - arbitrary files of keys and secrets.
  *
  * The input is the file. It is read as each of the three kinds; at most one of
- * them takes it, and what it took is the text of that key.
+ * them accepts it, and the key that was read must be the one in the text.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "fuzz.h"
@@ -30,7 +30,10 @@ static const struct kind {
     {"umbel-trust-1 ", UMBEL_TRUST_KEY_LEN, umbel_trust_key_load},
 };
 
-/* The one file of this process; others may read it if it ends like that. */
+/*
+ * Replaces the content of the one file of this process. If it ends with \r, the
+ * file becomes readable by others.
+ */
 static int rewrite(const uint8_t *data, size_t len)
 {
     static int fd = -1;

@@ -1,15 +1,17 @@
 /*
- * keys.c - lists of keys from anyone, in pieces of any size.
+ * keys.c - arbitrary key lists, split at any size.
  *
  * The input is a format and a text:
  *
- *     1 byte   flags: 1 NUL, 2 hexadecimal, 4 weights, 8 two threads, 16 lower
- *              case unless hexadecimal, 32 bad lines are skipped, 64 seven
- * times 1 byte   field that is the key, modulo 5; 0: none 1 byte   field that
- * is the amount, modulo 5; 0: none, 4: the last 1 byte   delimiter, 0: tab 1
- * byte   bytes that a pipe brings at a time, less 1
+ *     1 byte   flags: 1 NUL, 2 hexadecimal, 4 weights, 8 two threads,
+ *              16 lower case unless hexadecimal, 32 skip bad lines,
+ *              64 the text seven times
+ *     1 byte   field of the key, modulo 5; 0: none
+ *     1 byte   field of the amount, modulo 5; 0: none, 4: the last
+ *     1 byte   delimiter, 0: tab
+ *     1 byte   bytes per write to a pipe, minus 1
  *
- * The keys of the text are those that the simplest possible splitter finds.
+ * The library must find the same keys in the text as the naive splitter below.
  */
 #include "fuzz.h"
 
@@ -147,7 +149,7 @@ static bool read_hex(part p, entry *e)
     return p.len % 2 == 0;
 }
 
-/* Returns false after a bad line; a length of 0 is no key. */
+/* Parses a line. Returns false if it is bad; a key of length 0 is no key. */
 static bool read_entry(const splitter *s, part line, entry *e)
 {
     uint64_t field = s->format.field;
@@ -217,7 +219,9 @@ typedef struct feed {
     int fd;
 } feed;
 
-/* Brings the next bytes after each read, so that nobody waits. */
+/*
+ * Writes the next bytes into the pipe after each read, so that no read blocks.
+ */
 static void send_next(void *ctx, const char *pass, uint64_t done,
                       uint64_t total)
 {

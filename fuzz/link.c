@@ -1,10 +1,10 @@
 /*
- * link.c - two ends of an encrypted link, joined by somebody who may change,
- * repeat, leave out and invent bytes.
+ * link.c - two ends of an encrypted link, with an attacker between them who may
+ * change, repeat, drop and invent bytes.
  *
- * The input is a program of steps of two bytes. Whatever it does, each side
- * receives what the other sent, in order and from the first, or nothing;
- * without interference nothing fails.
+ * The input is a program of two-byte steps. Whatever it does, each side
+ * receives a prefix of the messages that the other sent, in order. Without
+ * interference nothing fails.
  */
 #include "fuzz.h"
 
@@ -20,7 +20,7 @@ typedef struct side {
     uint8_t sign_key[UMBEL_SIGN_KEY_LEN], key[UMBEL_TRUST_KEY_LEN];
     struct side *other;
     um_link *link;
-    uint16_t said[MAX_SAID]; /* the lengths of its messages */
+    uint16_t said[MAX_SAID]; /* lengths of the messages it sent */
     size_t nsaid, nreceived;
     bool failed;
 } side;
@@ -67,7 +67,7 @@ static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
     return memcmp(key, s->other->key, UMBEL_TRUST_KEY_LEN) == 0;
 }
 
-/* A message is its number, again and again. */
+/* Checks a received message: every byte of it is its number. */
 static umbel_status consume(void *ctx, umbel_slice message, umbel_error *err)
 {
     side *s = ctx;
@@ -123,7 +123,7 @@ static void receive(side *s, const uint8_t *bytes, size_t len)
     UM_WANT(um_link_output(s->link).len == 0);
 }
 
-/* Moves up to n bytes to the other side; how says what becomes of them. */
+/* Moves up to n bytes to the other side; how selects what happens to them. */
 static void carry(side *s, size_t n, unsigned how)
 {
     umbel_slice out = um_link_output(s->link);

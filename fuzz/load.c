@@ -1,9 +1,10 @@
 /*
- * load.c - a file, a descriptor or a pipe says what its bytes say.
+ * load.c - loading from a file, a descriptor or a pipe gives the same result as
+ * decoding the bytes.
  *
  * umbel_load and umbel_map of a file must agree with umbel_decode of its bytes,
- * status by status, and give the same filter. Where nobody knows the length
- * beforehand (umbel_read, a pipe) the reason may be another, not the verdict.
+ * in status and in the filter. Where the length is not known beforehand
+ * (umbel_read, a pipe), both succeed or both fail, but the status may differ.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "fuzz.h"
@@ -21,7 +22,7 @@
 
 enum { PIPE_ROOM = 16384 }; /* fits into any pipe, so writing does not wait */
 
-/* Sources that differ in what they refuse. */
+/* Sources that differ in what they reject. */
 typedef struct way {
     bool verify, secret;
     uint64_t limit;
@@ -80,7 +81,10 @@ static umbel_status compare(opener *open_it, const char *path,
     return status;
 }
 
-/* A mapping answers as a copy does, and takes nothing in. */
+/*
+ * Checks that a mapped filter gives the same answers as a copy and rejects
+ * changes.
+ */
 static void use_mapping(const char *path, const umbel_filter *decoded)
 {
     umbel_filter *f = NULL;
@@ -91,7 +95,7 @@ static void use_mapping(const char *path, const umbel_filter *decoded)
         umbel_is_static(umbel_kind(f)) ? UMBEL_E_UNSUPPORTED : UMBEL_E_READONLY;
     umbel_status no_merge =
         f->kind->merge ? UMBEL_E_READONLY : UMBEL_E_UNSUPPORTED;
-    if (!umbel_coded(f)) { /* else it is a copy */
+    if (!umbel_coded(f)) { /* otherwise it is a copy in memory */
         UM_WANT(umbel_add(f, "1", 1, NULL, NULL) ==
                 (f->kind->add ? refusal : UMBEL_E_UNSUPPORTED));
         UM_WANT(umbel_clear(f, NULL) == refusal);
@@ -104,7 +108,7 @@ static void use_mapping(const char *path, const umbel_filter *decoded)
     umbel_close(f);
 }
 
-/* A descriptor is admitted as the bytes are. */
+/* Checks that admission from a descriptor and from bytes agree. */
 static void admit_descriptor(int fd, const umbel_source *source,
                              const uint8_t *data, size_t len)
 {
@@ -126,7 +130,7 @@ static void admit_descriptor(int fd, const umbel_source *source,
     umbel_close(f);
 }
 
-/* A descriptor is read to its end, as a pipe is. */
+/* Checks that reading a descriptor to its end gives the decoded filter. */
 static void try_descriptor(int fd, const umbel_source *source,
                            const umbel_filter *decoded)
 {
@@ -142,7 +146,7 @@ static void try_descriptor(int fd, const umbel_source *source,
     umbel_close(f);
 }
 
-/* The one file of this process, with other bytes. */
+/* Replaces the content of the one file of this process. */
 static int rewrite(const uint8_t *data, size_t len)
 {
     static int fd = -1;
@@ -163,7 +167,7 @@ static void try_way(int fd, const way *w, const uint8_t *data, size_t len)
     path_of(fd, path);
     umbel_status want = umbel_decode(data, len, &source, &decoded, NULL);
     UM_WANT(compare(umbel_load, path, &source, decoded) == want);
-    if (!w->limit) /* a mapping takes no memory */
+    if (!w->limit) /* a mapping ignores the memory limit */
         UM_WANT(compare(umbel_map, path, &source, decoded) == want);
     if (um_fuzz_one_in(4, data, len)) {
         try_descriptor(fd, &source, decoded);

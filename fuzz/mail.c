@@ -1,8 +1,8 @@
 /*
- * mail.c - mails from anyone, in every encoding and charset.
+ * mail.c - arbitrary mails, in every encoding and charset.
  *
  * Whatever the bytes are, the parts are within the limits and are UTF-8, and
- * what a worker would answer is an answer that the server takes.
+ * the server accepts the answer that a worker would send.
  */
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 /*
- * mail_answer.c - answers of a mail worker that somebody else has taken over.
+ * mail_answer.c - arbitrary answers, as from a compromised mail worker.
  *
- * What is accepted is in range, its texts end, and encoding it gives the same
- * bytes.
+ * An accepted answer has its numbers in range and its texts terminated, and
+ * encodes to the same bytes.
  */
 #include "fuzz.h"
 

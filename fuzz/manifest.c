@@ -1,9 +1,9 @@
 /*
- * manifest.c - manifests from anyone, and what readers remember of them.
+ * manifest.c - arbitrary manifests and reader states.
  *
- * The input is a text. It is read as it is, and once more with the end that a
- * publisher would give it: no fuzzer guesses a signature. It is read as a
- * reader's memory, too.
+ * The input is a text. It is read as a manifest, once as it is and once with a
+ * valid signature, which a fuzzer cannot guess. It is also read as the state
+ * that a reader stores.
  */
 #include "fuzz.h"
 
@@ -23,7 +23,10 @@ static void create_keys(void)
     crypto_sign_seed_keypair(key, secret, seed);
 }
 
-/* A route is never dearer than the whole, and begins with what one has. */
+/*
+ * Checks that an update route costs less than the full file and starts at the
+ * filter that the reader has.
+ */
 static void parse_routes(const um_manifest *m)
 {
     static const uint8_t strange[UM_DIGEST_LEN] = {1, 2, 3};
@@ -41,7 +44,10 @@ static void parse_routes(const um_manifest *m)
     }
 }
 
-/* Whoever publishes after it gets a manifest that is read, and is newer. */
+/*
+ * Checks that the next manifest after m can be read back, and has the next
+ * serial.
+ */
 static void follow(const um_manifest *m, bool sign_it)
 {
     um_blob step = {.len = 9};
@@ -61,8 +67,10 @@ static void follow(const um_manifest *m, bool sign_it)
     UM_WANT(back.serial == m->serial + 1 && back.nsteps <= UMBEL_MAX_STEPS);
 }
 
-/* Only what the trusted key signed is accepted; a key that is new to the reader
- * may start over. */
+/*
+ * Checks that only manifests signed by the trusted key are accepted, and that a
+ * reader who changes the trusted key accepts a lower serial.
+ */
 static void judge_key(const um_manifest *m)
 {
     um_manifest none = {.serial = 0}, last = *m;
@@ -81,7 +89,10 @@ static void judge_key(const um_manifest *m)
     UM_WANT(um_policy_check(m, &last, &policy, NULL) == UMBEL_E_REFUSED);
 }
 
-/* Accepted once, it is accepted again, until it expires. */
+/*
+ * Checks that an accepted manifest is accepted again, until it expires or a
+ * newer one was seen.
+ */
 static void judge(const um_manifest *m)
 {
     um_manifest none = {.serial = 0}, last = *m;
@@ -123,7 +134,10 @@ static bool read_manifest(const char *text, size_t len, bool dear,
     return true;
 }
 
-/* Where the end begins: at the last line "unsigned" or "key". */
+/*
+ * Returns where the end of the manifest begins: at its last line "unsigned" or
+ * "key".
+ */
 static size_t body_len(const char *text, size_t len)
 {
     static const char *const ends[] = {"unsigned\n", "key "};
@@ -138,7 +152,7 @@ static size_t body_len(const char *text, size_t len)
     return len;
 }
 
-/* The same text as a publisher would end it; to be freed. */
+/* Returns the text with its end replaced by a valid signature. Free it. */
 static char *sign(const char *text, size_t *len)
 {
     enum { END = 256 };
@@ -158,7 +172,7 @@ static char *sign(const char *text, size_t *len)
     return out;
 }
 
-/* Whatever is read unsigned is read when it is signed. */
+/* Checks that a manifest that is readable unsigned is readable when signed. */
 static void read_signed(const char *text, size_t len, bool fine)
 {
     um_manifest ended;
@@ -197,7 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         create_keys();
     if (!data)
         text = "";
-    bool dear = um_fuzz_one_in(16, data, len); /* signatures */
+    bool dear = um_fuzz_one_in(16, data, len); /* signatures are slow */
     bool fine = read_manifest(text, len, dear, &plain);
     if (fine && !plain.is_signed) {
         UM_WANT(um_manifest_write(&plain, NULL, again) == len);

@@ -1,10 +1,10 @@
 /*
- * mutate.c - changes that stay behind the checksums.
+ * mutate.c - a mutator that corrects checksums.
  *
- * A flipped bit in a head is caught by the head's checksum, and a random one
- * never hits it: without help the fuzzer would see little but E_CHECKSUM. So
- * after a change of any kind the rest of the file is mostly, not always, made
- * to agree with it.
+ * The head's checksum catches every flipped bit in a head, and a random change
+ * never produces a correct one: without help the fuzzer would see little but
+ * E_CHECKSUM. So after a change the rest of the file is usually, not always,
+ * made consistent with it.
  */
 #include "fuzz.h"
 
@@ -24,7 +24,7 @@ static size_t change_anything(uint8_t *data, size_t len, size_t cap,
     return LLVMFuzzerMutate(data, len, cap);
 }
 
-/* Where the payload begins; 0: nowhere. */
+/* Returns the offset of the payload; 0 if there is none. */
 static size_t payload_at(const uint8_t *data, size_t len)
 {
     size_t head = um_fuzz_head_len(data, len);
@@ -32,7 +32,7 @@ static size_t payload_at(const uint8_t *data, size_t len)
     return head < UM_HEAD_NAMES_AT + UM_HEAD_CHECKSUM_LEN ? 0 : head;
 }
 
-/* Bytes of the head, behind its length and before its checksum. */
+/* Changes bytes of the head between its length and its checksum. */
 static size_t change_head(uint8_t *data, size_t len, size_t cap, um_rng *rng)
 {
     size_t head = payload_at(data, len), at = UM_HEAD_NAMES_AT;
@@ -54,7 +54,10 @@ static size_t change_payload(uint8_t *data, size_t len, size_t cap, um_rng *rng)
     return head + LLVMFuzzerMutate(data + head, len - head, cap - head);
 }
 
-/* A number with few bits: sizes and counts of every magnitude. */
+/*
+ * Returns a random number of random bit length: sizes and counts of every
+ * magnitude.
+ */
 static uint64_t magnitude(um_rng *rng)
 {
     return um_random(rng) >> um_random_below(rng, 64);
@@ -81,7 +84,7 @@ static void change_number(um_shape *s, um_rng *rng)
         *flags[um_random_below(rng, 4)] ^= true;
 }
 
-/* Fields of a later version, or what looks like some. */
+/* Sets spare fields, as a later version might. */
 static void change_spare(um_shape *s, um_rng *rng)
 {
     static const uint8_t likely[] = {0, 1, 2, 4, 8, 15, 19, 21, 32, 128};
@@ -91,8 +94,10 @@ static void change_spare(um_shape *s, um_rng *rng)
         s->spare[i] = likely[um_random_below(rng, sizeof likely)];
 }
 
-/* Names the library knows, in any pairing; a number past the end of a table
- * changes nothing. */
+/*
+ * Chooses a random kind, addressing and hash, in any combination; a row past
+ * the end of a table changes nothing.
+ */
 static void change_names(um_shape *s, um_rng *rng)
 {
     enum { ROWS = 16 }; /* more than any of the tables has */
@@ -107,7 +112,10 @@ static void change_names(um_shape *s, um_rng *rng)
     s->hash = which & 4 && hash ? hash : s->hash;
 }
 
-/* Another size that the input has room for, with a number of hashes. */
+/*
+ * Sets a random number of cells that the input has space for, and possibly the
+ * number of hashes.
+ */
 static void change_size(um_shape *s, size_t room, um_rng *rng)
 {
     static const uint64_t granule[] = {1, 2, 6, 8, 256, 512};
@@ -119,7 +127,9 @@ static void change_size(um_shape *s, size_t room, um_rng *rng)
         s->hashes = (uint32_t)(1 + um_random_below(rng, 20));
 }
 
-/* Nothing behind the last cell of each section; returns the new length. */
+/*
+ * Clears the bits after the last cell of each section. Returns the new length.
+ */
 static size_t fill_up(const um_shape *s, uint8_t *data, size_t head, size_t len,
                       size_t cap)
 {
@@ -142,7 +152,7 @@ static size_t fill_up(const um_shape *s, uint8_t *data, size_t head, size_t len,
     return at;
 }
 
-/* A file with another shape, written as the library would. */
+/* Rewrites the file with a changed shape, as the library would write it. */
 static size_t change_shape(uint8_t *data, size_t len, size_t cap, um_rng *rng)
 {
     uint8_t bytes[UM_HEAD_MAX];
@@ -165,7 +175,7 @@ static size_t change_shape(uint8_t *data, size_t len, size_t cap, um_rng *rng)
     default:
         change_size(&s, cap - head.len, rng);
     }
-    /* What is out of range has no sections: only the head shows it. */
+    /* An invalid shape has no sections: only the head changes. */
     bool sound = um_check_shape(&s, NULL) == UMBEL_OK;
     size_t n = um_head_encode(&s, head.payload_checksum,
                               s.coded && sound ? head.stored : NULL, bytes);

@@ -1,18 +1,18 @@
 /*
- * ops.c - programs of operations on three filters, against exact sets.
+ * ops.c - programs of operations on three filters, compared with exact sets.
  *
- * The keys are the numbers 0..63, so a set is 64 bits and may be asked whole.
- * Promised: a filter finds every key that its exact set holds; what only adding
- * and OR made is, byte for byte, what adding the set's keys to an empty filter
- * of that size gives, also after folding; equal programs give equal bytes.
- * Kinds that count tell at least how often a key came. A shared filter is as
- * any other.
+ * The keys are the numbers 0..63, so a set is 64 bits and all of it can be
+ * queried. Checked: a filter finds every key in its exact set; a filter made
+ * only by adding and OR equals, byte for byte, an empty filter of that size to
+ * which the keys were added, also after folding; equal programs give equal
+ * bytes. In counting kinds a count is at least the number of times the key was
+ * added. A shared filter behaves like any other.
  *
  *     kind addressing hash hashes seed      a byte each
  *     cells                                 2 bytes
  *     op slots key                          3 bytes each: the program
  *
- * The seed also chooses the settings of kinds that count: its lowest bit the
+ * The seed also chooses the settings of counting kinds: its lowest bit the
  * update, the others the width of cells.
  */
 #include "fuzz.h"
@@ -33,19 +33,19 @@ enum { SLOTS = 3, KEYS = 64, MAX_STEPS = 24 };
 typedef struct slot {
     umbel_filter *f;
     bool has[KEYS];
-    uint64_t times[KEYS]; /* of kinds that count */
-    bool exact; /* made by adding and OR alone; counts: each key once */
-    bool sums;  /* counts that were merged by ADD only */
+    uint64_t times[KEYS]; /* for counting kinds */
+    bool exact;           /* only added to and ORed; counting: each key once */
+    bool sums;            /* counting: merged by ADD only */
 } slot;
 
 typedef struct machine {
     const char *kind;
     umbel_params params;
-    umbel_setting setting[2]; /* of kinds that count */
-    bool plain;               /* all cells of a key grow */
-    bool any_order;           /* cells do not depend on that of adding */
+    umbel_setting setting[2]; /* for counting kinds */
+    bool plain;               /* all cells of a key are incremented */
+    bool any_order;           /* cells do not depend on the order of adding */
     slot slot[SLOTS];
-    uint64_t trace; /* of everything that was answered */
+    uint64_t trace; /* hash of all results */
 } machine;
 
 typedef struct step {
@@ -80,7 +80,10 @@ static uint64_t sum(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* A key came; only where none comes twice is a count like a set. */
+/*
+ * Records that a key was added. A counting filter stays exact only while no key
+ * is added twice.
+ */
 static void count_one(slot *s, size_t key)
 {
     if (umbel_count_limit(s->f))
@@ -108,7 +111,9 @@ static void op_add(machine *m, const step *s)
     note(m, fresh);
 }
 
-/* A run of keys at once. Those that a full filter refuses do not match. */
+/*
+ * Adds a run of keys in one call. Keys that a full filter rejects do not match.
+ */
 static void op_add_many(machine *m, const step *s)
 {
     size_t n = KEYS - s->key;
@@ -123,7 +128,7 @@ static void op_add_many(machine *m, const step *s)
     note(m, umbel_added(s->a->f));
 }
 
-/* Few times, or as often as there is a number for. */
+/* Adds a key with a small amount, or with one near UINT64_MAX. */
 static void op_add_amount(machine *m, const step *s)
 {
     uint64_t amount = s->amount < 28 ? s->amount : UINT64_MAX - s->key;
@@ -147,7 +152,7 @@ static void op_add_amount(machine *m, const step *s)
     s->a->times[s->key] = sum(s->a->times[s->key], amount);
 }
 
-/* From now on as threads do it. */
+/* Shares the filter: from now on it uses the operations for threads. */
 static void op_share(machine *m, const step *s)
 {
     umbel_status status = umbel_share(s->a->f, NULL);
@@ -156,7 +161,7 @@ static void op_share(machine *m, const step *s)
     note(m, status);
 }
 
-/* At least as often as it came, up to the limit. */
+/* Checks that counts are at least the true ones, up to the limit. */
 static void check_counts(machine *m, const slot *s)
 {
     uint64_t count[KEYS], limit = umbel_count_limit(s->f);
@@ -181,7 +186,9 @@ static void op_query(machine *m, const step *s)
     check_counts(m, s->a);
 }
 
-/* Returns true if a OP b works; filters of one program differ only in size. */
+/*
+ * Returns true if a OP b succeeded; filters of one program differ only in size.
+ */
 static bool merged(const step *s, umbel_merge_op op)
 {
     umbel_error err = {0};
@@ -249,8 +256,9 @@ static void op_sum(machine *m, const step *s)
 }
 
 /*
- * What is left nobody knows, unless it was a part; it does no harm. Only sums
- * have a difference, and what comes later can go again.
+ * Subtracts b from a. The result is not tracked: it is only defined if b was a
+ * part of a. Only filters merged by ADD can be subtracted, and keys added later
+ * can be removed again.
  */
 static void op_minus(machine *m, const step *s)
 {
@@ -264,7 +272,7 @@ static void op_minus(machine *m, const step *s)
     *s->a = (slot){.f = f, .sums = true};
 }
 
-/* Only what came goes: so others stay. */
+/* Removes a key that was added, so that no other key is lost. */
 static void op_remove(machine *m, const step *s)
 {
     slot *a = s->a;
@@ -293,7 +301,7 @@ static void op_fold(machine *m, const step *s)
     if (small)
         replace(s->a, small);
     if (small && by > 1 && umbel_count_limit(small))
-        s->a->exact = false; /* cells of a key that meet count twice */
+        s->a->exact = false; /* cells of a key may fold into one */
     note(m, status);
 }
 
@@ -336,7 +344,7 @@ static void op_wire(machine *m, const step *s)
     replace(s->a, f);
 }
 
-/* What was made bit by bit is what building it at once gives. */
+/* Checks that a filter made step by step equals one built from its keys. */
 static void op_rebuild(machine *m, const step *s)
 {
     umbel_params p = m->params;
@@ -370,7 +378,10 @@ static uint8_t get_u8(um_reader *r)
     return x;
 }
 
-/* Widths: the standard, the ends, any; some of which a kind may refuse. */
+/*
+ * Chooses a cell width: the standard, the minimum, the maximum or any. Some
+ * kinds reject some widths.
+ */
 static uint64_t choose_bits(const umbel_setting_info *info, uint8_t dice)
 {
     uint64_t span = info->max - info->min + 1;
@@ -411,7 +422,7 @@ static bool begin(machine *m, um_reader *r)
         p->addressing = NULL;
     umbel_hash_at(get_u8(r) - 1u, &p->hash, NULL, &keyed); /* 0: as implied */
     p->secret = keyed ? um_fuzz_secret : NULL;
-    p->hashes = 1 + get_u8(r) % 64; /* 0 would search the best, slowly */
+    p->hashes = 1 + get_u8(r) % 64; /* 0 would search for the best, slowly */
     p->seed = get_u8(r);
     p->cells = get_u8(r);
     p->cells |= (uint64_t)(get_u8(r) % 8) << 8;
@@ -439,7 +450,7 @@ static void run(machine *m, um_reader *r)
     }
 }
 
-/* Everything holds at the end, whatever the program asked on its way. */
+/* Checks all slots at the end, whatever the program did. */
 static void finish(machine *m)
 {
     for (size_t i = 0; i < SLOTS; i++) {
@@ -450,7 +461,7 @@ static void finish(machine *m)
     }
 }
 
-/* The program's trace: the bytes it wrote, the answers it got. */
+/* Runs the program. Returns its trace: a hash of the bytes and answers. */
 static uint64_t execute(const uint8_t *data, size_t len)
 {
     um_reader r = {data, data + len, false};

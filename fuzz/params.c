@@ -1,10 +1,11 @@
 /*
- * params.c - any parameters: a filter or plan that keeps its word, or a status.
+ * params.c - arbitrary parameters: a filter or plan that meets them, or a
+ * status.
  *
  * The input fills an umbel_params field by field (layout below), with names
- * from the tables, or unknown ones. Memory is refused above a limit, so huge
- * sizes end in E_NOMEM; time is watched by libFuzzer's -timeout: a plan takes
- * milliseconds, whatever is asked.
+ * from the tables, or unknown ones. The allocator refuses more than a limit, so
+ * huge sizes end in E_NOMEM. libFuzzer's -timeout checks the time: a plan takes
+ * milliseconds, whatever the parameters.
  *
  *     verb kind addressing hash flags settings       a byte each
  *     fpr capacity cells seed bytes keys             8 bytes each
@@ -29,7 +30,7 @@ enum { MEMORY = 1 << 20, MAX_SETTINGS = 3, NKEYS = 100, SMALL = 1 << 16 };
 
 enum { FLAG_SECRET = 1, FLAG_SIZE = 2 };
 
-/* What the input asks for. */
+/* What the input requests. */
 typedef struct request {
     const char *kind;
     umbel_params params;
@@ -71,7 +72,7 @@ static bool setting_at(size_t i, const char **name)
     return true;
 }
 
-/* 0 is NULL, then the rows of the table, then garbage. */
+/* Returns NULL for 0, then the rows of the table, then garbage. */
 static const char *pick(um_reader *r, bool at(size_t, const char **),
                         const char *garbage)
 {
@@ -129,8 +130,8 @@ static void expect_survives(const umbel_filter *f)
 }
 
 /*
- * An error is a chance and grows with the keys; a tenth covers the steps from
- * one formula of the model to the next.
+ * Checks that the error is a probability and grows with the keys. The tolerance
+ * of a tenth covers the steps between the model's formulas.
  */
 static void expect_grows(const umbel_filter *f, double keys)
 {
@@ -142,7 +143,7 @@ static void expect_grows(const umbel_filter *f, double keys)
         UM_WANT(error > 0.99);
 }
 
-/* It takes keys and finds them. */
+/* Checks that the filter accepts keys and finds them. */
 static void expect_works(umbel_filter *f, const request *q)
 {
     umbel_slice keys[NKEYS];
@@ -175,7 +176,10 @@ static double asked_fpr(const request *q)
                                    : UM_DEFAULT_FPR;
 }
 
-/* Others' sizes are theirs, and err more than was asked. */
+/*
+ * Returns true if the addressing determines the size itself, as foreign formats
+ * do; then the error may exceed the requested one.
+ */
 static bool has_own_size(const request *q)
 {
     const um_addressing *a =
@@ -184,7 +188,7 @@ static bool has_own_size(const request *q)
     return a && a->size;
 }
 
-/* On success a filter, on failure none and a reason. */
+/* Checks for a filter on success, and none but an error on failure. */
 static void check_outcome(umbel_status status, const umbel_filter *f,
                           const umbel_error *err, const um_fuzz_memory *m)
 {
@@ -213,7 +217,7 @@ static void try_open(const request *q, um_fuzz_memory *m)
     umbel_close(f);
 }
 
-/* What is planned can be opened, and is as large as planned. */
+/* Checks that a planned filter can be created and has the planned size. */
 static void open_plan(const request *q, const umbel_size_plan *plan,
                       um_fuzz_memory *m)
 {
@@ -222,7 +226,7 @@ static void open_plan(const request *q, const umbel_size_plan *plan,
     umbel_error err;
 
     if (umbel_is_static(q->kind))
-        return; /* is built, of keys */
+        return; /* is built from keys, not created */
     p.cells = plan->cells;
     p.hashes = plan->hashes;
     umbel_status status = umbel_create(q->kind, &p, &f, &err);
@@ -231,8 +235,10 @@ static void open_plan(const request *q, const umbel_size_plan *plan,
     if (status != UMBEL_OK)
         return;
     UM_WANT(umbel_cells(f) == plan->cells && umbel_hashes(f) == plan->hashes);
-    /* The plan is for a file with all its keys, whose number may take more; and
-     * cells that are given have an error of their own, which may take more. */
+    /*
+     * The plan is for a file with all its keys: their number may take more
+     * bytes, and so may the error rate that follows from given cells.
+     */
     UM_WANT(umbel_encoded_len(f) <= plan->bytes + 64);
     UM_WANT(umbel_encoded_len(f) + 64 >= plan->bytes);
     umbel_close(f);
@@ -249,7 +255,7 @@ static void try_plan(const request *q, um_fuzz_memory *m)
         um_fuzz_check_error(status, &err);
         return;
     }
-    double built = umbel_is_static(q->kind); /* its digests may be alike */
+    double built = umbel_is_static(q->kind); /* its digests may collide */
     UM_WANT(plan.cells > 0 && plan.hashes > 0);
     UM_WANT(plan.error >= 0 && plan.error <= 1);
     UM_WANT(q->bytes == 0 || plan.bytes <= q->bytes);

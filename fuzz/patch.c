@@ -1,11 +1,11 @@
 /*
- * patch.c - differences from anyone: the filter that they name, or a status.
+ * patch.c - arbitrary differences: the filter that they name, or a status.
  *
- * The input is the difference, and the first byte of its magic names the old
- * filter, one of four. It is tried as it is. Then what a changed difference
- * could not guess is put right, its length, its checksums and the name of the
- * old filter, so that the rest is reached; a name that begins with 0 is left
- * alone.
+ * The input is the difference; the first byte of its magic selects one of four
+ * old filters. It is applied as it is. Then the parts that a mutation cannot
+ * guess are corrected (its length, its checksums and the name of the old
+ * filter), so that the code after these checks is reached. A name that begins
+ * with 0 is not corrected.
  */
 #include "fuzz.h"
 
@@ -25,7 +25,7 @@ enum {
     LEAST = 104
 };
 
-/* Made once, and never changed. */
+/* Returns an old filter, created at the first call and never changed. */
 static const umbel_filter *old_filter(unsigned which)
 {
     static umbel_filter *old[UM_FUZZ_OLD];
@@ -48,7 +48,10 @@ static void write_right(uint8_t *bytes, size_t len, const umbel_filter *old)
     um_store64(bytes + len - 8, um_checksum(bytes, len - 8));
 }
 
-/* What was made is a filter, and can be made again. */
+/*
+ * Checks that the result is a filter, and that a difference to it can be made
+ * again.
+ */
 static void use(const umbel_filter *old, const umbel_filter *now)
 {
     umbel_diff_result bill;

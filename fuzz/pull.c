@@ -1,11 +1,11 @@
 /*
  * pull.c - a publisher, a server and a reader, driven by a program.
  *
- * Each two bytes are a step: what happens, and to what extent. Files are
- * damaged, lost and put back, transfers break off, the store fails, time
- * passes. Whatever happens, the reader's file is one that was published, or
- * none; a round that succeeds leaves the filter of the manifest that was
- * served; serial numbers do not go down.
+ * Each step is two bytes: an event and its argument. Files are damaged, lost
+ * and restored, transfers break off, the store fails, time passes. Whatever
+ * happens, the reader's file is a published one, or absent; a successful round
+ * leaves the filter of the manifest that was served; serial numbers never
+ * decrease.
  */
 #include "fuzz.h"
 
@@ -49,7 +49,7 @@ static void drop(store *s, file *f)
     *f = s->file[--s->n];
 }
 
-/* Makes name len bytes long; what is there stays. */
+/* Makes the named file len bytes long, keeping its content. */
 static file *grow(store *s, const char *name, size_t len)
 {
     file *f = find(s, name);
@@ -70,7 +70,7 @@ static file *grow(store *s, const char *name, size_t len)
 
 static void fill(store *s, const char *name, const void *bytes, size_t len)
 {
-    uint8_t *copy = malloc(len + 1); /* bytes may be in the store */
+    uint8_t *copy = malloc(len + 1); /* bytes may point into the store */
 
     if (!copy)
         abort();
@@ -230,12 +230,12 @@ typedef struct world {
     umbel_filter *filter;
     uint64_t now, cut; /* bytes until a transfer breaks off; 0: never */
     bool from_start, bad_range;
-    bool dear;    /* signatures */
-    unsigned key; /* that signs: none, or one of three */
+    bool dear;    /* signs with keys, which is slow */
+    unsigned key; /* signing key: none, or one of three */
     umbel_puller *puller;
-    uint8_t known[STEPS][UMBEL_FILE_DIGEST_LEN]; /* files that were published */
+    uint8_t known[STEPS][UMBEL_FILE_DIGEST_LEN]; /* published files */
     size_t nknown;
-    uint64_t serial; /* the reader's */
+    uint64_t serial; /* the reader's last serial */
 } world;
 
 static const char manifest[] = "words.manifest";
@@ -302,7 +302,10 @@ static bool is_known(const world *w, const uint8_t *digest)
     return false;
 }
 
-/* The reader's file is one that was published; or it is as we left it. */
+/*
+ * Checks that the reader's file, if any, is a published one and, after a
+ * successful round, the one served.
+ */
 static void check_file(world *w, umbel_status status)
 {
     file *f = find(&w->place, ""), *m = find(&w->site, manifest);
@@ -351,8 +354,10 @@ static void pull(world *w)
     w->cut = 0;
 }
 
-/* Changes a byte of a file that is neither the reader's filter nor its state,
- * which nobody else writes to. */
+/*
+ * Changes a byte of a file, except for the reader's filter and its state, which
+ * only the reader writes.
+ */
 static void damage(store *s, size_t which, unsigned how)
 {
     if (s->n == 0)
@@ -362,7 +367,7 @@ static void damage(store *s, size_t which, unsigned how)
         f->bytes[how * 7 % f->len] ^= (uint8_t)(1u << how % 8);
 }
 
-/* One file gets the bytes of another. */
+/* Overwrites a file with the bytes of another. */
 static void replace(store *s, size_t to, size_t from)
 {
     if (s->n)
@@ -370,7 +375,7 @@ static void replace(store *s, size_t to, size_t from)
              s->file[from % s->n].len);
 }
 
-/* An older manifest is back, or the present one is kept for later. */
+/* Saves the current manifest, or restores the saved older one. */
 static void swap_manifest(world *w, bool keep)
 {
     file *m = find(&w->site, manifest);
@@ -446,7 +451,7 @@ static void open_world(world *w)
     umbel_store place = ops_of(&w->place);
 
     shape.addressing = "classic";
-    shape.cells = 128; /* to choose them would take most of the time */
+    shape.cells = 128; /* choosing them would take most of the time */
     shape.hashes = 4;
     params.url = "here/words";
     w->now = 1000;

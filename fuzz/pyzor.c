@@ -1,9 +1,9 @@
 /*
- * pyzor.c - Pyzor requests from anyone, and the files of accounts.
+ * pyzor.c - arbitrary Pyzor requests and account files.
  *
- * The input is a request, and behind a NUL byte a passwd file and an access
- * file, divided by another. Whatever they are, a verified request has an answer
- * that fits its buffer, and one that was signed here is accepted.
+ * The input is a request, a passwd file and an access file, separated by NUL
+ * bytes. Whatever they are, a verified request has an answer that fits its
+ * buffer, and a request signed here is accepted.
  */
 #include "fuzz.h"
 
@@ -13,7 +13,7 @@
 
 enum { NOW = 1794768499 };
 
-/* Cuts off what stands before the next NUL byte. */
+/* Returns the bytes up to the next NUL byte, and removes them from rest. */
 static umbel_slice cut(umbel_slice *rest)
 {
     const char *at = rest->data, *nul = memchr(at, '\0', rest->len);
@@ -58,7 +58,7 @@ static void answer(const um_pyzor_request *r, um_pyzor_outcome outcome)
     UM_WANT(!memchr(out, '\0', len));
 }
 
-/* The same request, signed by an account that may do everything. */
+/* Signs the request with an account that may do everything, and verifies it. */
 static void sign_and_verify(umbel_slice text)
 {
     static const char passwd[] = "u : 12", access[] = "all : u : allow";

@@ -1,6 +1,6 @@
 /*
- * pyzord_dump.c - dumps of gdbm from anyone: read to their end, or refused with
- * a line of plain text; every record has a digest.
+ * pyzord_dump.c - arbitrary gdbm dumps: read to the end, or rejected with a
+ * line of plain text; every record has a digest.
  */
 #include "fuzz.h"
 
@@ -11,7 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t none = 0;
-    /* fmemopen takes no size of 0, and only reads here. */
+    /* fmemopen rejects size 0; opened for reading, it does not write. */
     union {
         const void *in;
         void *plain;

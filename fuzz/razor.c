@@ -1,9 +1,9 @@
 /*
- * razor.c - a stream of a Razor2 client: lines, batches and mails.
+ * razor.c - arbitrary streams of a Razor2 client: lines, batches and mails.
  *
- * The first byte says how the stream is cut. However it is cut, the same
- * requests are found; each query lies within its request; a signature that is
- * accepted is the code of its digest; what is unescaped can be escaped again.
+ * The first byte is the piece length. However the stream is split, the same
+ * requests are found; each query lies within its request; an accepted signature
+ * is the code of its digest; unescaped text can be escaped again.
  */
 #include "fuzz.h"
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MOST = 4096 }; /* requests of a stream */
+enum { MOST = 4096 }; /* requests per stream */
 
 typedef struct finding {
     size_t len[MOST];
@@ -80,7 +80,7 @@ static size_t parse_mail(const uint8_t *at, size_t len, unsigned *matched,
     return taken;
 }
 
-/* Takes the stream in pieces, keeping what was left as um_stream does. */
+/* Parses the stream in pieces, retaining unconsumed bytes as um_stream does. */
 static void parse_pieces(finding *f, const uint8_t *data, size_t len,
                          size_t piece)
 {

@@ -21,7 +21,10 @@ static int complain(const char *path)
     return -1;
 }
 
-/* The input lies in memory of exactly its length: sanitizers see its end. */
+/*
+ * Runs the target on a copy of exactly len bytes, so that sanitizers detect
+ * reads past its end.
+ */
 static int run_bytes(const uint8_t *bytes, size_t len)
 {
     uint8_t *exact = malloc(len ? len : 1);
@@ -52,7 +55,7 @@ static int run_file(const char *path)
     return run_bytes(bytes, len);
 }
 
-/* Returns how many ran, -1 if something could not be read. */
+/* Returns the number of files that ran; -1 if one could not be read. */
 static int run_directory(const char *path, struct dirent **entry, int n)
 {
     int ran = 0;

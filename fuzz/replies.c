@@ -1,11 +1,11 @@
 /*
- * replies.c - packets from the network, and what a scamper sends.
+ * replies.c - arbitrary packets from the network, and arbitrary scamper output.
  *
- * A packet is refused, or names a probe that ours would be: whatever it is, an
- * answer has a destination, and the tracer takes it. The first byte of the
- * input chooses: an IPv4 packet, an ICMPv6 message, a UDP payload, or a stretch
- * of scamper's socket. In every second packet identifier and seal are put
- * right, which no fuzzer guesses.
+ * A packet is rejected, or parsed as the answer to a possible probe of ours: it
+ * then has a destination, and the tracer accepts it. The first byte of the
+ * input selects an IPv4 packet, an ICMPv6 message, a UDP payload, or bytes of
+ * scamper's socket. In every second packet the identifier and the seal, which a
+ * fuzzer cannot guess, are corrected.
  */
 #include "fuzz.h"
 
@@ -33,7 +33,7 @@ static void parse_trace(void *ctx, const ss_trace *t, unsigned probes)
     UM_WANT(t->nhops <= probes);
 }
 
-/* A trace is under way, and gets the answer. */
+/* Passes the answer to a tracer with a trace in progress. */
 static void hand_to_tracer(const ss_answer *a)
 {
     int targets = 2;
@@ -63,7 +63,7 @@ static void hand_to_tracer(const ss_answer *a)
     ss_tracer_close(t);
 }
 
-/* The message at `at` becomes ours, if there is room. */
+/* Overwrites the message at `at` with a probe of ours, if there is space. */
 static void create_ours(uint8_t *packet, size_t len, size_t at, ss_addr to)
 {
     uint8_t echo[SS_PROBE_MAX], type;

@@ -1,7 +1,7 @@
 /*
- * rspamd_db.c - SQLite files from anyone, as if they were of rspamd's fuzzy
- * storage: read to their end, or refused with a line of plain text. A file that
- * never ends is one that takes too long for a row.
+ * rspamd_db.c - arbitrary SQLite files, read as databases of rspamd's fuzzy
+ * storage: read to the end, or rejected with a line of plain text. The number
+ * of rows must be bounded by the file's size.
  */
 #include "fuzz.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file of memory, by its name: SQLite opens names only. */
+/* Writes the input to a file in memory. SQLite opens files only by name. */
 static int write_file(const uint8_t *data, size_t size, char path[64])
 {
     strcpy(path, "/dev/shm/umbel-fuzz-XXXXXX");

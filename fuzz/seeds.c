@@ -1,7 +1,7 @@
 /*
  * seeds.c - write the corpora's named files: fuzz_seeds fuzz/corpus
  *
- * One file of tables for some of the targets each.
+ * Each seeds_*.c holds the tables for some of the targets.
  */
 #include "seeds.h"
 

@@ -1,6 +1,4 @@
-/*
- * seeds_codes.c - cells, and codes of cells.
- */
+/* seeds_codes.c - seeds of code.c: cells, and codes of cells. */
 #include "seeds.h"
 
 #include "base/bytes.h"
@@ -11,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells as code.c reads them, and their codes. */
+/* Cells in the layout of code.c, from which their codes are made. */
 typedef struct cells {
     const char *name;
-    uint8_t shape[UM_FUZZ_SHAPE]; /* bit 7 of the first is added */
-    uint8_t fill[8];              /* again and again; the rest is zero */
+    uint8_t shape[UM_FUZZ_SHAPE]; /* bit 7 of byte 0 is set when written */
+    uint8_t fill[8];              /* start of the data; the rest is zero */
     size_t nfill;
 } cells;
 
@@ -51,7 +49,10 @@ static const cells codes[] = {
     {"adaptive-full", {7 | NOW | ONES, 20}, {0}, 0},
 };
 
-/* The code of cells, to be taken for that of cells of another shape. */
+/*
+ * Writes the code of the cells with the shape `taken`, which may differ from
+ * theirs.
+ */
 static void write_code(const char *name, const cells *t,
                        const uint8_t taken[UM_FUZZ_SHAPE])
 {
@@ -87,7 +88,10 @@ static void write_good_codes(void)
     }
 }
 
-/* A hole near the end of many ones, taken for the code of fewer. */
+/*
+ * Writes the code of many ones with a zero near the end, with the shape of
+ * fewer cells.
+ */
 static void write_late_hole(void)
 {
     static const uint8_t shape[] = {0 | ONES | MANY, 255};
@@ -106,7 +110,7 @@ static void write_late_hole(void)
     free(c.at);
 }
 
-/* Codes of other cells than they are taken for. */
+/* Writes codes with the shape of other cells. */
 static void write_wrong_codes(void)
 {
     static const struct {
@@ -117,7 +121,7 @@ static void write_wrong_codes(void)
         {"wider", {"", {2 | REPEAT, 250}, {0x1B, 0x04, 0x40, 1}, 4}, {1, 125}},
         {"more-gaps", {"", {3, 255}, {1, 0, 0, 64, 0, 8}, 6}, {3, 240}},
     };
-    /* Zeros are ones throughout: more wide cells in use than there may be. */
+    /* Decodes to ones throughout: more wide cells in use than allowed. */
     static const uint8_t all_used[] = {1 | MANY | NOW, 255, 5, 0, 0, 0, 0, 0};
 
     for (size_t i = 0; i < UM_COUNT(wrongs_of); i++)

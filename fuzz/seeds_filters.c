@@ -1,7 +1,7 @@
 /*
- * seeds_filters.c - files of filters: good ones of every addressing, hash and
- * kind, and one with something wrong in it, with the right checksum where that
- * would hide it.
+ * seeds_filters.c - filter files: valid ones of every addressing, hash and
+ * kind, and files with one error each, with correct checksums where a wrong one
+ * would hide the error.
  */
 #include "seeds.h"
 
@@ -16,7 +16,10 @@
 
 enum { NKEYS = 8 };
 
-/* Files may be loaded too; what is wrong inside a head is decode's alone. */
+/*
+ * Writes a seed for decode, and for load if `load`: errors inside a head are
+ * seeds of decode only.
+ */
 static void write_file(const char *name, const void *bytes, size_t len,
                        bool load)
 {
@@ -25,7 +28,7 @@ static void write_file(const char *name, const void *bytes, size_t len,
         um_seed_write("load", name, bytes, len);
 }
 
-/* A new filter with a few keys, as a file; tells its length. */
+/* Creates a filter with a few keys and encodes it. Returns its length. */
 static size_t create_kind(const char *kind, const umbel_params *p, size_t nkeys,
                           uint8_t out[UM_SEED_ROOM])
 {
@@ -104,7 +107,7 @@ static void write_goods(void)
     }
 }
 
-/* Kinds that count, of several widths. */
+/* Counting kinds with several cell widths. */
 typedef struct tallied {
     const char *name, *kind, *addressing;
     uint64_t cells, bits;
@@ -151,7 +154,7 @@ static um_shape shape_of(const uint8_t *bytes, size_t len)
     return head.shape;
 }
 
-/* The same payload behind the head of s. */
+/* Returns the file with its head replaced by that of s. */
 static uint8_t *reshape(uint8_t *bytes, size_t *len, const um_shape *s)
 {
     uint8_t *out = calloc(1, *len + UM_HEAD_MAX);
@@ -186,7 +189,7 @@ static void write_filter(const char *name, umbel_filter *f)
     }
 }
 
-/* Every kind, with data behind its sections, and each form of keys. */
+/* Writes every kind, with data after its sections, and each key form. */
 static void write_kinds(void)
 {
     const char *kind;
@@ -217,7 +220,7 @@ static void write_kinds(void)
     }
 }
 
-/* What a later state of counts has more than an earlier one. */
+/* Writes the difference between a later and an earlier state of counts. */
 static void write_states(void)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -245,7 +248,9 @@ static void write_states(void)
 /* --- coded files, and differences ------------------------------------------
  */
 
-/* A classic filter for coding: keys 0 .. n-1 as numbers, as patch.c has it. */
+/*
+ * Returns a filter for coding with the keys 0 .. n-1 as numbers, as in patch.c.
+ */
 static umbel_filter *numbers(const char *kind, uint64_t cells, size_t n)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -290,7 +295,7 @@ static void write_coded(void)
         size_t len;
         uint8_t *bytes = um_fuzz_encode(f, &len);
         write_file(c->name, bytes, len, true);
-        /* The head promises what no such code can hold. */
+        /* The head claims more cells than the code can hold. */
         um_shape s = *um_shape_of(f);
         s.cells = UINT64_C(1) << 40;
         bytes = reshape(bytes, &len, &s);
@@ -302,16 +307,16 @@ static void write_coded(void)
     }
 }
 
-/* Something wrong in a good file: bytes put somewhere, another length. */
+/* An error in a valid file: a number overwritten, or a changed length. */
 typedef struct wrong {
     const char *name;
     size_t at, width; /* where the number goes */
     uint64_t number;
-    bool as_is; /* leave the checksums wrong */
-    int longer; /* bytes more, or fewer */
+    bool as_is; /* do not correct the checksums */
+    int longer; /* bytes to append, or to cut if negative */
 } wrong;
 
-enum { HEAD = 64, WHOLE = HEAD + 128 }; /* the good file: 1000 cells */
+enum { HEAD = 64, WHOLE = HEAD + 128 }; /* the valid file: 1000 cells */
 
 static const wrong wrongs[] = {
     {"empty", .as_is = true, .longer = -WHOLE},
@@ -355,7 +360,7 @@ static void write_wrongs(void)
     }
 }
 
-/* Numbers of the head that are wrong, or only large; and further fields. */
+/* Head fields with wrong or merely large numbers, and spare fields. */
 typedef struct claim {
     const char *name;
     size_t at; /* in um_shape */
@@ -413,7 +418,7 @@ static void write_claims(void)
         uint8_t *bytes = calloc(1, UM_SEED_ROOM);
         if (!bytes)
             exit(EXIT_FAILURE);
-        /* Fewer keys than decode.c adds: some are new to it. */
+        /* Half of the keys that decode.c adds, so that some are new. */
         size_t len = create("classic", NULL, 1000, 7, 1, NKEYS / 2, bytes);
         um_shape s = shape_of(bytes, len);
         size_t width = c->at == NUMBER(hashes)                       ? 4

@@ -1,6 +1,4 @@
-/*
- * seeds_foreign.c - files of other programs, and files of keys.
- */
+/* seeds_foreign.c - files of other programs, and key files. */
 #include "seeds.h"
 
 #include "base/bytes.h"
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-/* Files of DCSO's bloom: words of 64 bits, and perhaps data. */
+/* Files of DCSO's bloom: 64-bit words, and possibly data. */
 typedef struct foreign {
     const char *name;
     uint64_t word[9]; /* version n p k m N, bits */
@@ -37,7 +35,7 @@ static const foreign foreigns[] = {
     {"dcso-odd-cells", {1, 9, HALF, 3, 63, UINT64_MAX, 1}, 56},
 };
 
-/* Much that is compressed to little: bits that are all zero. */
+/* Writes a file of zero bits that compresses to very little. */
 static void write_packed(const char *name, uint64_t bits, size_t len,
                          int members)
 {
@@ -84,7 +82,7 @@ static void write_foreigns(void)
     um_seed_write("foreign", "gzip-damaged", damaged, sizeof damaged);
 }
 
-/* A line of each kind, and what may be wrong with it. */
+/* Writes a line of each kind, valid and with errors. */
 static void write_key_files(void)
 {
     static const struct {
@@ -110,7 +108,7 @@ static void write_key_files(void)
         "umbel-sign-1 "
         "0000000000000000000000000000000000000000000000000000000000000000"
         "3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29"
-        "\n"; /* of a seed of zeros, as in RFC 8032's reference code */
+        "\n"; /* for a seed of zeros, as in RFC 8032's reference code */
 
     for (size_t i = 0; i < UM_COUNT(lines); i++) {
         char text[512];

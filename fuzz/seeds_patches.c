@@ -1,6 +1,4 @@
-/*
- * seeds_patches.c - differences.
- */
+/* seeds_patches.c - seeds of patch.c. */
 #include "seeds.h"
 
 #include "base/bytes.h"
@@ -12,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Differences from each old filter of patch.c to one of other keys. */
+/* Writes a difference from an old filter of patch.c to one with other keys. */
 static void write_patch(unsigned which, size_t nkeys, bool as_coded)
 {
     static const char *const old_names[] = {"bits", "counts", "static", "data"};
@@ -32,7 +30,7 @@ static void write_patch(unsigned which, size_t nkeys, bool as_coded)
         snprintf(name, sizeof name, "%s-%zu%s", old_names[which], nkeys,
                  as_coded ? "-coded" : "");
         um_seed_write("patch", name, bytes, (size_t)bill.bytes);
-    } else if (which != 2) { /* static ones of other sizes have none */
+    } else if (which != 2) { /* static filters of other sizes have none */
         um_seed_fail("difference", &err);
     }
     free(bytes);
@@ -40,7 +38,7 @@ static void write_patch(unsigned which, size_t nkeys, bool as_coded)
     umbel_close(now);
 }
 
-/* A difference whose inner head says something else, or which ends there. */
+/* Writes differences whose inner head is changed, or which end after it. */
 static void write_patch_claims(void)
 {
     enum { HEAD_LEN_AT = 12, HEAD_AT = 96, SUM = 8 };

@@ -1,6 +1,6 @@
 /*
- * seeds_programs.c - parameters and programs of operations, which have layouts
- * of their own (params.c, ops.c).
+ * seeds_programs.c - seeds of params.c and ops.c, in the layouts described
+ * there.
  */
 #include "seeds.h"
 
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* As params.c reads it: rows of the tables count from 1. */
+/* Parameters in the layout of params.c; rows of the tables count from 1. */
 typedef struct asked {
     const char *name;
     uint8_t head[6]; /* verb kind addressing hash flags settings */
@@ -83,7 +83,7 @@ static void write_asks(void)
     }
 }
 
-/* As ops.c reads it; operations count in the order of its table. */
+/* A program in the layout of ops.c; operations are numbered as in its table. */
 typedef struct program {
     const char *name;
     uint8_t head[7]; /* kind addressing hash hashes seed cells */

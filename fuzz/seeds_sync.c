@@ -1,6 +1,4 @@
-/*
- * seeds_sync.c - what a peer says to the machine of sync.c.
- */
+/* seeds_sync.c - messages from a peer to the machine of sync.c. */
 #include "seeds.h"
 
 #include "sync/internal.h"
@@ -30,7 +28,7 @@ bool __wrap_um_sync_is_signed(const uint8_t *origin, const void *text,
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-/* The machine of sync.c, or a peer that has a key. */
+/* Opens the machine of sync.c, or a peer with a key. */
 static umbel_sync *open_machine(uint8_t number, uint64_t session)
 {
     umbel_sync_list list = um_fuzz_sync_list();
@@ -68,7 +66,7 @@ static void append(umbel_sync *s, uint8_t type, umbel_slice body)
         exit(EXIT_FAILURE);
 }
 
-/* Joins both; what the peer says is appended to out as sync.c reads it. */
+/* Connects both; appends the peer's messages to out in the layout of sync.c. */
 static void talk(umbel_sync *s, int s_peer, umbel_sync *peer, int peer_s,
                  uint64_t now, um_buffer *out)
 {
@@ -102,7 +100,7 @@ static void join(umbel_sync *s, umbel_sync *peer, um_buffer *out)
 
 typedef enum seed { VERSION, GROWTH, LOG, DROP, BACK, CONTRADICTION } seed;
 
-/* A second machine of the same key said something else of version 1. */
+/* Shows the peer two different versions 1 of the same origin. */
 static void contradict(umbel_sync *peer)
 {
     umbel_sync *twin = open_machine(2, 8), *third = open_machine(2, 9);
@@ -156,7 +154,10 @@ static void write_seed(const char *name, seed which)
     umbel_sync_close(peer);
 }
 
-/* A statement for the version that the machine has of origin 1. */
+/*
+ * Writes a statement that contradicts the version that the machine has of
+ * origin 1.
+ */
 static void write_statement(void)
 {
     umbel_sync *s = open_machine(0, UM_FUZZ_SESSION),

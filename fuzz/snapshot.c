@@ -1,9 +1,9 @@
 /*
- * snapshot.c - snapshots from anyone.
+ * snapshot.c - arbitrary snapshots.
  *
- * The first byte of the input chooses: 1, the checksums of the head and of the
- * pieces are made right. The rest is a file. It is refused with a line of plain
- * text, or is a state that is written and read again the same.
+ * If the first byte of the input is 1, the checksums of the head and of the
+ * pieces are corrected. The rest is a file. It is rejected with a line of plain
+ * text, or read as a state that does not change when written and read again.
  */
 #include "fuzz.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A disk with one file, for reading. */
+/* A read-only disk with one file. */
 typedef struct one_file {
     um_disk base;
     const uint8_t *bytes;
@@ -76,7 +76,7 @@ static void repair(uint8_t *bytes, size_t len)
     }
 }
 
-/* Counts the bytes of a state, and sums them up. */
+/* Length and checksum of a written state. */
 typedef struct sum {
     uint64_t len, sum;
 } sum;

@@ -1,8 +1,8 @@
 /*
- * stopset.c - files of stop sets, from anyone.
+ * stopset.c - arbitrary stop set files.
  *
- * Bytes are refused, or a set that answers every question; a list has as many
- * members as it says.
+ * The bytes are rejected, or read as a set that answers every query; a list has
+ * as many members as it claims.
  */
 #include "fuzz.h"
 

@@ -1,9 +1,10 @@
 /*
- * sync.c - messages of peers, from anyone.
+ * sync.c - arbitrary messages from peers.
  *
- * The input is a series of messages without their frames: type, length (2) and
- * body. Every signature holds, so that everything behind one is reached. Then
- * memory is within its limit, and the machine still answers, and talks.
+ * The input is a series of messages without their frames: type, length (2
+ * bytes) and body. Every signature is valid, so that the code after the check
+ * is reached. Memory must stay within its limit, and the machine must still
+ * answer and send.
  */
 #include "fuzz.h"
 
@@ -59,8 +60,7 @@ static umbel_sync *open_machine(uint32_t slice_pages)
     return s;
 }
 
-/* Lets a machine with slices work a little, or not at all: by a bit of what
- * came. */
+/* Calls umbel_sync_work up to twice, as the low bits of byte say. */
 static void work(umbel_sync *s, uint8_t byte)
 {
     for (int i = 0; i < 2 && byte >> i & 1; i++)
@@ -87,7 +87,7 @@ static void live_through(const uint8_t *data, size_t len, uint32_t slice_pages)
         um_message_end(&m);
         uint64_t now = UM_FUZZ_NOW + 20 * (uint64_t)n;
         umbel_sync_receive(s, peer, m.data, m.len, now, NULL);
-        memset(m.data, 0xA5, m.len); /* it is the caller's again */
+        memset(m.data, 0xA5, m.len); /* the caller may reuse the buffer */
         work(s, body ? data[2 + body] : 0);
         for (int i = 0; i < 8 && umbel_sync_next(s, peer, now, &out); i++)
             if (out.len > s->limit.message_bytes)

@@ -1,11 +1,11 @@
 /*
- * sync_pair.c - two machines joined back to back, and a scheduler as input.
+ * sync_pair.c - two machines connected to each other, and a scheduler as input.
  *
- * Each byte is something that happens: a report, a version, a page of one, a
- * message that comes, is lost, repeated or late, a cut, a restart that loses
- * all, an entry of a log, an epoch that ends. Each copy holds at most what its
- * origin does, and verdicts are those of counts; after the last byte both
- * agree.
+ * Each byte is an event: a report, a version, a page of one, a message that
+ * arrives, is lost, repeated or late, a disconnect, a restart that loses all
+ * data, a log entry, the end of an epoch. No replica ever holds more than its
+ * origin, and verdicts equal those computed from the counts; after the last
+ * byte both machines agree.
  */
 #include "fuzz.h"
 
@@ -25,10 +25,12 @@ typedef struct end {
     uint64_t epoch, incarnation;
     uint8_t number;
     int peer;
-    um_buffer late[LATE]; /* messages on their way from here */
+    um_buffer late[LATE]; /* messages sent from here and not yet delivered */
 } end;
 
-/* A cheap keyed hash; nobody here computes that of another. */
+/*
+ * Returns a cheap keyed hash as a signature; no machine here forges another's.
+ */
 static uint64_t hash_as(const uint8_t *origin, const void *text, size_t len)
 {
     return um_checksum(text, len) ^ um_load64(origin);
@@ -60,7 +62,7 @@ static void open_machine(end *e)
     umbel_sync_list list = um_fuzz_sync_list();
     umbel_sync_params p = UMBEL_SYNC_INIT;
 
-    secret[32] = e->number; /* its public key: nothing is signed with it */
+    secret[32] = e->number; /* public key: nothing is signed with it */
     p.lists = &list;
     p.nlists = 1;
     p.sign_key = secret;
@@ -83,7 +85,7 @@ static void open_end(end *e, uint8_t number)
     open_machine(e);
 }
 
-/* A new epoch has an empty filter. */
+/* Advances the clock, and clears the filter when a new epoch begins. */
 static void retain_time(end *e, uint64_t now)
 {
     umbel_sync_tick(e->machine, now);
@@ -191,7 +193,7 @@ static void happen(end pair[2], uint8_t what, uint64_t *now)
     retain_time(&pair[1], *now);
 }
 
-/* What the other has of an origin is at most what the origin has. */
+/* Checks that the replica of an origin holds no more than the origin. */
 static void expect_not_ahead(const end *origin, const end *other)
 {
     umbel_sync_replica c;
@@ -208,7 +210,7 @@ static void expect_not_ahead(const end *origin, const end *other)
     }
 }
 
-/* Checks that the totals answer as each replica does. */
+/* Checks that umbel_sync_reaches agrees with the counts. */
 static void expect_same_verdicts(const end *e)
 {
     umbel_digest d[32];

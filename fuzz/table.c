@@ -1,8 +1,8 @@
 /*
- * table.c - tables of umbel-stopset, from anyone.
+ * table.c - arbitrary tables of umbel-stopset.
  *
- * A text is refused, or a table: written down it is read as the same table, and
- * the sets that are made of it hold its members.
+ * A text is rejected, or parsed into a table: written, it reads back as the
+ * same table, and the sets built from it contain its members.
  */
 #include "fuzz.h"
 
@@ -71,7 +71,10 @@ static void check_written(const ss_table *t)
     ss_table_fini(&again);
 }
 
-/* Every member of a list is in the list, and in the other forms but one. */
+/*
+ * Checks that the built sets can be parsed and, unless retouched, lose no
+ * member.
+ */
 static void check_sets(const ss_table *t, ss_key key)
 {
     ss_set_info info = {

@@ -1,9 +1,9 @@
 /*
- * traces.h - what the targets of readers of traces share.
+ * traces.h - shared by the targets of the trace readers.
  *
- * The first byte of an input is the length of pieces, less 1; the rest is a
- * file. However it is cut, the same traces, counts and refusal come; and a
- * trace that is written down is read as the same.
+ * The first byte of the input is the piece length minus 1; the rest is a file.
+ * However it is split, the reader returns the same traces, counts and error;
+ * and a trace that is written reads back the same.
  */
 #ifndef UM_FUZZ_TRACES_H
 #define UM_FUZZ_TRACES_H

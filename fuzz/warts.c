@@ -1,6 +1,4 @@
-/*
- * warts.c - traces in scamper's binary format, from anyone: see traces.h.
- */
+/* warts.c - arbitrary traces in scamper's binary format: see traces.h. */
 #include "traces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

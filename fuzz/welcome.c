@@ -1,6 +1,6 @@
 /*
- * welcome.c - welcome files from anyone: refused with a line of plain text, or
- * rules each of which welcomes the mail that it names.
+ * welcome.c - arbitrary welcome files: rejected with a line of plain text, or
+ * rules each of which matches the mail that it names.
  */
 #include "fuzz.h"
 
@@ -8,8 +8,10 @@
 
 #include <string.h>
 
-/* A mail that the rule matches: its own value, where a domain stands for
- * itself. */
+/*
+ * Returns a mail that the rule matches: its value, without the leading dot of a
+ * domain rule, which matches the domain itself, too.
+ */
 static um_welcome_mail mail_of(const um_welcome_rule *r, char room[],
                                umbel_slice *digest)
 {
@@ -52,7 +54,7 @@ static void check_rule(const um_welcome *w, const um_welcome_rule *r)
     UM_WANT(which.type == r->type && which.line > 0);
 }
 
-/* Anything may stand in a mail. */
+/* Queries with arbitrary bytes in every field of a mail. */
 static void ask_all(const um_welcome *w, umbel_slice any)
 {
     um_welcome_mail m = {any, any, any, any, &any, 1};
