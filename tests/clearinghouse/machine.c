@@ -1,17 +1,17 @@
 /*
- * machine.c - clearinghouse_machine CONFIG KEY INCARNATION: the machine of
- * umbel/experimental/sync.h with the lists of a server, told what to say by a
- * test.
+ * machine.c - clearinghouse_machine CONFIG KEY INCARNATION: a machine of
+ * umbel/experimental/sync.h with the lists of a server, controlled by a test
+ * through standard input.
  *
- * KEY is a seed and a public key, 64 bytes in hex; they need not fit each
- * other. A line of input is a command; the answer is a line of hex for each
- * message that the machine gives, and a dot.
+ * KEY is a seed and a public key, 64 bytes in hex; they need not belong
+ * together. Each input line is a command; the reply is a line of hex for each
+ * message that the machine sends, and then a dot.
  *
- *     message HEX      takes a message
- *     next             takes none
- *     add LIST KEYS    adds that many keys to its own filter
- *     fill LIST KEYS   sets as many of its cells as it can, and claims that
- *                      this number of keys did it
+ *     message HEX      receive a message
+ *     next             receive none
+ *     add LIST KEYS    publish a filter with that many keys
+ *     fill LIST KEYS   publish a filter with as many cells set as possible,
+ *                      which claims to have that many keys
  */
 #include "machine.h"
 
@@ -69,14 +69,17 @@ static size_t list_named(const char *name)
     exit(2);
 }
 
-/* Publishes a filter with that many keys added, if it takes them. */
+/*
+ * Publishes a filter of `keys` keys, or fewer if it is full, that claims
+ * `claimed` keys.
+ */
 static void say_that_it_has(const char *name, uint64_t keys, uint64_t claimed)
 {
     size_t i = list_named(name);
     umbel_filter *f;
 
     must(umbel_copy(list[i].shape, &f, &error));
-    machine->list[i].shape->capacity = 0; /* any number is published */
+    machine->list[i].shape->capacity = 0; /* lifts the limit on publishing */
     for (uint64_t k = 0; k < keys; k++)
         if (umbel_add(f, &k, sizeof k, NULL, NULL) != UMBEL_OK)
             break; /* it is full */

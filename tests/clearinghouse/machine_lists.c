@@ -1,6 +1,4 @@
-/*
- * machine_lists.c - lists as a server with that configuration has them.
- */
+/* machine_lists.c - the lists of a server with a given configuration. */
 #include "clearinghouse/lists/lists.h"
 #include "clearinghouse/peering/peers.h"
 #include "trust/key_file.h"
@@ -9,7 +7,7 @@
 
 size_t machine_lists(const char *path, umbel_sync_list *out, umbel_error *err)
 {
-    static um_config config; /* has the names of the lists */
+    static um_config config; /* static: out points to its names */
     uint8_t secret[UMBEL_SECRET_LEN];
     size_t n = 0;
 

@@ -1,23 +1,23 @@
 /*
- * forge.c - what the scripts need and a shell cannot do.
+ * forge.c - helpers for the test scripts that a shell cannot do.
  *
- *   forge poke FILE OFFSET HEX   put bytes there, in place
- *   forge flip FILE OFFSET       turn over every bit of one byte, in place
- *   forge fields FILE HEX        put bytes where the fields of the head begin,
- *                                zeros behind them, and seal it
+ *   forge poke FILE OFFSET HEX   overwrite bytes in place
+ *   forge flip FILE OFFSET       invert every bit of one byte in place
+ *   forge fields FILE HEX        overwrite the fields of the head with these
+ *                                bytes, then zeros, and seal it
  *   forge claim FILE NAME N      change cells or added in the head
- *   forge payload FILE           put the payload's checksum into the head
- *   forge seal FILE              make the head's checksum right again
+ *   forge payload FILE           write the payload's checksum into the head
+ *   forge seal FILE              correct the head's checksum
  *   forge socket COMMAND...      run it with a socket as its standard input and
  *                                output, as servers and node do
  *   forge amid FILE TEXT COMMAND...
- *                                run it while somebody else, who has locked
- *                                FILE, is about to append TEXT to it
- *   forge locked FILE COMMAND... run it while somebody else has locked FILE,
- *                                for which it does not wait
+ *                                run it while FILE is locked; append TEXT to
+ *                                FILE before unlocking it
+ *   forge locked FILE COMMAND... run it while FILE is locked, and fail if it
+ *                                waits for the lock
  *
- * A file that is poked and sealed passes the first line of defence, so that a
- * script reaches the checks behind it.
+ * A poked and sealed file passes the checksum test, so that a script reaches
+ * the checks after it.
  */
 #include "base/bits.h"
 #include "base/error.h"
@@ -79,7 +79,7 @@ static int flip(char **argv)
     return close(fd);
 }
 
-/* A file in memory; returns the length of its head, or 0. */
+/* Reads a file. Returns the length of its head, or 0. */
 static size_t load(const char *path, uint8_t file[MOST], size_t *len)
 {
     FILE *f = fopen(path, "rb");
@@ -93,7 +93,7 @@ static size_t load(const char *path, uint8_t file[MOST], size_t *len)
     return head;
 }
 
-/* Writes the head back, with its checksum; the rest of the file stays. */
+/* Writes the head with its checksum; the rest of the file is unchanged. */
 static int save_head(const char *path, uint8_t *head, size_t len)
 {
     size_t at = len - UM_HEAD_CHECKSUM_LEN;
@@ -152,7 +152,7 @@ static int payload(char **argv)
     return save_head(argv[0], file, head);
 }
 
-/* Everything from one descriptor to the other. */
+/* Copies everything from one descriptor to the other. */
 static int copy(int from, int to)
 {
     static char bytes[MOST];
@@ -196,7 +196,7 @@ static int on_socket(char **argv)
     return WIFEXITED(code) ? WEXITSTATUS(code) : 1;
 }
 
-/* Does it wait for a lock? */
+/* Returns true if the process waits for a POSIX lock. */
 static bool waits_for_lock(pid_t who)
 {
     char line[256];
@@ -221,8 +221,8 @@ static int lock(const char *path)
 }
 
 /*
- * Start it, and see it end, or wait for a lock of ours: then *child is not 0.
- * Where the kernel does not tell who waits, that is after a while.
+ * Starts the command and waits until it ends (then *child is 0) or waits for a
+ * lock. If /proc/locks does not show waiting processes, gives up after 10 s.
  */
 static int start(char **argv, pid_t *child)
 {
@@ -245,8 +245,9 @@ static int start(char **argv, pid_t *child)
 }
 
 /*
- * The text comes when the command waits for us, or too late, when it does not.
- * Where it comes early for a slow command, that is right as well.
+ * Appends the text and unlocks the file once the command waits for the lock, or
+ * has ended without waiting. Appending early for a slow command is correct,
+ * too.
  */
 static int amid(char **argv)
 {
@@ -281,7 +282,7 @@ static int locked(char **argv)
 
 static const struct {
     const char *name;
-    int least; /* arguments it wants */
+    int least; /* minimum number of arguments */
     int (*run)(char **argv);
 } table[] = {
     {"poke", 3, poke},        {"flip", 2, flip},       {"fields", 2, fields},

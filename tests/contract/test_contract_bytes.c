@@ -55,7 +55,7 @@ static void decoding_undoes_encoding(void **state)
     umbel_close(back);
 }
 
-/* Pieces of the file that umbel_encode writes, taken and given one by one. */
+/* Copies the pieces of the encoded file one by one into a decoder. */
 static void parts_give_the_same_filter(void **state)
 {
     umbel_filter *f = subject_filled(*state, 0, KEYS), *back = NULL;

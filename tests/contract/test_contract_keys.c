@@ -1,6 +1,6 @@
 /*
- * test_contract_keys.c - promises of filter.h about adding and asking, over
- * every row of the tables: see support/contract.h.
+ * test_contract_keys.c - promises of filter.h about adding and querying keys,
+ * over every row of the tables: see support/contract.h.
  */
 #include "support/contract.h"
 
@@ -39,7 +39,7 @@ static bool add_one(umbel_filter *f, uint64_t i)
     return fresh;
 }
 
-/* A key that matched before by chance is not certainly new. */
+/* A key that is a false positive when added does not count as new. */
 static void a_key_is_fresh_once(void **state)
 {
     umbel_filter *f = subject_open(*state);
@@ -59,7 +59,7 @@ static void a_key_is_fresh_once(void **state)
     umbel_close(f);
 }
 
-/* Two whole batches and a part of a third. */
+/* Two full batches and part of a third. */
 enum { FEW = 3 * UM_BATCH - 1 };
 
 static void all_ways_to_add_agree(void **state)
@@ -132,7 +132,7 @@ static void clearing_gives_a_new_filter(void **state)
     umbel_close(new);
 }
 
-/* A key is taken, and found, and so is asked for; or refused, both times. */
+/* Checks that a key is accepted and then found, or rejected by both calls. */
 static void check_key(umbel_filter *f, const void *key, size_t len)
 {
     bool hit = false;
@@ -153,7 +153,7 @@ static void keys_have_any_length(void **state)
     char *key = malloc(LONG);
 
     assert_non_null(key);
-    memset(key, '0', LONG); /* a number, too */
+    memset(key, '0', LONG); /* also a valid number */
     check_key(f, NULL, 0);
     check_key(f, "", 0);
     check_key(f, "5", 1);
@@ -212,7 +212,7 @@ static void errors_are_filled_only_by_failures(void **state)
     umbel_close(copy);
 }
 
-/* An empty slot of the row is a plain no, never a crash. */
+/* A slot that is empty in the row gives an error, not a crash. */
 static void what_it_cannot_do_it_refuses(void **state)
 {
     const subject *s = *state;

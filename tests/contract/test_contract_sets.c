@@ -43,7 +43,7 @@ static void a_copy_is_equal_and_independent(void **state)
     assert_ok(umbel_clear(f, &test_refusal));
     assert_int_equal(umbel_payload_checksum(copy), before);
     umbel_close(f);
-    test_add(copy, 0, 10); /* the original's memory is gone */
+    test_add(copy, 0, 10); /* the original was freed */
     umbel_close(copy);
 }
 
@@ -87,7 +87,7 @@ static void merging_with_an_equal_changes_no_cell(void **state)
     umbel_close(copy);
 }
 
-/* A fold by 1 changes nothing; others keep all members. */
+/* Folding by 1 changes nothing; other folds keep all members. */
 static void folding_keeps_every_member(void **state)
 {
     umbel_filter *f = subject_filled(*state, 0, KEYS), *fold = NULL;

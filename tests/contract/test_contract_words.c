@@ -1,7 +1,6 @@
 /*
- * test_contract_words.c - promises of filter.h about what a filter says of
- * itself, and whether it is true, over every row of the tables: see
- * support/contract.h.
+ * test_contract_words.c - promises of filter.h about what a filter reports
+ * about itself, over every row of the tables: see support/contract.h.
  */
 #include "support/contract.h"
 
@@ -48,7 +47,7 @@ static void its_error_at_capacity_is_within_what_was_asked(void **state)
     assert_true(umbel_fpr_at(f, KEYS) <= 0.01);
     assert_true(umbel_fpr_at(f, KEYS) > 0);
     assert_true(umbel_fpr_at(f, 2 * KEYS) >= umbel_fpr_at(f, KEYS));
-    /* What neither forgets nor grows fills up. */
+    /* Kinds that neither forget nor grow fill up. */
     if (s->abilities & ADD && !umbel_has_false_negatives(f) &&
         !um_kind_find(s->combo.kind)->growing)
         assert_near(umbel_fpr_at(f, 1e7), 1, 1e-4);
@@ -112,7 +111,7 @@ static void field_names_are_said_once(void **state)
     umbel_close(f);
 }
 
-/* Keys from the cells, or a clear no. */
+/* A filter estimates its keys from its cells, or returns an error. */
 static void it_estimates_its_keys_or_says_it_cannot(void **state)
 {
     umbel_filter *f = subject_filled(*state, 0, KEYS);

@@ -1,16 +1,16 @@
 /*
- * immintrin.h - found before the compiler's own, it puts the emulation into a
- * file that uses intrinsics.
+ * immintrin.h - included in place of the compiler's own, it makes a file that
+ * uses intrinsics use the emulation.
  *
- * An intrinsic that is missing here does not compile: write it in vectors.h,
- * and its test in tests/unit/kinds/emulate.c.
+ * A file that uses an intrinsic missing here does not compile: add it to
+ * vectors.h, and a test to tests/unit/kinds/emulate.c.
  */
 #ifndef UM_EMULATE_IMMINTRIN_H
 #define UM_EMULATE_IMMINTRIN_H
 
 #include "vectors.h"
 
-/* The emulated processor has everything, or is not there. */
+/* The emulated processor has all features, or is not available at all. */
 static inline bool e_use_avx512(void)
 {
     return E_AS_ON_X86;

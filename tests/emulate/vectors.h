@@ -1,10 +1,10 @@
 /*
  * vectors.h - the vector instructions that our AVX-512 files use, in plain C.
  *
- * Each function does what Intel's guide says of the intrinsic of that name,
- * element by element and for every argument, not only for those we pass.
- * tests/unit/kinds/emulate.c holds them against the processor, where it can.
- * Names have e_ in front, so that a program may have both.
+ * Each function does what Intel's guide documents for the intrinsic of that
+ * name, element by element and for all arguments, not only for those we pass.
+ * tests/unit/kinds/emulate.c compares them with the processor where possible.
+ * Names have the prefix e_, so that a program can use both.
  */
 #ifndef UM_EMULATE_VECTORS_H
 #define UM_EMULATE_VECTORS_H
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements lie as on x86: where bytes lie otherwise, nothing is emulated. */
+/* Elements are in x86 byte order; on other byte orders nothing is emulated. */
 #define E_AS_ON_X86 (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 typedef struct e_m128i {
@@ -31,7 +31,7 @@ typedef struct e_m512i {
 typedef uint8_t e_mmask8;
 typedef uint16_t e_mmask16;
 
-/* dst[i] of a vector with N elements, for each i. */
+/* Returns a vector whose element dst[i] is the expression, for each of N i. */
 #define E_EACH(type, N, expression)                                            \
     do {                                                                       \
         type dst;                                                              \
@@ -40,7 +40,7 @@ typedef uint16_t e_mmask16;
         return dst;                                                            \
     } while (0)
 
-/* Elements of 32 bits: the even ones are the low halves. */
+/* Returns the 32-bit element i: even ones are the low halves. */
 static inline uint32_t e_get32(e_m256i a, int i)
 {
     return (uint32_t)(a.q[i / 2] >> 32 * (i % 2));
@@ -100,7 +100,7 @@ static inline e_m256i e_mm256_or_si256(e_m256i a, e_m256i b)
     E_EACH(e_m256i, 4, a.q[i] | b.q[i]);
 }
 
-/* The carry flag of vptest: whether NOT a AND b is all zero. */
+/* Returns the carry flag of vptest: 1 if NOT a AND b is all zero. */
 static inline int e_mm256_testc_si256(e_m256i a, e_m256i b)
 {
     for (int i = 0; i < 4; i++)
@@ -109,7 +109,7 @@ static inline int e_mm256_testc_si256(e_m256i a, e_m256i b)
     return 1;
 }
 
-/* Counts of 32 and more give 0. */
+/* Shifts each element by its own count; counts of 32 and more give 0. */
 static inline e_m256i e_mm256_srlv_epi32(e_m256i a, e_m256i count)
 {
     e_m256i dst = {{0}};
@@ -121,7 +121,7 @@ static inline e_m256i e_mm256_srlv_epi32(e_m256i a, e_m256i count)
     return dst;
 }
 
-/* Counts are taken mod 32; elements whose bit in k is clear become 0. */
+/* Rotates by counts mod 32; elements whose bit in k is clear become 0. */
 static inline e_m256i e_mm256_maskz_rolv_epi32(e_mmask8 k, e_m256i a, e_m256i b)
 {
     e_m256i dst = {{0}};
@@ -164,7 +164,7 @@ static inline void e_mm512_storeu_si512(void *p, e_m512i a)
     memcpy(p, &a, sizeof a);
 }
 
-/* Anything but a multiple of 64 is a fault. */
+/* Aborts unless p is a multiple of 64, where the processor faults. */
 static inline void e_mm512_store_si512(void *p, e_m512i a)
 {
     if ((uintptr_t)p % 64)
@@ -192,31 +192,31 @@ static inline e_m512i e_mm512_add_epi64(e_m512i a, e_m512i b)
     E_EACH(e_m512i, 8, a.q[i] + b.q[i]);
 }
 
-/* The low 64 bits of the product. */
+/* Returns the low 64 bits of the products. */
 static inline e_m512i e_mm512_mullo_epi64(e_m512i a, e_m512i b)
 {
     E_EACH(e_m512i, 8, a.q[i] * b.q[i]);
 }
 
-/* The low halves, unsigned; all 64 bits of the product. */
+/* Multiplies the unsigned low halves; returns all 64 bits of the products. */
 static inline e_m512i e_mm512_mul_epu32(e_m512i a, e_m512i b)
 {
     E_EACH(e_m512i, 8, (a.q[i] & UINT32_MAX) * (b.q[i] & UINT32_MAX));
 }
 
-/* The count is the immediate's low 8 bits; 64 and more give 0. */
+/* Shifts by the immediate's low 8 bits; 64 and more give 0. */
 static inline e_m512i e_mm512_srli_epi64(e_m512i a, unsigned imm8)
 {
     E_EACH(e_m512i, 8, (imm8 & 0xFF) < 64 ? a.q[i] >> (imm8 & 0xFF) : 0);
 }
 
-/* One count for all, the low 64 bits; 64 and more give 0. */
+/* Shifts all elements by the low 64 bits of count; 64 and more give 0. */
 static inline e_m512i e_mm512_sll_epi64(e_m512i a, e_m128i count)
 {
     E_EACH(e_m512i, 8, count.q[0] < 64 ? a.q[i] << count.q[0] : 0);
 }
 
-/* A count of its own for each element. */
+/* Shifts each element by its own count. */
 static inline e_m512i e_mm512_srlv_epi64(e_m512i a, e_m512i count)
 {
     E_EACH(e_m512i, 8, count.q[i] < 64 ? a.q[i] >> count.q[i] : 0);
@@ -227,7 +227,7 @@ static inline e_m512i e_mm512_sllv_epi64(e_m512i a, e_m512i count)
     E_EACH(e_m512i, 8, count.q[i] < 64 ? a.q[i] << count.q[i] : 0);
 }
 
-/* Both halves of a word, each as f makes it of halves of a and b. */
+/* Applied to both 32-bit halves of a and b by e_halves. */
 typedef uint32_t e_of32(uint32_t a, uint32_t b);
 
 static inline uint64_t e_halves(uint64_t a, uint64_t b, e_of32 *f)
@@ -246,7 +246,7 @@ static inline uint32_t e_max32(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Counts of 32 and more give 0. */
+/* Shifts left; counts of 32 and more give 0. */
 static inline uint32_t e_sll32(uint32_t a, uint32_t n)
 {
     return n < 32 ? a << n : 0;
@@ -278,7 +278,7 @@ static inline e_m512i e_mm512_srli_epi32(e_m512i a, unsigned imm8)
     E_EACH(e_m512i, 8, e_halves(a.q[i], n << 32 | n, e_srl32));
 }
 
-/* A bit for every half-word, the low half of a word first. */
+/* Returns a bit for each 32-bit element, the low half of a word first. */
 static inline e_mmask16 e_mm512_testn_epi32_mask(e_m512i a, e_m512i b)
 {
     e_mmask16 k = 0;
@@ -290,7 +290,7 @@ static inline e_mmask16 e_mm512_testn_epi32_mask(e_m512i a, e_m512i b)
     return k;
 }
 
-/* a AND b where k has a bit, src elsewhere. */
+/* Returns a AND b where k has a bit, src elsewhere. */
 static inline e_m512i e_mm512_mask_and_epi32(e_m512i src, e_mmask16 k,
                                              e_m512i a, e_m512i b)
 {
@@ -305,7 +305,7 @@ static inline e_m512i e_mm512_mask_and_epi32(e_m512i src, e_mmask16 k,
     return dst;
 }
 
-/* Counts are taken mod 64. */
+/* Rotates by n mod 64. */
 static inline uint64_t e_rol64(uint64_t x, uint64_t n)
 {
     return n % 64 ? x << n % 64 | x >> (64 - n % 64) : x;
@@ -326,7 +326,7 @@ static inline e_m512i e_mm512_maskz_rolv_epi64(e_mmask8 k, e_m512i a, e_m512i b)
     E_EACH(e_m512i, 8, k >> i & 1 ? e_rol64(a.q[i], b.q[i]) : 0);
 }
 
-/* Bit 4a + 2b + c of the immediate, for every three bits a, b and c. */
+/* Returns, for every three bits a, b, c, bit 4a + 2b + c of the immediate. */
 static inline uint64_t e_ternary(uint64_t a, uint64_t b, uint64_t c, int imm8)
 {
     uint64_t dst = 0;
@@ -343,7 +343,7 @@ static inline e_m512i e_mm512_ternarylogic_epi64(e_m512i a, e_m512i b,
     E_EACH(e_m512i, 8, e_ternary(a.q[i], b.q[i], c.q[i], imm8));
 }
 
-/* Bits 2..0 of an index choose the element, bit 3 chooses a or b. */
+/* Selects elements: bits 2..0 of an index choose the element, bit 3 a or b. */
 static inline e_m512i e_mm512_permutex2var_epi64(e_m512i a, e_m512i idx,
                                                  e_m512i b)
 {
@@ -367,7 +367,9 @@ static inline uint32_t e_get32_512(e_m512i a, int i)
     return (uint32_t)(a.q[i / 2] >> 32 * (i % 2));
 }
 
-/* dst[i] of sixteen elements of 32 bits, for each i. */
+/*
+ * Returns a vector whose 32-bit element i is the expression, for each of 16 i.
+ */
 #define E_EACH32(expression)                                                   \
     do {                                                                       \
         e_m512i dst = {{0}};                                                   \
@@ -386,19 +388,19 @@ static inline e_m512i e_mm512_sub_epi32(e_m512i a, e_m512i b)
     E_EACH32(e_get32_512(a, i) - e_get32_512(b, i));
 }
 
-/* The low 32 bits of the product. */
+/* Returns the low 32 bits of the products. */
 static inline e_m512i e_mm512_mullo_epi32(e_m512i a, e_m512i b)
 {
     E_EACH32(e_get32_512(a, i) * e_get32_512(b, i));
 }
 
-/* The count is the low 8 bits of the immediate; 32 and more give 0. */
+/* Shifts by the immediate's low 8 bits; 32 and more give 0. */
 static inline e_m512i e_mm512_slli_epi32(e_m512i a, unsigned imm8)
 {
     E_EACH32((imm8 & 0xFF) < 32 ? e_get32_512(a, i) << (imm8 & 0xFF) : 0);
 }
 
-/* Four bytes from base + index * scale; indices are signed. */
+/* Reads four bytes at base + index * scale; indices are signed. */
 static inline uint32_t e_fetch32(const void *base, uint32_t index, int scale)
 {
     uint32_t x;
@@ -423,7 +425,7 @@ static inline e_mmask16 e_mm512_cmplt_epu32_mask(e_m512i a, e_m512i b)
     return k;
 }
 
-/* Elements whose bit in k is set get the lowest of a, one after the other. */
+/* Moves the lowest elements of a, in order, to those whose bit in k is set. */
 static inline e_m512i e_mm512_maskz_expand_epi32(e_mmask16 k, e_m512i a)
 {
     int next = 0;
@@ -437,13 +439,13 @@ static inline e_m512i e_mm512_mask_or_epi32(e_m512i src, e_mmask16 k, e_m512i a,
                         : e_get32_512(src, i));
 }
 
-/* Sixteen elements of 16 bits, widened with zeros. */
+/* Zero-extends sixteen 16-bit elements. */
 static inline e_m512i e_mm512_cvtepu16_epi32(e_m256i a)
 {
     E_EACH32((uint16_t)(a.q[i / 4] >> 16 * (i % 4)));
 }
 
-/* The low bytes of sixteen elements. */
+/* Returns the low bytes of the sixteen elements. */
 static inline e_m128i e_mm512_cvtepi32_epi8(e_m512i a)
 {
     e_m128i dst = {{0}};

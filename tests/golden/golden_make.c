@@ -1,8 +1,8 @@
 /*
  * golden_make.c - write the golden files that are missing.
  *
- * One that exists is never touched: what it holds must decode for ever. Look at
- * the new files, then commit them with the row that they belong to.
+ * Existing files are never changed: they must decode for ever. Look at the new
+ * files, then commit them with the row that they belong to.
  */
 #include "support/golden.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Takes over both. */
+/* Writes the file unless it exists. Frees path and f. */
 static int create(char *path, umbel_filter *f)
 {
     bool missing = access(path, F_OK) != 0;

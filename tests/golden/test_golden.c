@@ -1,6 +1,4 @@
-/*
- * test_golden.c - files written once decode for ever.
- */
+/* test_golden.c - golden files must decode for ever. */
 #include "support/golden.h"
 
 #include <umbel/describe.h>
@@ -11,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The secret is that of support/filters.c: "sixteen letters" and a zero. */
+/* Loads a file, with the secret of support/filters.c if it is keyed. */
 static umbel_filter *load(const char *path, bool keyed)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
@@ -59,7 +57,7 @@ static void known_members_match(void **state)
     }
 }
 
-/* Takes over both. */
+/* Checks that f encodes to the bytes of the file. Frees path and f. */
 static void compare(char *path, umbel_filter *f)
 {
     size_t len, want_len;
@@ -96,7 +94,7 @@ static umbel_filter *load_named(const char *name)
     return f;
 }
 
-/* Of the others, those that begin with 7 are members. */
+/* Checks that exactly the keys that begin with 7 match, from GOLDEN_KEYS on. */
 static void assert_parts(const umbel_filter *f)
 {
     for (uint64_t i = GOLDEN_KEYS; i < 5000; i++) {
@@ -108,7 +106,7 @@ static void assert_parts(const umbel_filter *f)
     }
 }
 
-/* Of one generation of files: "v2", or "uniform-v2". */
+/* Loads a ribbon file of the generation "v2" or "uniform-v2". */
 static umbel_filter *load_ribbon(const char *name, const char *generation)
 {
     char file[64];
@@ -150,7 +148,7 @@ static void assert_static_answers(const char *generation)
     umbel_close(map);
 }
 
-/* Tails had uniform starts once, and fitted into more slots. */
+/* In generation uniform-v2 tails had uniform starts and used more slots. */
 static void static_filters_answer_as_ever(void **state)
 {
     (void)state;
@@ -174,7 +172,7 @@ static bool is_golden(const char *name)
     return len > 4 && strcmp(name + len - 4, ".umb") == 0;
 }
 
-/* Also those of rows or versions that nobody writes any more. */
+/* Loads all golden files, including those that are no longer written. */
 static void every_file_here_still_answers(void **state)
 {
     DIR *d = opendir(UM_GOLDEN_DIR);

@@ -1,7 +1,8 @@
 /*
- * test_huge.c - a filter of more than 2^33 cells, whose numbers fit no 32 bits.
+ * test_huge.c - a filter of more than 2^33 cells, whose numbers exceed 32 bits.
  *
- * One hash a key, so that every key touches one random page of a gigabyte.
+ * There is one hash per key, so every key touches one random page of a
+ * gigabyte.
  */
 #include "support/test.h"
 
@@ -15,11 +16,11 @@
 #include <string.h>
 
 #define BORDER ((uint64_t)1 << 33)
-#define BEYOND ((uint64_t)1 << 29) /* cells past the border */
+#define BEYOND ((uint64_t)1 << 29) /* cells above 2^33 */
 
 enum { MEMBERS = 10000000, OUTSIDE = 4000000, PIECE = 100000, SKIPPED = 77 };
 
-/* Keys from .. from + n - 1 as 8 bytes each. */
+/* Writes the keys from .. from + n - 1, 8 bytes each. */
 static void number(uint64_t *keys, uint64_t from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -51,7 +52,7 @@ static uint64_t hits(const umbel_filter *f, uint64_t from, uint64_t n)
     return sum;
 }
 
-/* n trials of chance p, five sigma. */
+/* Checks that got is within five sigma of n trials with probability p. */
 static void assert_binomial(uint64_t got, double n, double p)
 {
     assert_near((double)got, n * p, 5 * sqrt(n * p * (1 - p)));
@@ -70,18 +71,18 @@ static void more_than_2_33_cells_are_all_used_and_err_as_predicted(void **state)
     add_all(f);
     assert_int_equal(hits(f, 0, MEMBERS), MEMBERS);
 
-    /* Keys that were not new share the cell of another: one in a thousand. */
+    /* One key in a thousand was not new: it shares its cell with another. */
     double share = (double)BEYOND / (double)(BORDER + BEYOND);
     assert_binomial(um_popcount(f->payload, BORDER, BEYOND),
                     (double)umbel_added(f), share);
     assert_binomial(hits(f, MEMBERS, OUTSIDE), OUTSIDE, umbel_predict(f));
-    /* By the formula the fill has a spread of its own, far smaller. */
+    /* The fill itself varies around the formula's value, but far less. */
     assert_near(umbel_predict(f), umbel_fpr_at(f, MEMBERS),
                 umbel_predict(f) * 5 / sqrt(MEMBERS));
     umbel_close(f);
 }
 
-/* Megabytes that a container allows; ULONG_MAX when it says nothing. */
+/* Returns the container's memory limit in megabytes; ULONG_MAX if unknown. */
 static unsigned long allowed_megabytes(void)
 {
     static const char *const limits[] = {
@@ -100,7 +101,7 @@ static unsigned long allowed_megabytes(void)
     return least;
 }
 
-/* Megabytes that can be had without swapping; 0 when that is not told. */
+/* Returns the megabytes available without swapping; 0 if unknown. */
 static unsigned long free_megabytes(void)
 {
     char line[256];

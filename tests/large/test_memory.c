@@ -1,6 +1,7 @@
 /*
- * test_memory.c - the command needs its filter and at most 64 MB, however long
- * the input and its lines are; and few bytes a member to publish with --never.
+ * test_memory.c - the command uses the memory of its filter plus at most 64 MB,
+ * however long the input and its lines are, and few bytes per member to publish
+ * with --never.
  */
 #define _DEFAULT_SOURCE /* wait4 */
 #include "support/test.h"
@@ -19,8 +20,8 @@
 enum { MEGABYTE = 1000000, ALLOWED = 64 * MEGABYTE };
 
 /*
- * Where the kernel gives two megabytes to whoever touches a byte, sixteen
- * stacks are half of what is allowed: that is not what the command needs.
+ * Disables huge pages: if the kernel gave two megabytes for the first byte of
+ * each stack, sixteen stacks would take half of the allowance.
  */
 static void have_small_pages(void)
 {
@@ -29,7 +30,10 @@ static void have_small_pages(void)
 #endif
 }
 
-/* umbel WORDS in dir, its output thrown away; the bytes it had resident. */
+/*
+ * Runs umbel WORDS in dir, discarding its output. Returns its peak resident
+ * size in bytes.
+ */
 static size_t peak(const char *dir, const char *words)
 {
     char command[4096];
@@ -71,7 +75,7 @@ static FILE *create(const char *dir, const char *name)
     return f;
 }
 
-/* More than is allowed, in lines of 8 bytes. */
+/* Writes a file larger than the allowance, in lines of 8 bytes. */
 static void write_short(const char *dir)
 {
     FILE *f = create(dir, "keys");
@@ -81,7 +85,7 @@ static void write_short(const char *dir)
     assert_int_equal(fclose(f), 0);
 }
 
-/* In lines of a megabyte; of bytes that JSON spells with six. */
+/* Writes lines of a megabyte each, of bytes that JSON escapes with six. */
 static void write_long(const char *dir)
 {
     enum { LINES = 12 };
@@ -149,8 +153,10 @@ static void write_numbers(const char *dir, const char *name, unsigned from,
     assert_int_equal(fclose(f), 0);
 }
 
-/* What publishing n members with n / 25 unwanted keys takes, in a filter with
- * that many groups. */
+/*
+ * Returns the peak memory of publishing n members with n / 25 unwanted keys
+ * from a filter with that many groups.
+ */
 static size_t peak_of_publishing(unsigned n, unsigned groups)
 {
     char *dir = test_dir_make(), words[200];
@@ -166,7 +172,9 @@ static size_t peak_of_publishing(unsigned n, unsigned groups)
     return most;
 }
 
-/* Per member: between two lengths, so that the program itself does not count.
+/*
+ * Checks the memory per member, from two lengths so that the program itself
+ * does not count.
  */
 static void members_are_not_kept_when_others_must_not_match(void **state)
 {
@@ -184,8 +192,10 @@ static void members_are_not_kept_when_others_must_not_match(void **state)
 
 /* --- a limit --- */
 
-/* Builds KEYS as words say, with and without a limit in MB: it holds, and the
- * bytes are the same. */
+/*
+ * Builds keys as words say, with and without a limit in MB: the limit must
+ * hold, and the files must be equal.
+ */
 static void expect_within(const char *dir, const char *words, unsigned limit)
 {
     char command[300];

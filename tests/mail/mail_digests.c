@@ -1,9 +1,9 @@
 /*
  * mail_digests.c - prints the Pyzor digest of each mail on standard input, for
- * tests that compare it with that of the real client.
+ * tests that compare it with the real client's.
  *
  * A mail is preceded by its length in decimal and a newline. --text also prints
- * what was digested.
+ * the text that was digested.
  */
 #include "mail/internal.h"
 #include "mail/mail.h"

@@ -1,6 +1,6 @@
 /*
- * dump.c - stopset_dump FILE...: the traces of files, as our readers see them,
- * in scamper's JSON. Tests compare it with what other readers see.
+ * dump.c - stopset_dump FILE...: prints the traces that our readers find in
+ * files as scamper's JSON. Tests compare it with the output of other readers.
  */
 #include "stopset/formats/input.h"
 #include "stopset/formats/output.h"

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Routers have addresses of 10.0.0.0/8, destinations a /24 each. */
+/*
+ * Writes a route. Routers have addresses in 10.0.0.0/8, destinations a /24
+ * each.
+ */
 static void write_route(const routes *r, size_t t, FILE *out)
 {
     ss_hop hop[SS_MAX_TTL];

@@ -1,6 +1,4 @@
-/*
- * assert.c - assertions that say why.
- */
+/* assert.c - assertions that print the reason. */
 #include "support/test.h"
 
 #include <math.h>
@@ -26,7 +24,7 @@ void test_assert_refused(umbel_status status, umbel_status want,
                 strstr(test_refusal.text, word);
 
     if (fine) {
-        /* The next refusal must bring a text of its own. */
+        /* The next refusal must set its own text. */
         memset(&test_refusal, 0, sizeof test_refusal);
         return;
     }

@@ -1,6 +1,4 @@
-/*
- * bytes.h - a sink and a feed in memory, for what is written to files.
- */
+/* bytes.h - a sink and a feed in memory, in place of files. */
 #ifndef UM_TESTS_BYTES_H
 #define UM_TESTS_BYTES_H
 
@@ -10,8 +8,8 @@
 
 typedef struct bytes {
     uint8_t *at;
-    size_t len, cap; /* of a sink: full at cap */
-    size_t pos;      /* of a feed */
+    size_t len, cap; /* of a sink, which is full at cap */
+    size_t pos;      /* position of a feed */
 } bytes;
 
 static inline umbel_status write_bytes(void *ctx, const void *data, size_t len,

@@ -1,6 +1,4 @@
-/*
- * contract.c - the subjects of the contract tests: every row, planned once.
- */
+/* contract.c - the subjects of the contract tests: every row, planned once. */
 #include "support/contract.h"
 
 #include "filter/kind.h"
@@ -55,7 +53,7 @@ static unsigned abilities_of(const test_combo *c)
            (c->keyed ? KEYED : 0u) | (c->seeded ? SEEDED : 0u);
 }
 
-/* Which ways to merge there are may depend on settings. */
+/* Returns true if AND works, which may depend on settings. */
 static bool intersects(const subject *s)
 {
     umbel_filter *f = subject_open(s);
@@ -66,9 +64,9 @@ static bool intersects(const subject *s)
 }
 
 /*
- * What sizes are rounded up to, so that folding has a divisor. Cells of dcso
- * are a walk mod 2^64, mod m: powers of two in m let only low bits of the hash
- * pass.
+ * Returns the unit to which sizes are rounded up, so that folding has a
+ * divisor. dcso computes its cells mod 2^64, then mod m: with powers of two in
+ * m only the low bits of the hash would count.
  */
 static uint64_t unit_of(const test_combo *c, uint32_t hashes)
 {
@@ -76,8 +74,8 @@ static uint64_t unit_of(const test_combo *c, uint32_t hashes)
 }
 
 /*
- * Plan once, a little up to where folding has a divisor: planning for each of
- * some hundred tests would take most of their time.
+ * Plans the size once, and rounds it up so that folding has a divisor. Planning
+ * it for each of some hundred tests would take most of their time.
  */
 static bool create_subject(const test_combo *c, const umbel_setting *setting,
                            subject *out)
@@ -97,7 +95,7 @@ static bool create_subject(const test_combo *c, const umbel_setting *setting,
         return true; /* its size follows from the keys */
     umbel_status status = umbel_plan_size(c->kind, &p, 0, &plan, &test_refusal);
     if (status == UMBEL_E_UNSUPPORTED && setting->name)
-        return false; /* no such setting on that addressing */
+        return false; /* this addressing lacks the setting */
     if (status != UMBEL_OK)
         print_error("%s on %s: %s\n", c->kind, c->addressing,
                     test_refusal.text);
@@ -112,7 +110,7 @@ static bool create_subject(const test_combo *c, const umbel_setting *setting,
     return true;
 }
 
-/* What is run, and under which names. */
+/* The tests to run, and their names. */
 typedef struct plan {
     struct CMUnitTest *tests;
     char (*names)[NAME_LEN];
@@ -129,7 +127,7 @@ static void add_test(plan *p, subject *s, const test_promise *promise)
     p->n++;
 }
 
-/* The combination as it is, and once for each of its settings. */
+/* Creates a subject for the combination, and one for each of its settings. */
 static size_t create_subjects(const test_combo *c, subject *out)
 {
     umbel_setting_info info;
@@ -137,7 +135,7 @@ static size_t create_subjects(const test_combo *c, subject *out)
 
     create_subject(c, &(umbel_setting){NULL, 0}, &out[n++]);
     if (um_kind_find(c->kind)->built)
-        return n; /* so do its settings */
+        return n; /* so do the effects of its settings */
     for (size_t i = 0; umbel_kind_setting(c->kind, i, &info); i++)
         n += create_subject(c, &(umbel_setting){info.name, info.max}, &out[n]);
     return n;

@@ -1,10 +1,10 @@
 /*
- * contract.h - holds promises against every row of the tables.
+ * contract.h - checks promises for every row of the tables.
  *
  * A promise is a test; it runs for each kind on each addressing with each hash
- * that fits, unless the kind's row lacks a slot the promise needs. New rows are
- * covered by being rows: nothing here knows their names. Each setting of a kind
- * makes it a subject once more, at the end of the setting's range.
+ * that fits, unless the kind's row lacks a slot that the promise needs. New
+ * rows are covered automatically: nothing here knows their names. Each setting
+ * of a kind adds another subject, with the setting at its maximum.
  */
 #ifndef UM_TESTS_CONTRACT_H
 #define UM_TESTS_CONTRACT_H
@@ -13,26 +13,26 @@
 
 #include <umbel/describe.h>
 
-enum { KEYS = 1000 }; /* that a subject has room for */
+enum { KEYS = 1000 }; /* capacity of a subject */
 
-/* What a promise is about, and so what a row must have for it. */
+/* Abilities that a row must have for a promise to apply. */
 enum {
     ADD = 1 << 0,
     QUERY = 1 << 1,
     MERGE = 1 << 2,
     FOLD = 1 << 3,
-    REMEMBERS = 1 << 4, /* the kind never denies a member */
+    REMEMBERS = 1 << 4, /* the kind has no false negatives */
     KEYED = 1 << 5,
     SEEDED = 1 << 6,
     INTERSECTS = 1 << 7,
-    FILL = 1 << 8 /* it gets keys, one by one or at once */
+    FILL = 1 << 8 /* keys are added, or it is built from them */
 };
 
-/* One filter to hold the promises against: rows, and a shape for KEYS keys. */
+/* One filter to check the promises for: rows, and a shape for KEYS keys. */
 typedef struct subject {
     test_combo combo;
     umbel_params params;
-    umbel_setting setting; /* without a name: all are standard */
+    umbel_setting setting; /* without a name: all are at their defaults */
     unsigned abilities;
 } subject;
 
@@ -47,15 +47,21 @@ typedef struct test_promise {
 #test, test, needs                                                     \
     }
 
-/* An empty filter of its shape; one of the n keys from there on. */
+/*
+ * Returns an empty filter of its shape; subject_filled returns one with the n
+ * keys from `from` on.
+ */
 umbel_filter *subject_open(const subject *s);
 umbel_filter *subject_filled(const subject *s, uint64_t from, size_t n);
 
-/* The field of that name and type; fails when there is none. */
+/* Returns the field of that name and type; fails if there is none. */
 const umbel_field *test_field(const umbel_info *info, const char *name,
                               umbel_field_type type);
 
-/* Runs each promise with each subject that it concerns; main's result. */
+/*
+ * Runs each promise with each subject that it applies to. Returns main's exit
+ * status.
+ */
 int test_retain_promises(const char *group, const test_promise *promises,
                          size_t n);
 

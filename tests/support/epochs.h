@@ -25,7 +25,7 @@ static inline um_list *open_list(const um_list_config *c)
     return l;
 }
 
-/* The digest of key number i. */
+/* Returns the digest of key number i. */
 static inline umbel_digest digest_of(const um_list *l, uint64_t i)
 {
     char key[TEST_KEY_LEN];

@@ -59,7 +59,7 @@ static test_file *find_or_make(test_store *s, const char *name)
     return f;
 }
 
-/* Makes room for len bytes; what is there stays. */
+/* Resizes the file to len bytes, keeping its content. */
 static void resize(test_file *f, size_t len)
 {
     f->bytes = realloc(f->bytes, len + 1);
@@ -105,7 +105,7 @@ void test_store_fini(test_store *s)
 /* --- calls ------------------------------------------------------------------
  */
 
-/* Counts a call of a locked store, and fails the one that shall. */
+/* Counts a call of a locked store, and fails it if it is call fail_at. */
 static umbel_status begin(test_store *s, const char *call, umbel_error *err)
 {
     s->calls++;
@@ -147,7 +147,7 @@ static void unlock(void *ctx)
     s->locked = false;
 }
 
-/* A copy, so that the sanitizer finds bytes that are used after release. */
+/* Returns a copy, so that the sanitizer finds uses after release. */
 static umbel_status get(void *ctx, const char *name, umbel_slice *out,
                         umbel_error *err)
 {
@@ -200,7 +200,7 @@ static umbel_status resume(void *ctx, const char *name, uint64_t *len,
     return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
 }
 
-/* A call that fails has written half of its bytes. */
+/* Appends bytes; a failing call writes half of them. */
 static umbel_status append(void *ctx, const char *name, uint64_t at,
                            umbel_slice bytes, umbel_error *err)
 {
@@ -228,7 +228,7 @@ static umbel_status move(void *ctx, const char *from, const char *to,
     return UMBEL_OK;
 }
 
-/* Names are copied first: visit may remove. */
+/* Lists names from a copy, because visit may remove files. */
 static umbel_status list(void *ctx, umbel_store_visit *visit, void *visit_ctx,
                          umbel_error *err)
 {
@@ -370,7 +370,7 @@ void test_publisher_open(test_publisher *p)
     params.capacity = 2000;
     *p = (test_publisher){.filter = test_open(&params)};
     p->ops = test_store_ops(&p->site);
-    p->ops.resume = NULL; /* these are for readers */
+    p->ops.resume = NULL; /* only readers use these */
     p->ops.append = NULL;
     p->ops.move = NULL;
     p->what = (umbel_publication)UMBEL_PUBLICATION_INIT;

@@ -16,60 +16,63 @@ typedef struct test_file {
     size_t len;
 } test_file;
 
-/* Named bytes in memory. Release with test_store_fini. */
+/* Named files in memory. Release with test_store_fini. */
 typedef struct test_store {
     test_file file[TEST_STORE_FILES];
     size_t n;
     bool locked;
-    size_t borrowed; /* bytes given by get and not released yet */
+    size_t borrowed; /* bytes returned by get and not yet released */
     char last_put[80];
     size_t puts;
-    size_t calls, fail_at; /* the call that fails; 0: none does */
-    bool dead;             /* ... and so do all after it */
-    const char *failed;    /* the call that failed first: "get" ... */
+    size_t calls, fail_at; /* number of the failing call; 0: none */
+    bool dead;             /* all later calls fail, too */
+    const char *failed;    /* name of the first failed call: "get" ... */
 } test_store;
 
-/* The store's calls, for umbel_publish and umbel_pull_open. */
+/* Returns the store's calls, for umbel_publish and umbel_pull_open. */
 umbel_store test_store_ops(test_store *s);
 void test_store_fini(test_store *s);
 
-/* The file of that name, or NULL. */
+/* Returns the file of that name, or NULL. */
 test_file *test_store_find(test_store *s, const char *name);
-/* Returns the first file whose name ends like this; fails without one. */
+/*
+ * Returns the first file whose name ends with ending; fails if there is none.
+ */
 test_file *test_store_ending(test_store *s, const char *ending);
-/* How many names end so. */
+/* Returns the number of names with that ending. */
 size_t test_store_count(const test_store *s, const char *ending);
 void test_store_write(test_store *s, const char *name, const void *bytes,
                       size_t len);
 void test_store_remove(test_store *s, const char *name);
 void test_store_copy(test_store *to, const test_store *from);
 
-/* A web server of a publish directory. Zero: it behaves. */
+/*
+ * A web server of a publish directory. If all fields are zero it behaves well.
+ */
 typedef struct test_server {
     test_store *site;
     size_t requests;
     uint64_t sent;    /* bytes of all answers */
     size_t chunk;     /* bytes at a time; 0: 100 */
-    const char *only; /* the names that it misbehaves for end so */
-    uint64_t cut;     /* ends after that many bytes of an answer */
+    const char *only; /* misbehaves only for names with this ending */
+    uint64_t cut;     /* breaks off after this many bytes of an answer */
     bool from_start;  /* ignores `from` */
-    bool bad_range;   /* refuses `from` */
-    bool longer;      /* sends a byte too many */
+    bool bad_range;   /* rejects `from` */
+    bool longer;      /* sends one byte too many */
     bool flips;       /* changes the last byte */
-    bool tags;        /* gives tags, and answers "unchanged" */
-    const char *tag;  /* ... this one, whatever the file is */
-    uint64_t shift;   /* calls take with places moved by that */
-    bool unchanged;   /* answers so, whatever was asked */
-    size_t fresh;     /* requests that caches had to pass on */
-    /* Called before each request, when given. */
+    bool tags;        /* sends tags, and answers "unchanged" */
+    const char *tag;  /* sends this tag, whatever the file is */
+    uint64_t shift;   /* calls take with offsets shifted by this */
+    bool unchanged;   /* always answers "unchanged" */
+    size_t fresh;     /* requests that bypass caches */
+    /* Called before each request, unless NULL. */
     void (*before)(struct test_server *s, const char *name);
     void *ctx;
 } test_server;
 
 umbel_fetcher test_server_fetcher(test_server *s);
 
-/* Keys of two publishers, which test_create_keys makes: the setup of a group.
- */
+/* Keys of two publishers; test_create_keys, a group setup, creates them. */
 extern uint8_t test_sign_key[UMBEL_SIGN_KEY_LEN],
     test_trust_key[UMBEL_TRUST_KEY_LEN];
 extern uint8_t test_other_sign[UMBEL_SIGN_KEY_LEN],
@@ -78,7 +81,7 @@ int test_create_keys(void **state);
 
 enum { TEST_NOW = 1000000 };
 
-/* A publisher of "words": a filter with 1,000 keys and room for 2,000. */
+/* A publisher of "words": a filter with 1,000 keys and capacity for 2,000. */
 typedef struct test_publisher {
     test_store site;
     umbel_store ops;

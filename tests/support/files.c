@@ -33,7 +33,7 @@ static bool is_entry(const struct dirent *d)
     return strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0;
 }
 
-/* Tests make no deeper trees than a directory in the directory. */
+/* Removes a directory. Tests create at most one level of subdirectories. */
 void test_dir_remove(char *dir)
 {
     DIR *d = opendir(dir);

@@ -1,6 +1,4 @@
-/*
- * filters.c - keys, filters full of them, and all combinations of rows.
- */
+/* filters.c - keys, filters that hold them, and all combinations of rows. */
 #include "support/test.h"
 
 #include "base/hash.h"
@@ -15,7 +13,7 @@
 const uint8_t test_secret[UMBEL_SECRET_LEN] = "sixteen letters";
 const uint8_t test_other_secret[UMBEL_SECRET_LEN] = "another secret.";
 
-/* A bijection of 30-bit numbers: each step can be undone. */
+/* Maps 30-bit numbers one-to-one: each step can be undone. */
 static uint32_t scramble(uint64_t i)
 {
     const uint32_t mask = (1u << 30) - 1;
@@ -189,13 +187,16 @@ uint8_t *test_forge(const umbel_filter *f, const um_shape *shape, size_t *len)
     return bytes;
 }
 
-/* An addressing that brings its hash takes no other, and lends it to none. */
+/*
+ * Returns true if a works with h: an addressing with a hash of its own takes no
+ * other, and no other addressing takes that hash.
+ */
 static bool fit(const um_addressing *a, const um_hash *h)
 {
     return a->hash ? strcmp(a->hash, h->name) == 0 : !h->implied && !h->former;
 }
 
-/* A kind may refuse an addressing; tests say elsewhere which, and why. */
+/* Returns true if kind k works on a; other tests check which ones and why. */
 static bool goes_on(const um_kind *k, const um_addressing *a)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -212,7 +213,7 @@ static void name_combo(const um_kind *k, const um_addressing *a,
     *out = (test_combo){k->name, a->name, h->name, h->keyed, h->seeded};
 }
 
-/* The y-th addressing that a kind works on. */
+/* Returns the y-th addressing that a kind works on. */
 static const um_addressing *addressing_of(const um_kind *k, size_t y)
 {
     return k->fixed_addressing ? (y ? NULL : k->fixed_addressing)

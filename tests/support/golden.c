@@ -1,9 +1,8 @@
 /*
- * golden.c - the filters behind the golden files.
+ * golden.c - the filters of the golden files.
  *
- * Size and hashes are given, not planned: plans may improve, bytes may not
- * change. 1,000 cells are rounded up by addressings in blocks and leave padding
- * in the others.
+ * Size and hashes are fixed, not planned: plans may improve, bytes must not
+ * change. Blocked addressings round 1,000 cells up; the others leave padding.
  */
 #include "support/golden.h"
 
@@ -28,7 +27,7 @@ umbel_filter *golden_build(const test_combo *c)
     umbel_params p = test_combo_params(c);
     umbel_filter *f = NULL;
 
-    if (um_kind_find(c->kind)->built) { /* no size to choose */
+    if (um_kind_find(c->kind)->built) { /* its size is not chosen */
         p.fpr = 0.01;
         return test_build(c->kind, &p, 0, GOLDEN_KEYS);
     }
@@ -52,11 +51,11 @@ typedef struct row row;
 struct row {
     const char *name;
     umbel_filter *(*build)(const row *r);
-    const char *kind, *addressing; /* of filters that are opened */
+    const char *kind, *addressing; /* of filters that are created */
     uint64_t cells;
     uint32_t hashes;
     double fpr;
-    umbel_setting set[MAX_SETTINGS]; /* those that have a name */
+    umbel_setting set[MAX_SETTINGS]; /* entries without a name are unused */
 };
 
 static umbel_filter *open_row(const row *r)
@@ -85,7 +84,10 @@ static umbel_filter *build_once(const row *r)
     return f;
 }
 
-/* 1, 2, 4 ... times; the table overflows its first bucket, and then itself. */
+/*
+ * Adds keys 1, 2, 4 ... times: the table overflows its first bucket, and then
+ * itself.
+ */
 static umbel_filter *build_heavy(const row *r)
 {
     umbel_filter *f = open_row(r);
@@ -113,7 +115,7 @@ static umbel_filter *build_wide(const row *r)
     return test_build("ribbon", &p, 0, 3000);
 }
 
-/* Keys 100 .. 1099 are listed. */
+/* Builds an exact filter with keys 100 .. 1099 as negatives. */
 static umbel_filter *build_exact(const row *r)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -138,8 +140,8 @@ static umbel_filter *build_exact(const row *r)
 }
 
 /*
- * Keys 0 .. 99 of 5,000, and all others that begin with 7, in partitions by the
- * first byte.
+ * Builds an exact filter of keys 0 .. 99 and all others of 5,000 that begin
+ * with 7, partitioned by the first byte.
  */
 static umbel_filter *build_parts(const row *r)
 {
@@ -185,7 +187,7 @@ static umbel_filter *build_parts(const row *r)
     return f;
 }
 
-/* Key i stands for i % 50. */
+/* Builds a map of key i to i % 50. */
 static umbel_filter *build_map(const row *r)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -206,7 +208,7 @@ static umbel_filter *build_map(const row *r)
     return f;
 }
 
-/* Ways of coding that follow from kind, cells and the number of keys. */
+/* Builds a coded filter; kind, cells and the number of keys select the code. */
 static umbel_filter *build_coded(const row *r)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -223,7 +225,7 @@ static umbel_filter *build_coded(const row *r)
     return f;
 }
 
-/* All ones, of which keys clear few. */
+/* Builds a filter of all ones, of which keys clear a few. */
 static umbel_filter *build_holes(const row *r)
 {
     umbel_filter *f = open_row(r);
@@ -239,7 +241,7 @@ static umbel_filter *build_holes(const row *r)
         .build = build_coded, .kind = of, .cells = number                      \
     }
 
-/* Functions in pairs, half full before the first key. */
+/* Functions in pairs; half of the bits are set before the first key. */
 #define PAIRED(k)                                                              \
     {                                                                          \
         .name = "generalized-blocked512-xxh3-64-" #k "reset-v2.umb",           \

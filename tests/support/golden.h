@@ -1,6 +1,4 @@
-/*
- * golden.h - how the golden files are made; see tests/golden.
- */
+/* golden.h - builds the filters of the golden files; see tests/golden. */
 #ifndef UM_TEST_GOLDEN_H
 #define UM_TEST_GOLDEN_H
 
@@ -8,16 +6,16 @@
 
 enum { GOLDEN_KEYS = 100 };
 
-/* tests/golden/KIND-ADDRESSING-HASH-v1.umb, in memory to be freed. */
+/* Returns tests/golden/KIND-ADDRESSING-HASH-v1.umb. Free it. */
 char *golden_path(const test_combo *c);
 
-/* The filter of which that file is the encoding: keys 0 .. GOLDEN_KEYS-1. */
+/* Returns the filter whose encoding is that file: keys 0 .. GOLDEN_KEYS-1. */
 umbel_filter *golden_build(const test_combo *c);
 
 /*
- * Further files, of what no combination tells by itself: groups, functions in
- * pairs, heavy keys, layers, a list of keys that must not match, a map. False
- * when i is past the end.
+ * Returns the i-th further file, for features that no combination covers:
+ * groups, functions in pairs, heavy keys, layers, negatives, a map. Returns
+ * false when i is past the end.
  */
 bool golden_row_at(size_t i, char **path, umbel_filter **f);
 

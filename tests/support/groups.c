@@ -1,8 +1,9 @@
 /*
- * groups.c - the main of a program of tests: PROGRAM [GROUP [ARGUMENT...]].
+ * groups.c - main of a test program: PROGRAM [GROUP [ARGUMENT...]].
  *
- * Without a group it runs all of them. A program of one group hands it every
- * argument that does not name it: a test may start itself as a worker process.
+ * Without a group it runs all of them. A program with only one group passes it
+ * all arguments unless the first is its name, because a test may start itself
+ * as a worker process.
  */
 #include "support/groups.h"
 

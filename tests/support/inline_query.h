@@ -10,6 +10,6 @@ typedef bool test_inline_query(const umbel_view *v, const void *key,
                                size_t len);
 
 test_inline_query test_inline_plain; /* for any processor */
-test_inline_query test_inline_avx2;  /* with AVX2, where there is x86 */
+test_inline_query test_inline_avx2;  /* with AVX2, on x86 */
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * key_input.c - reads keys from files and pipes, and shows what came.
- */
+/* key_input.c - reads keys from files and pipes into printable text. */
 #include "support/key_input.h"
 
 #include <inttypes.h>

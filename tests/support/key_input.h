@@ -1,6 +1,4 @@
-/*
- * key_input.h - reads keys from files and pipes, and shows what came.
- */
+/* key_input.h - reads keys from files and pipes into printable text. */
 #ifndef UM_TEST_KEY_INPUT_H
 #define UM_TEST_KEY_INPUT_H
 
@@ -8,26 +6,26 @@
 
 #include "keylist/source.h"
 
-/* What a source gave. Release with test_input_fini. */
+/* What a source returned. Release with test_input_fini. */
 typedef struct test_input {
     umbel_status status;
     char reason[sizeof((umbel_error *)0)->text]; /* without the file's name */
     size_t n, nbatches;
-    char *keys, *lines; /* each with a '|' behind it; other bytes as \xNN */
-    char *numbers;      /* weight*amount of each, with a space behind it */
+    char *keys, *lines; /* each followed by '|'; other bytes as \xNN */
+    char *numbers;      /* weight*amount of each, followed by a space */
 } test_input;
 
 void test_input_fini(test_input *in);
 void test_input_read(const um_key_source *s, test_input *out);
 
 /*
- * Bytes that arrive in a pipe, step at a time: the next ones after each read.
- * So nobody waits, and the order is always the same.
+ * Bytes that arrive in a pipe, `step` at a time: the next ones after each read.
+ * So no read blocks, and the order is always the same.
  */
 typedef struct test_drip {
     const uint8_t *bytes;
     size_t len, step, at;
-    size_t first; /* bytes of the first step, unless it is 0 */
+    size_t first; /* length of the first step; 0: as the others */
     int fds[2];
     char path[32];
     const char *paths[1];
@@ -40,8 +38,10 @@ void test_drip_open(test_drip *d, const void *bytes, size_t len, size_t step);
 um_key_source test_drip_source(test_drip *d, const um_key_format *f);
 void test_drip_close(test_drip *d);
 
-/* Reads the bytes from a file, then from pipes in steps of several sizes, with
- * 1 to 4 threads; asserts that all give the same. */
+/*
+ * Reads the bytes from a file, then from pipes in steps of several sizes, with
+ * 1 to 4 threads, and asserts that the results are equal.
+ */
 void test_input_bytes(const um_key_format *f, const void *bytes, size_t len,
                       test_input *out);
 

@@ -1,7 +1,5 @@
-/*
- * markup.c - what a function writes to a FILE, and whether it is sound markup.
- */
-#define _DEFAULT_SOURCE /* open_memstream beside cmocka */
+/* markup.c - captures what a function writes to a FILE, and checks markup. */
+#define _DEFAULT_SOURCE /* for open_memstream besides cmocka */
 #include "support/markup.h"
 
 #include <string.h>

@@ -1,6 +1,4 @@
-/*
- * markup.h - what a function writes to a FILE, and whether it is sound markup.
- */
+/* markup.h - captures what a function writes to a FILE, and checks markup. */
 #ifndef UM_TESTS_MARKUP_H
 #define UM_TESTS_MARKUP_H
 
@@ -8,7 +6,7 @@
 
 #include <stdio.h>
 
-/* A stream whose text is kept in memory. */
+/* A stream that writes to memory. */
 typedef struct test_stream {
     FILE *file;
     char *text;
@@ -16,10 +14,10 @@ typedef struct test_stream {
 } test_stream;
 
 void test_stream_open(test_stream *s);
-/* Ends the stream and returns its text; release it with free(s->text). */
+/* Closes the stream and returns its text; free s->text. */
 const char *test_stream_text(test_stream *s);
 
-/* Asserts that every tag which begins also ends, in the right order. */
+/* Asserts that every opened tag is closed, in the right order. */
 void test_assert_well_formed(const char *text);
 /* Returns how often word occurs in text. */
 size_t test_count_of(const char *text, const char *word);

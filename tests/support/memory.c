@@ -1,13 +1,13 @@
-/*
- * memory.c - an allocator that counts, poisons, and fails when told to.
- */
+/* memory.c - an allocator that counts, poisons, and fails on demand. */
 #include "support/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Before a block, for its length. Blocks have the alignment that is promised to
- * the library, and no more. */
+/*
+ * SPACE bytes before a block hold its length. Blocks have exactly the alignment
+ * that the library is promised.
+ */
 enum { ALIGN = 16, SPACE = 64 + ALIGN };
 
 static void *get(void *ctx, size_t align, size_t len)
@@ -21,7 +21,7 @@ static void *get(void *ctx, size_t align, size_t len)
         posix_memalign((void **)&p, 64, SPACE + len))
         return NULL;
     memcpy(p, &len, sizeof len);
-    memset(p + SPACE, 0xA5, len); /* zeroed memory is not promised */
+    memset(p + SPACE, 0xA5, len); /* memory need not be zeroed */
     m->live_bytes += len;
     m->live_blocks++;
     return p + SPACE;

@@ -68,7 +68,7 @@ void assert_current(fixture *s)
     assert_non_null(f);
     assert_int_equal(f->len, len);
     assert_memory_equal(f->bytes, bytes, len);
-    assert_int_equal(s->place.n, 2); /* the filter, its state */
+    assert_int_equal(s->place.n, 2); /* the filter and its state */
     free(bytes);
 }
 

@@ -18,27 +18,32 @@ typedef struct fixture {
     umbel_pulled pulled;
 } fixture;
 
-/* Opens the reader anew, after a change of its parameters. */
+/* Reopens the reader after a change of its parameters. */
 void open_puller(fixture *s);
 fixture *fixture_open(void);
 void fixture_close(fixture *s);
 
-/* A test that gets a fixture of its own as its state. */
+/* Declares a test that gets its own fixture as its state. */
 #define on_a_fixture(test)                                                     \
     cmocka_unit_test_setup_teardown(test, fixture_set_up, fixture_tear_down)
 int fixture_set_up(void **state);
 int fixture_tear_down(void **state);
 
 umbel_status pull(fixture *s);
-/* The manifest in the publish directory. */
+/*
+ * Name of the manifest; manifest_of returns its file in the publish directory.
+ */
 extern const char manifest[];
 test_file *manifest_of(fixture *s);
 
-/* The reader's file is what was published last, and nothing lies beside it. */
+/*
+ * Asserts that the reader's file is the last published one, and that no other
+ * files but its state remain.
+ */
 void assert_current(fixture *s);
-/* The same, after a round that takes this route. */
+/* Pulls; asserts the route, and the same as assert_current. */
 void assert_pulls(fixture *s, umbel_pull_route route);
-/* A round fails so, and the file stays as it was. */
+/* Pulls; asserts that it fails so and that the file is unchanged. */
 void assert_refuses(fixture *s, umbel_status status, const char *word);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * retouching.c - fixtures, and their bills from nothing but the filters.
- */
+/* retouching.c - fixtures, and results recomputed from the filters alone. */
 #include "support/retouching.h"
 
 #include "filter/handle.h"
@@ -62,7 +60,7 @@ size_t test_hits_of(const umbel_filter *f, const umbel_key_list *k, bool *hit)
     return n;
 }
 
-/* Bits cleared; none may be set that was clear. */
+/* Returns the number of cleared bits; asserts that none was set. */
 static uint64_t cleared(const test_fixture *s)
 {
     uint64_t n = 0;
@@ -75,7 +73,7 @@ static uint64_t cleared(const test_fixture *s)
     return n;
 }
 
-/* The bill from nothing but the filters. */
+/* Checks the result against the filters before and after. */
 void test_check_bill(const test_fixture *s, const umbel_retouch_result *b)
 {
     size_t n = s->members.n + s->never.n;

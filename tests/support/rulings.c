@@ -1,6 +1,4 @@
-/*
- * rulings.c - filters to be admitted or refused, and what is expected of them.
- */
+/* rulings.c - filters to admit or refuse, and checks of the rulings. */
 #include "support/rulings.h"
 
 #include "filter/handle.h"

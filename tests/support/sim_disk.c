@@ -12,7 +12,7 @@
 
 enum { MAX_NAMES = 256, MAX_INODES = 4096, SECTOR = 512 };
 
-/* Bytes of a file, as programs see them or as the platter has them. */
+/* Content of a file, as programs see it or as it is on the platter. */
 typedef struct content {
     uint8_t *bytes;
     size_t len, cap;
@@ -50,7 +50,7 @@ typedef enum step_kind {
     STEP_SYNC_NAMES
 } step_kind;
 
-/* A change of names that is pending, or an operation of the child. */
+/* A pending change of names, or an operation of the child. */
 typedef struct step {
     struct step *next;
     step_kind kind;
@@ -70,9 +70,9 @@ struct sim_disk {
     um_rng rng;
     inode inode[MAX_INODES];
     names seen, durable;
-    steps pending;  /* of names */
-    steps child;    /* what the child has still to do */
-    bool recording; /* the child runs: record what it does */
+    steps pending;  /* changes of names */
+    steps child;    /* operations the child has still to do */
+    bool recording; /* the child runs: record its operations */
     int child_result;
     bool off, power_failed, locked;
     uint64_t cut_after, one_in, limit;
@@ -271,7 +271,7 @@ static bool power_fails(sim_disk *d)
     return d->off;
 }
 
-/* The child does its next step, if the power lasts. */
+/* Performs the child's next operation, unless the power fails. */
 static void step_child(sim_disk *d)
 {
     if (!d->child.first || power_fails(d))
@@ -281,7 +281,10 @@ static void step_child(sim_disk *d)
     free_step(s);
 }
 
-/* Before each operation of the parent; 0, or the error that it meets. */
+/*
+ * Runs before each operation of the parent. Returns 0, or the error it fails
+ * with.
+ */
 static int meet(sim_disk *d, int error)
 {
     if (!d->recording)
@@ -348,7 +351,7 @@ static bool is_named(const names *t, int file)
     return false;
 }
 
-/* An inode that is in use by nothing; the first ones come round again. */
+/* Returns an unused inode; freed ones are used again. */
 static int new_inode(sim_disk *d)
 {
     for (int i = 0; i < MAX_INODES; i++)
@@ -408,7 +411,7 @@ static int sim_read(um_disk *base, int file, uint64_t at, void *out, size_t len,
     return 0;
 }
 
-/* What the child is still to write. */
+/* Returns the number of bytes that the child has still to write. */
 static uint64_t queued_bytes(const sim_disk *d)
 {
     uint64_t sum = 0;
@@ -430,7 +433,7 @@ static int sim_write(um_disk *base, int file, uint64_t at, const void *bytes,
         error = ENOSPC;
         d->stats.failed++;
     }
-    if (error) /* some of it may have been written */
+    if (error) /* part of it may have been written */
         s.len = d->off ? 0 : (size_t)sim_below(d, len + 1);
     if (s.len) {
         s.bytes = malloc(s.len);
@@ -562,7 +565,7 @@ void sim_off(sim_disk *d, bool power)
         d->stats.kills++;
 }
 
-/* Some sectors of a write reach the platter. */
+/* Writes only some sectors of a write to the platter. */
 static void tear(sim_disk *d, inode *f, const pending_write *w)
 {
     static const uint8_t zeroes[SECTOR];
@@ -575,12 +578,15 @@ static void tear(sim_disk *d, inode *f, const pending_write *w)
         size_t len = (size_t)(next - at);
         if (sim_below(d, 2))
             write_bytes(&f->durable, at, w->bytes + (at - w->at), len);
-        else if (garbage) /* the length was written, and not the data */
+        else if (garbage) /* the length was written, but not the data */
             write_bytes(&f->durable, at, zeroes, len);
     }
 }
 
-/* fate: 0 all is lost, 1 all survives, else each by itself. */
+/*
+ * Resolves pending writes. fate: 0 all are lost, 1 all survive, otherwise each
+ * is decided separately.
+ */
 static void lose_writes(sim_disk *d, inode *f, uint64_t fate)
 {
     for (const pending_write *w = f->first; w; w = w->next) {

@@ -1,6 +1,4 @@
-/*
- * store_load.c - random changes of a store, and what must be left of them.
- */
+/* store_load.c - random changes to a store, and checks of what remains. */
 #include "support/store_load.h"
 
 #include "base/rng.h"
@@ -225,7 +223,7 @@ static void check_counts(load *l, bool may_lose)
             um_store_count(l->store, (unsigned)list, &l->digest[key], 1, &got);
             if (got < low || got > l->sent[list][key])
                 complain(l, "count", list, key, got, low, l->sent[list][key]);
-            l->sent[list][key] = got; /* what is lost does not come back */
+            l->sent[list][key] = got; /* lost counts do not come back */
             if (l->acked[list][key] > got)
                 l->acked[list][key] = got;
         }

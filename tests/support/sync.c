@@ -22,7 +22,7 @@ static void note_event(void *ctx, const umbel_sync_event *e)
         memcpy(s->last_origin, e->origin, UMBEL_ORIGIN_LEN);
 }
 
-/* Making a key takes as long as the rest of a server: they are kept. */
+/* Returns a key, cached: creating one takes as long as the rest of a server. */
 static const uint8_t *secret_of(uint64_t seed)
 {
     static struct {
@@ -126,7 +126,7 @@ void test_sync_run(test_sync_link *l, uint64_t now)
 {
     umbel_slice m;
 
-    int left = 2000; /* a broken machine may never be silent */
+    int left = 2000; /* a broken machine may never stop sending */
 
     for (bool quiet = false; !quiet && left > 0;) {
         quiet = true;

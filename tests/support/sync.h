@@ -9,10 +9,10 @@
 
 #include <umbel/experimental/sync.h>
 
-/* What a server of a test is. Zero means the default. */
+/* A server of a test. Zero means the default. */
 typedef struct test_sync_server {
     umbel_sync *machine;
-    umbel_filter *own; /* of list 0, the present epoch */
+    umbel_filter *own; /* of list 0, the current epoch */
     umbel_filter *shape;
     uint64_t seed, incarnation;
     umbel_sync_list list;
@@ -24,27 +24,27 @@ typedef struct test_sync_server {
 } test_sync_server;
 
 /*
- * Opens a server whose key follows from seed. list.shape may be NULL: a
- * counting filter of 8-bit cells for 1000 keys.
+ * Opens a server whose key is derived from seed. list.shape may be NULL: then
+ * it is a counting filter of 8-bit cells for 1000 keys.
  */
 void test_sync_open(test_sync_server *s, uint64_t seed);
 void test_sync_close(test_sync_server *s);
-/* Adds key i that many times to its own filter. */
+/* Adds key i to its own filter this many times. */
 void test_sync_add(test_sync_server *s, uint64_t i, uint64_t times);
 void test_sync_publish(test_sync_server *s);
 uint64_t test_sync_count(const test_sync_server *s, uint64_t i);
 uint64_t test_sync_word(const test_sync_server *s);
 
-/* Two servers that are connected, and what went over the line. */
+/* Two connected servers, and the traffic between them. */
 typedef struct test_sync_link {
     test_sync_server *end[2];
-    int peer[2]; /* number of the other, at each end */
+    int peer[2]; /* peer number of the other, at each end */
     uint64_t bytes[2], messages[2], largest; /* sent by end i */
 } test_sync_link;
 
 void test_sync_connect(test_sync_link *l, test_sync_server *a,
                        test_sync_server *b);
-/* Carries messages until both are silent. */
+/* Delivers messages until neither has any left. */
 void test_sync_run(test_sync_link *l, uint64_t now);
 
 #endif
