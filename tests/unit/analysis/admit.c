@@ -1,6 +1,4 @@
-/*
- * admit.c - what is admitted, what is refused, and for which reasons.
- */
+/* admit.c - which filters are admitted, which are refused, and the reasons. */
 #include "support/rulings.h"
 
 #include "filter/handle.h"
@@ -134,7 +132,10 @@ static void demands_without_sense_are_errors(void **state)
 /* --- claims -----------------------------------------------------------------
  */
 
-/* On every addressing and every kind whose cells tell its keys. */
+/*
+ * Covers every combination; kinds whose cells do not reveal their keys are
+ * refused as unconfirmed.
+ */
 static void more_cells_than_its_keys_use_are_refused(void **state)
 {
     test_combo c;
@@ -170,7 +171,7 @@ static void fewer_cells_than_its_keys_use_are_refused(void **state)
     }
 }
 
-/* The number in the head is a claim like any other. */
+/* The number in the head is checked like any other claim. */
 static void a_lying_head_is_refused(void **state)
 {
     const char *name;
@@ -190,7 +191,7 @@ static void a_lying_head_is_refused(void **state)
     }
 }
 
-/* How many keys, of a filter of many, can be left out of the claim. */
+/* Checks how far a claim may be off, in a filter of many keys. */
 static void claims_are_held_within_a_percent(void **state)
 {
     const char *name;
@@ -225,7 +226,7 @@ static void an_empty_filter_is_admitted(void **state)
     umbel_close(f);
 }
 
-/* Keys may be any integers: their cells need not look random. */
+/* Keys may be any integers, so their cells need not look random. */
 static void linear_hashes_are_held_by_what_is_certain(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -261,7 +262,10 @@ static void cells_that_do_not_tell_are_no_proof(void **state)
     umbel_close(f);
 }
 
-/* Merges: the cells of a union are those of its keys, its head is a guess. */
+/*
+ * The cells of a union are those of its keys, but the number of keys in its
+ * head is an estimate.
+ */
 static void unions_and_intersections_are_held_by_what_they_tell(void **state)
 {
     umbel_filter *a = test_plain("blocked512"), *b = test_plain("blocked512");
@@ -281,7 +285,7 @@ static void unions_and_intersections_are_held_by_what_they_tell(void **state)
 
     umbel_filter *c = test_plain("blocked512");
     assert_ok(umbel_merge(c, b, UMBEL_AND, &test_refusal));
-    w.claimed = TEST_RULED_KEYS / 2; /* and false ones: no limit above */
+    w.claimed = TEST_RULED_KEYS / 2; /* false positives: no upper limit */
     test_expect_admitted(c, &w);
     w.claimed = TEST_RULED_KEYS;
     test_expect_refused(c, &w, UMBEL_REFUSED_TOO_EMPTY, "too few");
@@ -344,7 +348,10 @@ static void groups_are_held_by_what_is_certain(void **state)
 /* --- the budget -------------------------------------------------------------
  */
 
-/* Made for it, so above it as often as below. */
+/*
+ * Checks filters planned for exactly the allowed error, half of which exceed it
+ * by chance.
+ */
 static void filters_made_for_the_budget_are_admitted(void **state)
 {
     const char *name;
@@ -368,7 +375,7 @@ static void filters_made_for_the_budget_are_admitted(void **state)
     assert_in_range(above, 15, 65); /* of 80 */
 }
 
-/* ... but not when they hold more keys than that. */
+/* Checks that the same filters with more keys are refused. */
 static void filters_that_hold_too_many_are_refused(void **state)
 {
     const char *name;

@@ -1,12 +1,12 @@
 /*
- * admit_honest.c - filters that only random keys were added to: every one
- * is admitted that chance did not give twice the error that is allowed.
+ * admit_honest.c - filters of random keys are admitted, unless chance gave them
+ * twice the allowed error.
  *
- *   test_admit_honest [N]   of N filters, 50,000 by default (a million in
+ *   test_admit_honest [N]   N filters, 50,000 by default (a million in
  *                           make test-long)
  *
- * Sizes, hashes, addressings and fills are drawn anew for every few of them.
- * Their digests are random: hashing keys would take longer and change nothing.
+ * Size, hashes, addressing and fill are drawn again for every few filters. The
+ * digests are random: hashing keys would take longer and change nothing.
  */
 #include "support/rulings.h"
 
@@ -45,7 +45,7 @@ static umbel_filter *draw_shape(um_rng *rng, const char *kind,
     return f;
 }
 
-/* Up to a fill of 0.7. */
+/* Draws a number of keys that gives a fill of at most 0.7. */
 static size_t draw_keys(um_rng *rng, const umbel_filter *f)
 {
     uint64_t most = f->layout.cells * 12 / 10 / f->layout.hashes;
@@ -54,7 +54,10 @@ static size_t draw_keys(um_rng *rng, const umbel_filter *f)
                     um_random_below(rng, most < MAX_KEYS ? most : MAX_KEYS));
 }
 
-/* The receiver knows the keys, and allows the error that is to be expected. */
+/*
+ * Admits filters whose number of keys is known, with the expected error as the
+ * limit.
+ */
 static void admit_some(um_rng *rng, umbel_filter *f)
 {
     umbel_admission known = test_no_demand;
@@ -94,8 +97,10 @@ static void honest_filters_are_admitted(void **state)
     }
 }
 
-/* A million keys with much room: chance leaves the least there, so that it
- * shows where the cells of a key are not quite independent. */
+/*
+ * Admits a million keys in a very sparse filter. The bounds are tightest there,
+ * so the test fails if the cells of a key are not quite independent.
+ */
 static void sparse_filters_are_admitted(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

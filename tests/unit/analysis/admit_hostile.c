@@ -1,6 +1,6 @@
 /*
- * admit_hostile.c - filters whose makers lie: all ones, chosen fractions,
- * full blocks behind an honest fill.
+ * admit_hostile.c - filters from lying makers: all ones, chosen fractions, full
+ * blocks hidden by an honest fill.
  */
 #include "support/rulings.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Set a share of the cells, at random, whatever the cells are. */
+/* Sets a random fraction of the cells, of any width. */
 static void pollute(umbel_filter *f, double share)
 {
     um_rng rng = {5};
@@ -43,7 +43,7 @@ static void all_ones_are_refused_whatever_is_demanded(void **state)
             if (umbel_predict(f) > 0.5)
                 assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
         }
-        f->estimated = true; /* no claim at all */
+        f->estimated = true; /* the head claims nothing */
         umbel_ruling r = test_ruled(f, NULL);
         if (umbel_predict(f) > 0.5)
             assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
@@ -64,7 +64,7 @@ static void half_ones_that_claim_few_keys_are_refused(void **state)
         f->added = 100;
         umbel_ruling r = test_ruled(f, &w);
         assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
-        f->added = TEST_RULED_KEYS; /* or take it for what its head claims */
+        f->added = TEST_RULED_KEYS; /* the same for the receiver's claim */
         w.claimed = 1000;
         r = test_ruled(f, &w);
         assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
@@ -72,7 +72,10 @@ static void half_ones_that_claim_few_keys_are_refused(void **state)
     }
 }
 
-/* With a claim, or a budget; and with neither it is the head that claims. */
+/*
+ * Refused because of a claim or an error limit; with neither, because of the
+ * claim in the head.
+ */
 static void a_fill_of_0_65_is_refused(void **state)
 {
     static const char *const kinds[] = {"bloom", "counting"};
@@ -101,14 +104,17 @@ static void a_fill_of_0_65_is_refused(void **state)
         }
 }
 
-/* Blocks of all ones, paid for by cells that others lack. */
+/*
+ * Fills one block with ones and clears another, so that the total fill stays
+ * the same.
+ */
 static void full_blocks_are_refused_though_the_fill_is_right(void **state)
 {
     static const char *const kinds[] = {"bloom", "counting"};
     umbel_params p = UMBEL_PARAMS_INIT;
 
     (void)state;
-    p.fpr = 0.1; /* the budget allows it, chance does not */
+    p.fpr = 0.1; /* allowed by the error limit, but not by chance */
     for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
         umbel_admission w = test_no_demand;
         umbel_filter *f = test_made(kinds[k], &p, 100 * TEST_RULED_KEYS,
@@ -126,7 +132,7 @@ static void full_blocks_are_refused_though_the_fill_is_right(void **state)
     }
 }
 
-/* Blocks that stay below the limit each, and err together. */
+/* Makes blocks that are each below the limit but together exceed the error. */
 static void the_error_is_the_mean_over_blocks(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -151,7 +157,7 @@ static void the_error_is_the_mean_over_blocks(void **state)
     umbel_close(f);
 }
 
-/* Share of random digests that match. */
+/* Returns the fraction of random digests that match. */
 static double share_matching(const umbel_filter *f, size_t n)
 {
     um_rng rng = {77};
@@ -177,7 +183,10 @@ static umbel_filter *empty_dcso(uint64_t cells, uint32_t hashes)
     return test_made("bloom", &p, 0, 0);
 }
 
-/* Cells that are no multiple of some power of 2: the walk never leaves them. */
+/*
+ * Sets all cells that are not a multiple of a power of 2: a walk of dcso that
+ * starts there never leaves them.
+ */
 static void closed_sets_of_dcso_are_refused(void **state)
 {
     static const struct {
@@ -205,10 +214,10 @@ static void closed_sets_of_dcso_are_refused(void **state)
 }
 
 /*
- * From cell x the walk goes on to c r - 1469 x mod m, r = 2^64 mod m, for one
- * of 1469 numbers c. With x = y r, cells are numbers y of two digits to the
- * base of 1469, and a step moves the last digit, mirrored, to the front: digits
- * from the middle keep a walk among themselves.
+ * From cell x the walk continues at c r - 1469 x mod m, r = 2^64 mod m, for one
+ * of 1469 numbers c. With x = y r, cells are numbers y of two digits in base
+ * 1469, and a step moves the last digit, mirrored, to the front: a walk among
+ * digits from the middle stays among them.
  */
 static void sets_that_the_walk_of_dcso_prefers_are_refused(void **state)
 {
@@ -234,8 +243,9 @@ static void sets_that_the_walk_of_dcso_prefers_are_refused(void **state)
 }
 
 /*
- * A seed whose two functions have the same factor: the second cell is the first
- * plus a constant, and multiples of that keep a key among themselves.
+ * Uses a seed whose two functions have the same factor: the second cell is the
+ * first plus a constant, so a key whose first cell is a multiple of that
+ * constant has only such cells.
  */
 static void seeds_that_align_functions_are_refused(void **state)
 {
@@ -253,7 +263,7 @@ static void seeds_that_align_functions_are_refused(void **state)
     um_draw_universal(&f->layout, h);
     assert_int_equal(h[0].c, h[1].c);
     uint64_t on = (UM_INTEGER_PRIME + h[1].d - h[0].d) % UM_INTEGER_PRIME;
-    uint64_t back = UM_INTEGER_PRIME - on; /* what more keys do: no wrap */
+    uint64_t back = UM_INTEGER_PRIME - on; /* most keys do not wrap */
     uint64_t shift = on < back ? on % CELLS : CELLS - back % CELLS;
     for (uint64_t i = 0, x = 0; i < USED; i++, x = (x + shift) % CELLS)
         um_set_bit(f->payload, x);
@@ -265,7 +275,7 @@ static void seeds_that_align_functions_are_refused(void **state)
     umbel_close(f);
 }
 
-/* One column whose only slot in use is that which every row takes. */
+/* Builds one column whose only slot in use is the one that every row uses. */
 static void a_second_level_of_ribbon_that_denies_nothing_is_seen(void **state)
 {
     const um_ribbon_form none = {0, 0};

@@ -1,6 +1,4 @@
-/*
- * admit_read.c - admission from the first byte on, and without memory.
- */
+/* admit_read.c - admission while reading, and out of memory. */
 #include "support/rulings.h"
 
 #include <fcntl.h>
@@ -124,7 +122,10 @@ static void files_that_are_too_large_are_not_read(void **state)
     test_dir_remove(dir);
 }
 
-/* A head that promises more than fits, on what has no length. */
+/*
+ * Reads a head that claims more than the limit from a pipe, whose length is
+ * unknown.
+ */
 static void pipes_are_refused_by_their_head(void **state)
 {
     umbel_filter *f = test_plain("blocked512"), *got = NULL;
@@ -173,7 +174,7 @@ static void append(void *ctx, void *memory, size_t len)
     free(memory);
 }
 
-/* The nth allocation fails, for every n; a ruling is then not touched. */
+/* Fails the nth allocation, for every n; the ruling must stay unchanged. */
 static void without_memory_nothing_is_ruled(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -190,7 +191,7 @@ static void without_memory_nothing_is_ruled(void **state)
 
     (void)state;
     source.alloc = &alloc;
-    w.claimed = TEST_RULED_KEYS * 9 / 10; /* tails are asked for */
+    w.claimed = TEST_RULED_KEYS * 9 / 10; /* needs the tail bounds */
     umbel_ruling r = {.n = 77};
     for (; status == UMBEL_E_NOMEM; b.allowed++) {
         assert_int_equal(r.n, 77);
@@ -200,13 +201,13 @@ static void without_memory_nothing_is_ruled(void **state)
         assert_int_equal(b.live, 0);
     }
     assert_ok(status);
-    assert_true(b.allowed > 2); /* the filter, its cells, and a look at them */
+    assert_true(b.allowed > 2); /* the filter, its cells, its ruling */
     assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
     free(bytes);
     umbel_close(f);
 }
 
-/* A caller's mistake is no ruling. */
+/* A caller's mistake is an error, not a ruling. */
 static void parameters_without_their_size_are_refused(void **state)
 {
     umbel_source source = {0};
@@ -240,7 +241,7 @@ static void bytes_of_a_later_version_are_refused(void **state)
     umbel_close(f);
 }
 
-/* What stands behind the end of a file is nothing. */
+/* Reads a file from a position after its end. */
 static void a_position_behind_the_end_leaves_nothing_to_admit(void **state)
 {
     umbel_filter *f = test_plain("blocked512");

@@ -1,6 +1,4 @@
-/*
- * diff.c - differences: the new filter comes back, and no other.
- */
+/* diff.c - differences restore exactly the new filter. */
 #include "support/test.h"
 
 #include "base/hash.h"
@@ -64,7 +62,7 @@ static void the_new_filter_comes_back_byte_for_byte(void **state)
         }
 }
 
-/* Data that came, went, grew, shrank, changed, or stayed. */
+/* Covers data that is added, removed, longer, shorter, changed, or equal. */
 static void data_comes_back_with_the_filter(void **state)
 {
     static const char *const notes[] = {"", "monday", "sunday", "the 3rd week"};
@@ -91,7 +89,7 @@ static void data_comes_back_with_the_filter(void **state)
     }
 }
 
-/* Replaces the head inside by one of that shape; takes over bytes. */
+/* Replaces the head inside the difference by one of that shape. Frees bytes. */
 static uint8_t *with_head(uint8_t *bytes, const um_shape *s, size_t *len)
 {
     enum { HEAD = 96, HEAD_LEN_AT = 12, TOTAL_AT = 88 };
@@ -111,7 +109,10 @@ static uint8_t *with_head(uint8_t *bytes, const um_shape *s, size_t *len)
     return out;
 }
 
-/* A difference that claims a terabyte of data is refused by its head. */
+/*
+ * Checks that a difference that claims a terabyte of data is refused by its
+ * head.
+ */
 static void data_cannot_ask_for_much_memory(void **state)
 {
     umbel_filter *old = create("bloom", 60000, 0, 40), *back = NULL;
@@ -171,7 +172,7 @@ static void filters_of_different_shape_are_refused(void **state)
     umbel_close(b);
 }
 
-/* Every bit of it counts. */
+/* Checks that flipping any bit is noticed. */
 static void a_damaged_difference_is_refused(void **state)
 {
     umbel_filter *old = create("bloom", 6000, 0, 400), *back = NULL;
@@ -211,11 +212,11 @@ enum {
     AT_HEAD = 96
 };
 
-/* A difference to be changed, with a length and a checksum that fit. */
+/* A difference to tamper with; its length and checksum are corrected. */
 typedef struct forgery {
     umbel_filter *old;
     uint8_t *bytes;
-    size_t len, sections; /* bytes; where the sections begin */
+    size_t len, sections; /* length; offset of the sections */
 } forgery;
 
 static forgery forge(const umbel_filter *old, const umbel_filter *now)
@@ -251,7 +252,7 @@ static void forgery_free(forgery *x)
     umbel_close(x->old);
 }
 
-/* Changes one byte, sees it refused, and changes it back. */
+/* Changes one byte, expects a refusal, and changes it back. */
 static void refuses_byte(forgery *x, size_t at, uint8_t value,
                          umbel_status status, const char *word)
 {
@@ -291,7 +292,7 @@ static void forged_fields_are_refused_by_name(void **state)
     umbel_close(now);
 }
 
-/* Every allocation of a patch fails once; nothing of it stays. */
+/* Fails every allocation of a patch once; nothing may be leaked. */
 static void a_patch_without_memory_leaves_nothing(void **state)
 {
     test_memory m = {0};
@@ -329,7 +330,7 @@ static void a_patch_without_memory_leaves_nothing(void **state)
     umbel_close(now);
 }
 
-/* The head of the new filter names a payload that the changes do not give. */
+/* Changes the payload checksum in the new filter's head. */
 static void a_head_of_another_payload_is_refused(void **state)
 {
     enum { AT_CHECKSUM = AT_HEAD + UM_HEAD_SUM_AT };
@@ -345,7 +346,7 @@ static void a_head_of_another_payload_is_refused(void **state)
     umbel_close(now);
 }
 
-/* Its sections end too early, too late, or say more than there is. */
+/* Makes the sections end too early or too late, or claim more than there is. */
 static void sections_fill_a_difference_exactly(void **state)
 {
     umbel_filter *old = create("bloom", 6000, 0, 400);
@@ -354,13 +355,13 @@ static void sections_fill_a_difference_exactly(void **state)
 
     (void)state;
     size_t len = x.len;
-    x.len = x.sections + 8; /* none at all */
+    x.len = x.sections + 8; /* no sections */
     assert_refused(use_forged(&x), UMBEL_E_FORMAT, "its changes");
-    x.len++; /* only how, and what it is */
+    x.len++; /* only the form and the type */
     assert_refused(use_forged(&x), UMBEL_E_FORMAT, "its changes");
     forgery_free(&x);
     x = forge(old, now);
-    assert_int_equal(x.bytes[x.sections], 1); /* whole */
+    assert_int_equal(x.bytes[x.sections], 1); /* stored whole */
     x.len = len + 1;
     assert_refused(use_forged(&x), UMBEL_E_FORMAT, "its changes");
     x.len = len - 1;
@@ -370,7 +371,7 @@ static void sections_fill_a_difference_exactly(void **state)
     umbel_close(now);
 }
 
-/* Data that is new has no changes, only a whole. */
+/* Checks that new data cannot be encoded as changes, only as a whole. */
 static void new_data_has_nothing_to_change(void **state)
 {
     umbel_filter *old = create("bloom", 6000, 0, 400);
@@ -380,9 +381,9 @@ static void new_data_has_nothing_to_change(void **state)
     assert_ok(umbel_set_data(now, "data", 4, &test_refusal));
     forgery x = forge(old, now);
     size_t at = x.len - 8;
-    while (x.bytes[--at] != 1) /* how the data comes: as a whole */
+    while (x.bytes[--at] != 1) /* the data's form: whole */
         assert_true(at > x.sections);
-    while (at > x.sections) { /* every byte that might be it */
+    while (at > x.sections) { /* tries every byte that may be it */
         if (x.bytes[at] == 1) {
             x.bytes[at] = 0;
             assert_int_equal(use_forged(&x), UMBEL_E_FORMAT);
@@ -409,7 +410,7 @@ static void static_filters_of_other_keys_have_no_difference(void **state)
     assert_refused(umbel_diff(a, b, out, sizeof out, &bill, &test_refusal),
                    UMBEL_E_MISMATCH, "hand out the new one whole");
     umbel_close(b);
-    p.seed = 9; /* another seed is said to be the reason */
+    p.seed = 9; /* the error names the seed */
     b = test_build("ribbon", &p, 0, 5000);
     assert_refused(umbel_diff(a, b, out, sizeof out, &bill, &test_refusal),
                    UMBEL_E_MISMATCH, "seed");
@@ -423,7 +424,10 @@ static void static_filters_of_other_keys_have_no_difference(void **state)
     umbel_close(b);
 }
 
-/* 1 % added and 1 % replaced, of a tenth of the million of the bar. */
+/*
+ * Checks the size of a difference with 1 % of 100,000 keys added and 1 %
+ * replaced.
+ */
 static void small_changes_take_few_bytes(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -443,7 +447,7 @@ static void small_changes_take_few_bytes(void **state)
     umbel_close(now);
 }
 
-/* A filter that has nothing in common with the old one is carried whole. */
+/* Checks that a filter without common keys is stored whole. */
 static void
 what_has_nothing_in_common_costs_no_more_than_the_filter(void **state)
 {

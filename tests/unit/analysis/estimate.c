@@ -1,7 +1,7 @@
 /*
- * estimate.c - 99 % intervals hold in 99 of 100 cases.
+ * estimate.c - 99 % intervals contain the true value in 99 of 100 cases.
  *
- * Keys are random digests, so a thousand pairs of filters cost no hashing.
+ * Keys are random digests, so a thousand pairs of filters need no hashing.
  */
 #include "support/test.h"
 
@@ -20,7 +20,7 @@ typedef struct overlap {
     size_t only_a, both, only_b;
 } overlap;
 
-/* Misses of each interval. */
+/* How often each interval missed the true value. */
 typedef struct misses {
     size_t n, a, b, either, both, jaccard;
 } misses;
@@ -92,7 +92,7 @@ static void simulate(umbel_filter *a, umbel_filter *b, um_rng *rng,
     }
 }
 
-/* One in a hundred may lie outside, within five sigma of that. */
+/* Asserts that at most one in a hundred misses, plus five sigma. */
 static void assert_few(const char *addressing, const misses *m)
 {
     double n = (double)m->n, most = 0.01 * n + 5 * sqrt(n * 0.01 * 0.99);
@@ -211,7 +211,10 @@ static void equal_filters_are_equal(void **state)
     }
 }
 
-/* All cells in use: a lower bound on the number of keys, and no upper bound. */
+/*
+ * Checks that all cells in use give a lower bound on the number of keys, and no
+ * upper bound.
+ */
 static void a_full_filter_says_so(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

@@ -1,5 +1,5 @@
 /*
- * occupancy_bounds.c - bounds on tails: never below the exact ones, and not far
+ * occupancy_bounds.c - tail bounds are never below the exact tails, and not far
  * above.
  */
 #include "support/test.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums of doubles: what they may lose. */
+/* Relative rounding error of sums of doubles. */
 #define SLACK 1e-9
 
 static um_layout layout_of(const char *addressing, uint64_t cells,
@@ -46,7 +46,10 @@ static double *zeros(size_t n)
 /* --- exact ------------------------------------------------------------------
  */
 
-/* Chances of 0 .. cells cells in use, after balls balls, ball by ball. */
+/*
+ * Returns the probabilities of 0 .. cells cells in use after `balls` balls,
+ * computed ball by ball.
+ */
 static double *occupancy(size_t cells, size_t balls)
 {
     double *p = zeros(cells + 1);
@@ -60,7 +63,7 @@ static double *occupancy(size_t cells, size_t balls)
     return p;
 }
 
-/* The sum of two independent numbers; x is released. */
+/* Returns the distribution of the sum of two independent numbers. Frees x. */
 static double *plus(double *x, size_t nx, const double *y, size_t ny)
 {
     double *sum = zeros(nx + ny + 1);
@@ -72,8 +75,7 @@ static double *plus(double *x, size_t nx, const double *y, size_t ny)
     return sum;
 }
 
-/* The distribution for several lanes of equal width, each with its own balls.
- */
+/* Returns the distribution for lanes of equal width with `balls` balls each. */
 static double *lanes_of(size_t lanes, size_t width, size_t balls)
 {
     double *one = occupancy(width, balls), *all = zeros(1);
@@ -85,7 +87,7 @@ static double *lanes_of(size_t lanes, size_t width, size_t balls)
     return all;
 }
 
-/* Ends with the first u whose tail is below chance. */
+/* Returns the smallest u whose tail P(X >= u) is below chance. */
 static uint64_t exact_limit(const double *p, size_t cells, double chance)
 {
     double tail = 0;
@@ -110,7 +112,10 @@ static uint64_t bound_limit(const um_occupancy *t, double chance)
     return low;
 }
 
-/* Every exact tail lies below its bound; limits at 1e-10 lie close. */
+/*
+ * Asserts that every exact tail is below its bound, and that the limits at
+ * 1e-10 are close.
+ */
 static void hold(const um_layout *l, double keys, const double *p, double wider)
 {
     um_occupancy t = tails_of(l, keys);
@@ -183,8 +188,8 @@ static void one_block_stays_below_the_bound(void **state)
 }
 
 /*
- * A toy whose blocks have all their states counted: 8 lanes of 2 cells, 16
- * bits, and any number of throws and of extra lanes.
+ * A toy block whose states can all be enumerated: 8 lanes of 2 cells, 16 bits,
+ * with any number of throws and of extra lanes.
  */
 enum { TOY_LANES = 8, TOY_CELLS = 16, TOY_STATES = 1 << TOY_CELLS, LOADS = 9 };
 
@@ -200,7 +205,10 @@ static um_layout toy_of(uint64_t blocks, uint32_t throws, uint32_t extra)
                        .extra = (uint16_t)extra};
 }
 
-/* The lanes that extra throws may take, from start on, in one of 2^e ways. */
+/*
+ * Returns the cells that extra throws set from lane start on, in one of 2^e
+ * ways.
+ */
 static uint32_t extra_cells(uint32_t start, uint32_t extra, uint32_t way)
 {
     uint32_t cells = 0;
@@ -210,7 +218,7 @@ static uint32_t extra_cells(uint32_t start, uint32_t extra, uint32_t way)
     return cells;
 }
 
-/* One key more, in a block whose states have these chances. */
+/* Adds a key to a block with these state probabilities. */
 static void throw_key(const um_layout *l, double *p, double *next)
 {
     for (uint32_t t = 0; t < l->throws * TOY_LANES; t++) {
@@ -229,7 +237,9 @@ static void throw_key(const um_layout *l, double *p, double *next)
     memcpy(p, next, TOY_STATES * sizeof *p);
 }
 
-/* by_load[j][u]: chance of u cells in use in a block of j keys. */
+/*
+ * Sets by_load[j][u] to the probability of u cells in use in a block of j keys.
+ */
 static void count_states(const um_layout *l,
                          double by_load[LOADS][TOY_CELLS + 1])
 {
@@ -246,7 +256,10 @@ static void count_states(const um_layout *l,
     free(next);
 }
 
-/* all[n][u]: n keys in blocks blocks, those of the last block split off. */
+/*
+ * Sets all[n][u] for n keys in `blocks` blocks, adding the last block to the
+ * distribution of the others.
+ */
 static void split_off(double by_load[LOADS][TOY_CELLS + 1], size_t blocks,
                       double all[LOADS][4 * TOY_CELLS + 1])
 {
@@ -311,7 +324,7 @@ static void toy_blocks_stay_below_the_bound(void **state)
 /* --- simulated --------------------------------------------------------------
  */
 
-/* The next filter of n random keys. */
+/* Clears the filter and adds n random keys. */
 static void refill(umbel_filter *f, um_rng *rng, size_t n)
 {
     umbel_digest d[4096];
@@ -325,13 +338,13 @@ static void refill(umbel_filter *f, um_rng *rng, size_t n)
 
 enum { ROUNDS = 20000, LEVELS = 8 };
 
-/* The j-th of some errors above the mean. */
+/* Returns the j-th error level above the mean. */
 static double level(double mean, size_t j)
 {
     return mean * (1 + 0.1 * (double)(j + 1));
 }
 
-/* How many of ROUNDS filters reach each level. */
+/* Counts how many of ROUNDS filters reach each level. */
 static void simulate(const um_layout *l, size_t keys, um_rng *rng,
                      size_t above[LEVELS])
 {
@@ -350,7 +363,10 @@ static void simulate(const um_layout *l, size_t keys, um_rng *rng,
     umbel_close(f);
 }
 
-/* No more reach a level than the bound says, and five sigma. */
+/*
+ * Checks that no more filters reach a level than the bound says, plus five
+ * sigma.
+ */
 static void mean_errors_stay_below_the_bound(void **state)
 {
     static const uint32_t hashes[] = {3, 4, 8, 10, 13};
@@ -373,7 +389,7 @@ static void mean_errors_stay_below_the_bound(void **state)
     }
 }
 
-/* A budget must not give more away the larger the filter is. */
+/* Checks that the bound tightens as filters get larger. */
 static void mean_errors_of_many_blocks_stray_little(void **state)
 {
     static const struct {
@@ -396,7 +412,10 @@ static void mean_errors_of_many_blocks_stray_little(void **state)
 /* --- sizes ------------------------------------------------------------------
  */
 
-/* Limits at 1e-10 of filters up to 2^48 cells lie a few sigma off. */
+/*
+ * Checks that the limits at 1e-10 of filters up to 2^48 cells are only a few
+ * sigma from the mean.
+ */
 static void large_filters_have_narrow_limits(void **state)
 {
     static const char *const names[] = {"classic", "blocked512", "blocked256",
@@ -419,7 +438,10 @@ static void large_filters_have_narrow_limits(void **state)
         }
 }
 
-/* Claims of any size cost little time and memory, and give no nonsense. */
+/*
+ * Checks that claims of any size take little time and memory, and give
+ * probabilities.
+ */
 static void absurd_numbers_of_keys_give_no_nonsense(void **state)
 {
     static const double keys[] = {1, 2, 1e6, 1e19, INFINITY};

@@ -29,7 +29,7 @@ static double bits_per_key(const char *addressing)
     return plan(&p, 0).bits_per_key;
 }
 
-/* ln(1/p) / ln(2)^2 is the least for one bit a cell: 9.585 at 1 %. */
+/* ln(1/p) / ln(2)^2 is the minimum with one bit per cell: 9.585 at 1 %. */
 static void a_million_keys_at_one_per_cent_take_the_known_bits(void **state)
 {
     (void)state;
@@ -39,7 +39,7 @@ static void a_million_keys_at_one_per_cent_take_the_known_bits(void **state)
     assert_true(bits_per_key("blocked256") <= 10.6);
 }
 
-/* Keys and error to a size; that size back to keys, and back to an error. */
+/* Plans a size from keys and error, and from that size keys and error again. */
 static void check_circle(const char *addressing, uint64_t keys, double fpr)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -77,7 +77,10 @@ static void plans_agree_with_each_other_backwards(void **state)
     check_circle("chunks-md5", 1000, 0.01);
 }
 
-/* A plan for a number of bytes stays within it and wastes less than 1/16. */
+/*
+ * Checks that a plan for a number of bytes does not exceed it and wastes less
+ * than 1/16.
+ */
 static void check_bytes(const char *addressing, uint64_t bytes, uint64_t keys)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -102,13 +105,15 @@ static void bytes_are_respected(void **state)
     (void)state;
     for (size_t i = 0; um_addressing_row(i); i++)
         for (size_t j = 0; j < TEST_COUNT(sizes); j++) {
-            /* 16-bit chunks reach 65,536 cells only, so fewer hashes: fine */
+            /*
+             * 16-bit chunks address only 65,536 cells, so it uses fewer hashes
+             */
             check_bytes(um_addressing_row(i)->name, sizes[j], 0);
             check_bytes(um_addressing_row(i)->name, sizes[j], sizes[j] / 2);
         }
 }
 
-/* The number of keys is known last, and takes bytes of the head. */
+/* The number of keys is known last, and its length in the head varies. */
 static void keys_that_lengthen_the_head_are_within_the_bytes(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -136,7 +141,7 @@ static void given_hashes_are_kept(void **state)
         }
 }
 
-/* What is planned is what is opened. */
+/* Checks that a created filter matches its plan. */
 static void opening_gives_what_was_planned(void **state)
 {
     test_combo c;
@@ -188,7 +193,7 @@ static void plans_that_cannot_be_say_why(void **state)
     assert_int_equal(out.keys, 42);
 }
 
-/* A few keys in much memory, many in little, and what nobody has. */
+/* Covers few keys in much memory, many in little, and absurd limits. */
 static void plans_for_the_wire_keep_their_bounds(void **state)
 {
     static const uint64_t keys[] = {1, 10, 1000, 50000, 1000000000000};

@@ -1,6 +1,4 @@
-/*
- * plan_counts.c - what counts will be worth, against what they are.
- */
+/* plan_counts.c - planned count errors compared with simulated ones. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -21,7 +19,7 @@ enum {
     THRESHOLDS = HIGH - LOW + 1
 };
 
-/* P(count >= x) = 1/x, up to 40. */
+/* Draws counts with P(count >= x) = 1/x, up to 40. */
 static void draw(uint64_t *counts, size_t n)
 {
     um_rng rng = {11};
@@ -46,7 +44,7 @@ static umbel_params shape(const char *addressing, const umbel_setting *set,
     return p;
 }
 
-/* Rates at which keys that never came reach each threshold, by rounds. */
+/* Measures in rounds the rates at which absent keys reach each threshold. */
 static void simulate(const char *addressing, const umbel_setting *set,
                      const uint64_t *counts, test_spread *rates)
 {
@@ -77,8 +75,7 @@ static void simulate(const char *addressing, const umbel_setting *set,
     free(out);
 }
 
-/* Returns the number of thresholds with at least 100 events, which were
- * compared. */
+/* Returns the number of thresholds compared: those with at least 100 events. */
 static int compare(const char *addressing, uint64_t update, double slack)
 {
     const umbel_setting set[] = {{"cell_bits", 6}, {"update", update}};
@@ -114,8 +111,10 @@ static void the_estimate_is_what_plain_counts_do(void **state)
     assert_int_equal(compare("partitioned", 0, 0), THRESHOLDS);
 }
 
-/* Keys of a block that choose the same lanes meet more often than by chance;
- * what rare ones bring together is still taken for independent. */
+/*
+ * Keys of a block that choose the same lanes collide more often than by chance;
+ * the model still treats collisions of rare combinations as independent.
+ */
 static void in_blocks_it_is_right_within_some_per_cent(void **state)
 {
     (void)state;
@@ -124,7 +123,7 @@ static void in_blocks_it_is_right_within_some_per_cent(void **state)
     assert_int_equal(compare("blocked128", 0, 0.03), THRESHOLDS);
 }
 
-/* Came once: then it is what a set errs. */
+/* At threshold 1 the error equals that of a set. */
 static void at_threshold_one_it_is_the_error_of_a_set(void **state)
 {
     static const uint32_t hashes[] = {1, 4, 7, 8, 11, 16};
@@ -178,7 +177,7 @@ static umbel_count_plan plan_once(uint64_t cells, uint32_t hashes, size_t n,
     return plan;
 }
 
-/* m/n = 8, k = 4, t = 20; and where keys come once both say the same. */
+/* Checks m/n = 8, k = 4, t = 20; if each key occurs once, both values agree. */
 static void equation_4_is_the_papers(void **state)
 {
     umbel_count_plan p = plan_once(80000, 4, 10000, 5, 20);
@@ -190,7 +189,10 @@ static void equation_4_is_the_papers(void **state)
     assert_near(low.f_compound / low.f_paper, 1, 0.001);
 }
 
-/* Half of the cells in use, 4 bits: 7.1e-17 a cell, and below 1.37e-15. */
+/*
+ * Checks half of the cells in use with 4 bits: 7.1e-17 per cell, below
+ * 1.37e-15.
+ */
 static void overflow_is_the_surveys(void **state)
 {
     umbel_count_plan p = plan_once(1000000, 4, 173287, 4, 2);

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* P(X >= k), X ~ Binomial(n, p), summed term by term. */
+/* Returns P(X >= k), X ~ Binomial(n, p), summed term by term. */
 static double tail_from(int k, int n, double p)
 {
     double sum = 0, term = pow(1 - p, n);
@@ -59,7 +59,10 @@ static void quantiles_undo_the_distribution(void **state)
         }
 }
 
-/* Bounds bisected on exact binomial sums of 60 digits, outside this library. */
+/*
+ * The bounds were computed outside this library, by bisection on exact binomial
+ * sums with 60 digits.
+ */
 static void rate_intervals_are_clopper_and_pearsons(void **state)
 {
     static const struct {
@@ -88,7 +91,7 @@ static void rate_intervals_are_clopper_and_pearsons(void **state)
     }
 }
 
-/* ln of C(n, i), for sums over millions of trials. */
+/* Returns ln C(n, i), for sums over millions of trials. */
 static double ln_choose(double n, double i)
 {
     double sum = 0;
@@ -98,7 +101,7 @@ static double ln_choose(double n, double i)
     return sum;
 }
 
-/* At the upper bound so few hits have a chance of half a per cent. */
+/* At the upper bound, the probability of this few hits is half a per cent. */
 static void intervals_hold_at_millions_of_trials(void **state)
 {
     const double n = 5e6, hits = 90;

@@ -1,6 +1,4 @@
-/*
- * unsized.c - filters whose size only the end of the input tells.
- */
+/* unsized.c - filters whose size is chosen at the end of the input. */
 #include "support/test.h"
 
 #include "filter/handle.h"
@@ -29,7 +27,10 @@ static umbel_filter *open_unsized(const umbel_params *p, uint64_t bytes)
     return f;
 }
 
-/* The same keys in a filter that had the right size from the start. */
+/*
+ * Compares with a filter of the same keys that had the right size from the
+ * start.
+ */
 static void check_fit(const char *addressing, size_t keys)
 {
     umbel_params p = params_of(addressing);
@@ -62,7 +63,10 @@ static void fitting_equals_building_it_that_size(void **state)
             check_fit(um_addressing_row(i)->name, keys[j]);
 }
 
-/* A size with many divisors, 2 among them: no fit is twice as large as need. */
+/*
+ * The size has many divisors, 2 among them: no fitted filter is twice as large
+ * as needed.
+ */
 static void fitting_wastes_little(void **state)
 {
     (void)state;
@@ -107,8 +111,10 @@ static void too_many_keys_are_over_the_limit(void **state)
     }
 }
 
-/* Where nearly every key seems to be in already, new ones are not counted: the
- * error asked for must hold all the same, or the keys be refused. */
+/*
+ * If nearly every key already matches, new keys are not counted: the requested
+ * error must still hold, or the keys be refused.
+ */
 static void the_error_holds_where_most_keys_seem_to_be_in(void **state)
 {
     static const size_t keys[] = {5000, 6000, 7000, 8000, 10000, 14000};
@@ -173,7 +179,7 @@ static void too_little_room_is_refused(void **state)
         assert_refused(umbel_create_unsized(NULL, &p, bytes, &f, &test_refusal),
                        UMBEL_E_RANGE, "");
     assert_null(f);
-    umbel_close(open_unsized(&p, 128)); /* the head and one line */
+    umbel_close(open_unsized(&p, 128)); /* the head and one cache line */
 }
 
 TEST_GROUP(unsized)

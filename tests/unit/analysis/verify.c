@@ -1,6 +1,4 @@
-/*
- * verify.c - counting errors on keys whose truth is known.
- */
+/* verify.c - counting errors on keys whose membership is known. */
 #include "support/test.h"
 
 #include <umbel/estimate.h>
@@ -65,7 +63,7 @@ static void everything_asked_is_counted(void **state)
 
     (void)state;
     pass_members(v, 0, 1);
-    pass_members(v, 1, 2999); /* batches of any size, past several growths */
+    pass_members(v, 1, 2999); /* batches of any size; the table grows */
     pass_outside(v, 10000, 777, NULL);
     pass_outside(v, 10777, 20000, NULL);
     umbel_verdict x = result(v);
@@ -124,7 +122,7 @@ static void members_among_the_outside_keys_are_dropped(void **state)
     umbel_close(f);
 }
 
-/* The filter lacks the second half of what are called members. */
+/* Uses a filter that lacks the second half of its alleged members. */
 static void missing_members_are_counted_and_still_dropped(void **state)
 {
     umbel_filter *f = sample(0.01, 1000);

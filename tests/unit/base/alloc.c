@@ -1,8 +1,8 @@
 /*
- * alloc.c - memory: the caller's allocator, and what happens without any.
+ * alloc.c - memory: the caller's allocator, and failing allocations.
  *
- * A scenario walks through every call that allocates; it is run again and again
- * with the nth allocation failing, for every n, until none fails.
+ * A scenario makes every call that allocates. It is repeated with the nth
+ * allocation failing, for every n, until none fails.
  */
 #include "support/test.h"
 
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HANDLE_MAX = 256, LINE = 64 }; /* bytes beside the payload */
+enum { HANDLE_MAX = 256, LINE = 64 }; /* bytes besides the payload */
 
-/* All that the scenario makes; NULL: not made. */
+/* Everything the scenario creates; NULL if not created. */
 typedef struct made {
     umbel_filter *opened, *copy, *folded, *decoded, *loaded, *mapped;
     umbel_filter *unsized, *fit, *fed, *snapshot;
@@ -50,7 +50,7 @@ static umbel_status build(made *m, const umbel_alloc *a)
     umbel_status status = umbel_create(NULL, &p, &m->opened, &test_refusal);
     if (status != UMBEL_OK)
         return status;
-    test_add(m->opened, 0, 100); /* takes no memory */
+    test_add(m->opened, 0, 100); /* allocates nothing */
     status = umbel_copy(m->opened, &m->copy, &test_refusal);
     if (status == UMBEL_OK)
         status = umbel_fold(m->opened, 3, &m->folded, &test_refusal);
@@ -101,7 +101,7 @@ static umbel_status share(made *m)
     return status;
 }
 
-/* Members past two growths of the verifier's table. */
+/* Adds enough members for the verifier's table to grow twice. */
 static umbel_status verify(made *m)
 {
     enum { MEMBERS = 2000 };
@@ -158,7 +158,7 @@ static bool all_made(const made *m)
            m->snapshot;
 }
 
-/* The nth allocation fails: a clean refusal, whatever the call was. */
+/* Fails the nth allocation and expects a clean error from any call. */
 static bool survives(size_t n, const char *path)
 {
     test_memory c = {.fail_at = n};
@@ -186,13 +186,13 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     while (survives(n, path))
         n++;
-    /* Each of eight filters takes a handle, seven of them a payload. */
+    /* Each of eight filters allocates a handle, seven of them a payload. */
     assert_true(n > 15);
     free(path);
     test_dir_remove(dir);
 }
 
-/* What a call left in its output when it failed. */
+/* A failed call must not change its output. */
 static void outputs_are_untouched_without_memory(void **state)
 {
     test_memory c = {.fail_at = 1};
@@ -211,7 +211,7 @@ static void outputs_are_untouched_without_memory(void **state)
     assert_int_equal(c.live_bytes, 0);
 }
 
-/* Failing to remember members leaves a verifier that works. */
+/* A verifier that failed to store members still works. */
 static void a_verifier_outlives_a_failed_growth(void **state)
 {
     test_memory c = {0};
@@ -243,7 +243,7 @@ static void memory_is_zeroed_whoever_gave_it(void **state)
     const umbel_alloc mine = test_alloc(&c);
     const umbel_alloc standard = um_alloc_or_default(NULL);
     const umbel_alloc *const allocs[] = {&mine, &standard};
-    /* The largest comes from mmap. */
+    /* The largest is allocated by mmap. */
     static const size_t lengths[] = {1, 64, 1000, (1 << 20) + 1};
 
     (void)state;
@@ -270,14 +270,14 @@ static void impossible_amounts_are_out_of_memory(void **state)
     (void)state;
     p.cells = UINT64_C(1) << 48;
     p.hashes = 1;
-    p.alloc = &a; /* 32 TiB; the kernel might even promise them */
+    p.alloc = &a; /* 32 TiB, which the kernel might even promise */
     assert_refused(umbel_create(NULL, &p, &f, &test_refusal), UMBEL_E_NOMEM,
                    "35184372088832");
     assert_null(f);
     assert_int_equal(c.live_bytes, 0);
 }
 
-/* People keep a filter for each of their users. */
+/* Callers may have a filter for each of their users. */
 static void a_small_filter_takes_little_more_than_its_cells(void **state)
 {
     test_memory c = {.fail_at = 0};

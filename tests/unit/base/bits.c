@@ -110,7 +110,9 @@ static void scaling_covers_the_range_and_no_more(void **state)
     assert_int_equal(um_scale(UINT64_C(1) << 63, 7), 3);
 }
 
-/* The sequence is part of what a seed means to "universal". */
+/*
+ * "universal" derives its functions from this sequence, so it must not change.
+ */
 static void random_numbers_never_change(void **state)
 {
     um_rng rng = {0};

@@ -1,6 +1,4 @@
-/*
- * buffer.c - arrays and byte buffers that grow.
- */
+/* buffer.c - growing arrays and byte buffers. */
 #include "support/test.h"
 
 #include "base/buffer.h"
@@ -29,7 +27,7 @@ static void an_array_stays_when_memory_is_short(void **state)
 {
     uint64_t *numbers = NULL;
     size_t cap = 0;
-    volatile size_t huge = SIZE_MAX / 8; /* more than gcc lets us write here */
+    volatile size_t huge = SIZE_MAX / 8; /* gcc rejects a constant */
 
     (void)state;
     assert_true(um_array_reserve(&numbers, &cap, 4, sizeof *numbers));
@@ -62,7 +60,7 @@ static void bytes_are_appended_and_removed_at_the_front(void **state)
     assert_null(b.data);
 }
 
-/* Decoders write into what they reserved, also for an empty text. */
+/* Decoders write into reserved space, even for an empty text. */
 static void reserved_space_is_never_null(void **state)
 {
     um_buffer b = {.len = 0};
@@ -76,7 +74,7 @@ static void reserved_space_is_never_null(void **state)
 static void a_buffer_that_failed_stays_failed_until_it_is_cleared(void **state)
 {
     um_buffer b = {.len = 0};
-    volatile size_t huge = SIZE_MAX; /* gcc would warn of a constant */
+    volatile size_t huge = SIZE_MAX; /* gcc warns about a constant */
 
     (void)state;
     um_buffer_append(&b, "kept", 4);

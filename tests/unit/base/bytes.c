@@ -50,7 +50,7 @@ static void a_read_past_the_end_gives_zeros_and_is_remembered(void **state)
     um_get_bytes(&r, out, sizeof out);
     assert_memory_equal(out, "\0\0\0\0\0", sizeof out);
     assert_int_equal(um_get_u32(&r), 0x04030201);
-    assert_true(r.bad); /* a later good read does not excuse it */
+    assert_true(r.bad); /* a later valid read does not clear it */
 }
 
 static void a_write_that_does_not_fit_writes_nothing(void **state)

@@ -50,7 +50,7 @@ static void anything_else_is_refused_and_changes_nothing(void **state)
     }
 }
 
-/* Every bound of two digits against every number of two digits. */
+/* Tries every two-digit number with every two-digit bound. */
 static void each_bound_is_exact(void **state)
 {
     (void)state;

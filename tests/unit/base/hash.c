@@ -1,6 +1,4 @@
-/*
- * hash.c - digests are those of the named functions, for ever.
- */
+/* hash.c - digests equal those of the named functions, for ever. */
 #include "support/test.h"
 
 #include "base/hash.h"
@@ -73,7 +71,7 @@ static void xxh128_is_the_seeded_128_bit_function(void **state)
         }
 }
 
-/* As docs/FORMAT.md has it. */
+/* Mixes a seed as in docs/FORMAT.md. */
 static uint64_t mixed(uint64_t seed)
 {
     seed = (seed ^ seed >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -105,8 +103,10 @@ static void the_default_mixes_the_seed_first(void **state)
 
 enum { SEEDS = 64, LONGEST = 32, FEW = 256 };
 
-/* Keys that differ in their last byte, in all ways: XOR maps them to
- * themselves, and so does a seed that is only XORed to them. */
+/*
+ * Writes all keys that differ only in their last byte. XOR maps this set to
+ * itself, and so does a seed that is only XORed to the keys.
+ */
 static size_t few_keys(size_t len, uint8_t *out)
 {
     size_t n = len ? FEW : 1;
@@ -119,7 +119,9 @@ static size_t few_keys(size_t len, uint8_t *out)
     return n;
 }
 
-/* Filters of the same keys that are different, of SEEDS with other seeds. */
+/*
+ * Returns the number of different filters of the same keys under SEEDS seeds.
+ */
 static size_t different(const char *hash, size_t len)
 {
     static uint8_t keys[FEW * LONGEST];
@@ -147,15 +149,17 @@ static size_t different(const char *hash, size_t len)
 static void every_seed_gives_another_filter_for_every_length(void **state)
 {
     (void)state;
-    assert_true(different("xxh3", 3) <= SEEDS / 2); /* what was wrong */
+    assert_true(different("xxh3", 3) <= SEEDS / 2); /* its known flaw */
     for (size_t len = 0; len <= LONGEST; len++) {
         assert_int_equal(different("xxh3-64", len), SEEDS);
         assert_int_equal(different("xxh3-128", len), SEEDS);
     }
 }
 
-/* Where keys go under one seed says nothing about where they go under the
- * next: chi-square of the pairs, in a table of SIDE * SIDE, five sigma. */
+/*
+ * Checks that positions under one seed are independent of those under the next:
+ * chi-square of the pairs in a table of SIDE * SIDE, five sigma.
+ */
 static void expect_independent(const char *hash, size_t len, bool high)
 {
     enum { SIDE = 16, SAMPLES = FEW * 64 };
@@ -187,7 +191,7 @@ static void positions_under_two_seeds_are_independent(void **state)
         }
 }
 
-/* The seed, as eight little-endian bytes, is bound to the secret. */
+/* Derives the key from the secret and the seed as eight little-endian bytes. */
 static void bind_seed(uint64_t seed, uint8_t key[16])
 {
     uint8_t message[8];
@@ -304,7 +308,7 @@ static void a_keyed_hash_waits_for_its_secret_and_forgets_it(void **state)
     assert_memory_equal(secret.bytes, zeros, sizeof zeros);
 }
 
-/* Files carry it: BLAKE2b-128 of a fixed text under the secret. */
+/* Files contain this id: BLAKE2b-128 of a fixed text under the secret. */
 static void the_name_of_a_secret_never_changes(void **state)
 {
     static const char purpose[] = "umbel secret id";

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each byte at each place of texts that are decoded sixteen and eight digits at
- * a time. */
+/*
+ * Tries each byte at each position of texts that are decoded sixteen and eight
+ * digits at a time.
+ */
 static void every_byte_is_a_digit_or_is_not(void **state)
 {
     static const char digits[] = "0123456789abcdefABCDEF";

@@ -1,6 +1,4 @@
-/*
- * json.c - values of JSON, printed.
- */
+/* json.c - printing JSON values. */
 #include "support/test.h"
 
 #include "base/text.h"

@@ -1,6 +1,4 @@
-/*
- * lines.c - text cut into lines and words.
- */
+/* lines.c - splitting text into lines and words. */
 #include "support/test.h"
 
 #include "base/text.h"

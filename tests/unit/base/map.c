@@ -26,7 +26,9 @@ static bool has_key(const void *ctx, const void *slot, const void *key)
     return ((const row *)slot)->key == *(const uint32_t *)key;
 }
 
-/* Few different values, so that slots are taken and probes wrap around. */
+/*
+ * Returns few different values, so that slots collide and probes wrap around.
+ */
 static uint64_t hash_key(uint32_t key)
 {
     return key % 7 * 10;
@@ -60,7 +62,7 @@ static void keys_are_found_after_they_moved(void **state)
     }
 }
 
-/* Random additions and removals, against an array with a place for each key. */
+/* Compares random additions and removals with an array indexed by key. */
 static void removing_leaves_all_others(void **state)
 {
     row rows[CAP] = {{0}};

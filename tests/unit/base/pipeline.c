@@ -1,8 +1,8 @@
 /*
  * pipeline.c - order, bounds and ends of a stream of pieces.
  *
- * Says most in the build with ThreadSanitizer: nothing here is atomic but what
- * several threads touch at once.
+ * Most useful with ThreadSanitizer: only what several threads access
+ * concurrently is atomic here.
  */
 #include "support/test.h"
 
@@ -16,20 +16,20 @@ enum { MAX_PIECES = 40 };
 
 typedef struct piece {
     uint64_t number, square;
-    int owners; /* functions that hold it now: never two */
+    int owners; /* functions that use it now: never two */
 } piece;
 
 typedef struct stream {
-    uint64_t length;    /* pieces to come */
+    uint64_t length;    /* number of pieces */
     uint64_t stop_at;   /* drain stops at this piece */
-    uint64_t filled;    /* so far: only fill touches it */
-    uint64_t drained;   /* only drain does */
-    uint64_t after_end; /* fills that should not have been */
+    uint64_t filled;    /* so far; only fill uses it */
+    uint64_t drained;   /* so far; only drain uses it */
+    uint64_t after_end; /* fills after the end, which are errors */
     unsigned filling, draining, working, max_working;
     bool wrong, ended;
 } stream;
 
-/* Keeps a step busy for a while that differs from piece to piece. */
+/* Keeps a step busy for a time that differs from piece to piece. */
 static uint64_t slow_square(uint64_t x)
 {
     um_rng rng = {x};
@@ -136,8 +136,7 @@ static void pieces_are_drained_in_the_order_of_filling(void **state)
             }
 }
 
-/* What was filled in advance is dropped, and no more of it than the ring has.
- */
+/* Pieces filled in advance are dropped, at most as many as the ring holds. */
 static void a_drain_stops_the_stream_at_its_piece(void **state)
 {
     (void)state;
@@ -151,7 +150,9 @@ static void a_drain_stops_the_stream_at_its_piece(void **state)
             }
 }
 
-/* Alone: fill, work, drain, and only then the next, as interactive use wants.
+/*
+ * A single thread fills, works on and drains each piece before the next, as
+ * interactive use needs.
  */
 static void one_thread_goes_piece_by_piece(void **state)
 {

@@ -144,7 +144,7 @@ static void a_missing_secret_and_a_wrong_one_differ(void **state)
     umbel_close(locked);
 }
 
-/* As bytes and from a file, raw and coded. */
+/* Decodes bytes and loads files, raw and coded. */
 static void the_memory_limit_has_a_detail_everywhere(void **state)
 {
     umbel_filter *f = open_keyed(), *out = NULL;

@@ -1,6 +1,4 @@
-/*
- * text.c - bytes that people will read.
- */
+/* text.c - text for people to read. */
 #include "support/test.h"
 
 #include "base/text.h"
@@ -19,12 +17,12 @@ static void sequences_of_one_to_four_bytes_are_known(void **state)
     assert_int_equal(utf8("\xC3\xA9"), 2);
     assert_int_equal(utf8("\xE2\x82\xAC"), 3);
     assert_int_equal(utf8("\xF0\x9F\x8C\xBC"), 4);
-    assert_int_equal(utf8("\xC2\x80"), 2); /* the first and last of a length */
+    assert_int_equal(utf8("\xC2\x80"), 2); /* first and last of each length */
     assert_int_equal(utf8("\xEF\xBF\xBF"), 3);
     assert_int_equal(utf8("\xF4\x8F\xBF\xBF"), 4);
 }
 
-/* Cut short, overlong, surrogates, past the end of Unicode, stray bytes. */
+/* Covers truncated, overlong, surrogate, out-of-range and stray bytes. */
 static void what_is_no_utf8_is_no_sequence(void **state)
 {
     static const char *const bad[] = {"\x80",

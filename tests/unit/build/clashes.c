@@ -1,6 +1,4 @@
-/*
- * clashes.c - keys that must not match, but are members.
- */
+/* clashes.c - negatives that are also members. */
 #include "support/lists.h"
 
 #include "build/negatives.h"
@@ -36,7 +34,7 @@ static void a_few_keys_are_named_and_long_ones_cut(void **state)
     assert_string_equal(names.text, "key, key, key, key");
 }
 
-/* Members, and a list with keys of both kinds. */
+/* Members, and a list that contains members and other keys. */
 typedef struct fixture {
     umbel_filter *f;
     um_key_list members, never;

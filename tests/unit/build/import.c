@@ -1,6 +1,4 @@
-/*
- * import.c - filters of other programs, plain and compressed.
- */
+/* import.c - filters of other programs, plain and compressed. */
 #include "support/test.h"
 
 #include "base/error.h"
@@ -17,7 +15,7 @@ typedef struct foreign {
     size_t plain_len, packed_len;
 } foreign;
 
-/* level 0 stores: the packed bytes are as long as the plain ones. */
+/* Compresses bytes. Level 0 stores them: the result is as long as the input. */
 static uint8_t *compress_bytes(const uint8_t *bytes, size_t len, int level,
                                size_t *out_len)
 {
@@ -64,7 +62,10 @@ static void foreign_fini(foreign *x)
     free(x->packed);
 }
 
-/* Imports exactly these bytes: a sanitizer sees who reads further. */
+/*
+ * Imports a copy of exactly len bytes, so that sanitizers detect reads past its
+ * end.
+ */
 static umbel_status import(const uint8_t *bytes, size_t len, uint64_t limit,
                            umbel_filter **out)
 {
@@ -152,7 +153,10 @@ static void memory_is_limited(void **state)
     foreign_fini(&x);
 }
 
-/* A head that claims little, and far more behind it. */
+/*
+ * Imports a compressed file whose head claims little but which expands far
+ * beyond.
+ */
 static void a_file_that_expands_beyond_its_own_length_is_refused(void **state)
 {
     enum { MORE = 40 << 20 };
@@ -187,7 +191,7 @@ static void what_is_no_filter_is_found_out_early(void **state)
     free(zeros);
 }
 
-/* A mebibyte is decompressed at first; what is larger takes more steps. */
+/* The first step decompresses a mebibyte; larger files take more steps. */
 static void large_files_grow_up_to_their_limit(void **state)
 {
     enum { DATA_LEN = 3 << 20, LESS = 2 << 20 };
@@ -211,7 +215,7 @@ static void large_files_grow_up_to_their_limit(void **state)
     foreign_fini(&x);
 }
 
-/* Fewer bytes than a magic number, and half of one. */
+/* Imports files shorter than a magic number, and with half of one. */
 static void the_shortest_files_are_no_filters(void **state)
 {
     static const uint8_t half[] = {0x1F, 0x8C, 0};

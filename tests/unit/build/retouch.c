@@ -1,6 +1,6 @@
 /*
- * retouch.c - retouching by lists in files, its curve, and the
- * parameters that methods use.
+ * retouch.c - retouching with lists in files, its curve, and the parameters
+ * that methods use.
  */
 #include "support/retouching.h"
 
@@ -121,7 +121,9 @@ static void the_curve_ends_at_the_result(void **state)
     fixture_fini(&s);
 }
 
-/* The same members are lost for the same keys, only further. */
+/*
+ * Exploring loses the same members for the same keys, but continues to the end.
+ */
 static void exploring_changes_nothing_and_goes_to_the_end(void **state)
 {
     fixture s, t;
@@ -236,7 +238,7 @@ static void set_param(umbel_retouch_params *p, unsigned param)
     p->seed = param == UM_USES_SEED ? 77 : 0;
 }
 
-/* Returns the cells that a method leaves, as a checksum. */
+/* Returns a checksum of the cells after a method ran. */
 static uint64_t retouched(test_fixture *s, const umbel_retouch_params *p)
 {
     umbel_retouch_result result;
@@ -247,7 +249,7 @@ static uint64_t retouched(test_fixture *s, const umbel_retouch_params *p)
     return umbel_payload_checksum(s->f);
 }
 
-/* In the order of weights nothing is random but what a method draws. */
+/* Keys are ordered by weight, so the only randomness is what a method draws. */
 static void a_method_uses_what_its_row_says_and_nothing_else(void **state)
 {
     static const unsigned params[] = {UM_USES_MOVES, UM_USES_SECONDS,

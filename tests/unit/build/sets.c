@@ -1,13 +1,11 @@
-/*
- * sets.c - filters that keys are added to, built from lists.
- */
+/* sets.c - non-static filters built from lists. */
 #include "support/lists.h"
 
 #include <stdlib.h>
 
 enum { MEMBERS = 2000, LISTED = 4000 };
 
-/* A job with these members, and all else as it is by default. */
+/* Returns a job with these members and defaults otherwise. */
 static um_build_job job_of(const char *const *members)
 {
     um_build_job job = {.params = UMBEL_PARAMS_INIT,
@@ -44,7 +42,10 @@ static void files_are_counted_to_size_the_filter(void **state)
     umbel_close(made.filter);
 }
 
-/* A size in cells stands; the number of hashes suits the keys. */
+/*
+ * Checks that a given number of cells is used, with a number of hashes that
+ * suits the keys.
+ */
 static void files_are_counted_where_the_size_is_given(void **state)
 {
     const char *path = test_list("keys", 0, MEMBERS);
@@ -174,7 +175,7 @@ typedef struct lists {
     const char *members, *never;
 } lists;
 
-/* Members and listed keys, in a filter of ten bits per member. */
+/* Returns a job with members and negatives, ten bits per member. */
 static um_build_job never_job(lists *l)
 {
     l->members = test_list("members", 0, MEMBERS);

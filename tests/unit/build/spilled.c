@@ -1,6 +1,6 @@
 /*
- * spilled.c - filters within a limit of memory are the same bytes as
- * without; what cannot be had within it is refused.
+ * spilled.c - filters built within a memory limit have the same bytes as
+ * without; what does not fit is refused.
  */
 #include "support/lists.h"
 
@@ -34,7 +34,7 @@ static um_build_job job_of(const char *kind, const char *const *members)
     return job;
 }
 
-/* Builds without a limit, and with one so low that cells lie in a file. */
+/* Builds without a limit, and with one so low that the cells are in a file. */
 static void expect_same(um_build_job *job, uint64_t memory)
 {
     um_build_result usual = test_build_lists(job);
@@ -84,7 +84,7 @@ static void a_wide_ribbon_and_one_of_given_bits_are_the_same(void **state)
     expect_same(&job, 60000000);
 }
 
-/* Many lines, few keys: those are made in several tries. */
+/* Many lines contain few keys, so the build takes several tries. */
 static void repeated_keys_are_one(void **state)
 {
     const char *path = test_list("keys", 0, 1000);
@@ -175,8 +175,10 @@ static void bits_are_the_same(void **state)
     }
 }
 
-/* Blocks are so full that the order of their keys decides which are new, and
- * how far refined counts go. */
+/*
+ * Fills blocks so far that the order of their keys decides which are new, and
+ * how high refined counts get.
+ */
 static void crowded_blocks_get_their_keys_in_order(void **state)
 {
     const char *path = test_list("keys", 0, CROWD);
@@ -209,7 +211,7 @@ static void amounts_are_added(void **state)
 /* --- from a pipe ------------------------------------------------------------
  */
 
-/* The same keys, of unknown number, within a limit: as from a file. */
+/* Builds from a pipe, so that the number of keys is unknown, within a limit. */
 static um_build_result build_piped(um_build_job *job, const char *path,
                                    uint64_t memory)
 {
@@ -221,8 +223,11 @@ static um_build_result build_piped(um_build_job *job, const char *path,
     return test_build_lists(&piped);
 }
 
-/* Cells are the same, in memory and in a file. Keys that meet where a heap ends
- * come in another order, so that a few more or less are new. */
+/*
+ * Checks that the cells equal those of a build from a file. Keys in one block
+ * may be added in another order at the end of a heap, so the number of new keys
+ * may differ slightly.
+ */
 static void a_pipe_is_counted_first(void **state)
 {
     static const struct {
@@ -255,7 +260,10 @@ static void a_pipe_is_counted_first(void **state)
     }
 }
 
-/* Where order matters, it is kept: the file is the same. */
+/*
+ * Checks that the order is kept for kinds where it matters: the files are
+ * equal.
+ */
 static void a_pipe_keeps_its_order_where_cells_are_far_apart(void **state)
 {
     static const char *const kinds[] = {"aging", "tally", "generalized"};

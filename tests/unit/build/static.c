@@ -45,7 +45,10 @@ static void a_set_is_that_of_its_keys(void **state)
     umbel_close(same);
 }
 
-/* The file stays within the limit and wastes less than a section's unit. */
+/*
+ * Checks that the file stays within the limit and wastes less than a section's
+ * unit.
+ */
 static void a_limit_in_bytes_is_kept(void **state)
 {
     const char *path = test_list("keys", 0, MEMBERS);

@@ -1,6 +1,6 @@
 /*
- * config.c - the configuration file: values, refusals with their
- * line, and which changes a reload cannot apply.
+ * config.c - the configuration file: values, errors with their line, and the
+ * changes that a reload cannot apply.
  */
 #include "clearinghouse/config/config.h"
 #include "clearinghouse/protocols/protocol.h"
@@ -42,7 +42,10 @@ static void names_that_scripts_rely_on_are_read(void **state)
     um_config_fini(&c);
 }
 
-/* The guide begins with one: nobody should have to raise memory first. */
+/*
+ * The guide starts with this configuration: it must fit the default memory
+ * limit.
+ */
 static void
 a_server_with_peers_and_all_protocols_fits_into_the_default(void **state)
 {
@@ -56,7 +59,7 @@ a_server_with_peers_and_all_protocols_fits_into_the_default(void **state)
     um_config_fini(&c);
 }
 
-/* Sums of our own lists take of what nothing else needs. */
+/* The totals of our own lists get memory that nothing else needs. */
 static void sums_get_half_of_the_memory_that_is_left(void **state)
 {
     um_config c;
@@ -64,7 +67,7 @@ static void sums_get_half_of_the_memory_that_is_left(void **state)
 
     (void)state;
     assert_ok(parse(&c, ""));
-    assert_int_equal(um_protocols_sums_bytes(&c), 0); /* it has no peers */
+    assert_int_equal(um_protocols_sums_bytes(&c), 0); /* no peers configured */
     um_config_fini(&c);
     assert_ok(parse(&c, "origin = \"KEY\""));
     gives = um_protocols_sums_bytes(&c);
@@ -154,7 +157,7 @@ static void a_protocol_can_be_turned_off(void **state)
 
 static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
 {
-    /* The text, and what the refusal must contain. */
+    /* The text, and what the error must contain. */
     static const struct {
         const char *text, *line, *why;
     } rows[] = {

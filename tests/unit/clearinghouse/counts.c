@@ -1,6 +1,6 @@
 /*
- * counts.c - verdicts of a server with peers: as its counts say,
- * whatever makes them fast.
+ * counts.c - verdicts of a server with peers agree with its counts, whatever is
+ * cached.
  */
 #include "clearinghouse/lists/exceptions.h"
 #include "clearinghouse/lists/internal.h"
@@ -22,7 +22,7 @@ enum {
     LIST = 0
 };
 
-/* Another server: what it says, and what it has published. */
+/* Another server: its machine, and the filter it publishes. */
 typedef struct peer {
     umbel_sync *machine;
     umbel_filter *filter;
@@ -116,7 +116,7 @@ static void close_world(world *w)
     test_dir_remove(w->dir);
 }
 
-/* Few keys come often. */
+/* Draws a key; a few keys are frequent. */
 static const umbel_digest *draw(world *w, uint32_t *amount)
 {
     uint64_t key = um_random_below(&w->rng, KEYS);
@@ -158,7 +158,7 @@ static bool carry(umbel_sync *from, int to_whom, umbel_sync *to, int number,
     return true;
 }
 
-/* A random peer publishes, and the server receives all of it. */
+/* Lets a random peer publish, and the server receive all of it. */
 static void receive(world *w)
 {
     const peer *p = &w->other[um_random_below(&w->rng, OTHERS)];
@@ -193,7 +193,9 @@ static void begin_day(world *w)
     }
 }
 
-/* Returns true if the list was asked for bounds. */
+/*
+ * Checks the verdicts. Returns true if the list has upper bounds, not counts.
+ */
 static bool check_verdicts(world *w)
 {
     uint64_t count[KEYS], most[KEYS];

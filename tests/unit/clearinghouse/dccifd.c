@@ -1,6 +1,6 @@
 /*
- * dccifd.c - envelopes of dccifd clients, and the bytes of replies.
- * Envelopes are captures of SpamAssassin 4.0.1 and rspamd 3.4.
+ * dccifd.c - envelopes of dccifd clients, and the bytes of replies. Envelopes
+ * were captured from SpamAssassin 4.0.1 and rspamd 3.4.
  */
 #include "clearinghouse/protocols/dccifd/internal.h"
 #include "support/test.h"
@@ -111,7 +111,7 @@ static void envelopes_have_limits(void **state)
     assert_int_equal(e.state, UM_DCCIFD_NO_TEXT);
 }
 
-/* An address that is cut off is the address of somebody else. */
+/* A truncated address would be someone else's, so it is ignored. */
 static void values_that_are_too_long_are_none(void **state)
 {
     char text[1024];

@@ -1,6 +1,4 @@
-/*
- * doctor.c - the mail of the doctor, and what it prints.
- */
+/* doctor.c - the doctor's test mail, and its output. */
 #include "support/test.h"
 
 #include "clearinghouse/admin/doctor.h"
@@ -11,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The digest that Pyzor's list is asked for is the one of the mail that the
- * others get. */
+/*
+ * Checks that the digest queried in Pyzor's list is that of the mail sent to
+ * the other protocols.
+ */
 static void the_digest_is_the_one_of_the_mail(void **state)
 {
     um_mail_reader *reader;
@@ -32,7 +32,7 @@ static void the_digest_is_the_one_of_the_mail(void **state)
     um_mail_reader_close(reader);
 }
 
-/* A table that is full keeps its first findings, and does not grow. */
+/* Checks that a full table keeps its first findings and does not grow. */
 static void a_full_table_keeps_its_first_findings(void **state)
 {
     um_doctor *d = calloc(1, sizeof *d);
@@ -50,7 +50,7 @@ static void a_full_table_keeps_its_first_findings(void **state)
     free(d);
 }
 
-/* Every protocol that listens can be tried. */
+/* Checks that the doctor can test every listening protocol. */
 static void each_protocol_has_a_row(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * fuzzy.c - datagrams of rspamd's fuzzy storage. The first request
- * is a capture of rspamd 3.4, with its extensions.
+ * fuzzy.c - datagrams of rspamd's fuzzy storage. The first request was captured
+ * from rspamd 3.4, with its extensions.
  */
 #include "clearinghouse/protocols/fuzzy/internal.h"
 #include "support/test.h"
@@ -88,8 +88,9 @@ static uint32_t swapped(uint32_t x)
     return x >> 24 | (x >> 8 & 0xff00) | (x << 8 & 0xff0000) | x << 24;
 }
 
-/* All values that people give fuzzy_add, from a machine like ours and from one
- * with another byte order. */
+/*
+ * Tries all usual values of fuzzy_add, in our byte order and in the other one.
+ */
 static void another_byte_order_is_noticed(void **state)
 {
     (void)state;
@@ -101,7 +102,7 @@ static void another_byte_order_is_noticed(void **state)
         uint32_t low = (uint32_t)value & 0xff;
         assert_int_equal(um_fuzzy_parse(bytes, len, &r), UM_FUZZY_OK);
         len = request(bytes, UM_FUZZY_WRITE, 32, swapped((uint32_t)value));
-        /* -256 and -1 have twins that are values, too. */
+        /* Swapped, these are plausible values, too. */
         if (value && !(value < 0 && (low == 0 || low == 0xff)))
             assert_int_equal(um_fuzzy_parse(bytes, len, &r),
                              UM_FUZZY_BYTE_ORDER);

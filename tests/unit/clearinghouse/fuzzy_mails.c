@@ -1,6 +1,6 @@
 /*
- * fuzzy_mails.c - what servers say of a mail, together, if one of
- * them lies.
+ * fuzzy_mails.c - what several servers report about a mail, if one of them
+ * lies.
  */
 #include "clearinghouse/lists/fuzzy_mails.h"
 #include "clearinghouse/lists/internal.h"
@@ -20,7 +20,7 @@ typedef struct servers {
     uint8_t origin[SERVERS][UMBEL_ORIGIN_LEN];
 } servers;
 
-/* The first one is our own server. */
+/* Opens four servers; the first one is our own. */
 static servers *open_servers(uint64_t quorum)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -30,10 +30,9 @@ static servers *open_servers(uint64_t quorum)
     s->clock.now = NOW;
     s->config.peers.quorum = quorum;
     s->config.peers.revoke_quorum = quorum;
-    s->lists =
-        (um_lists){.clock = &s->clock,
-                   .config = &s->config,
-                   .machine = (umbel_sync *)(void *)s}; /* there is one */
+    s->lists = (um_lists){.clock = &s->clock,
+                          .config = &s->config,
+                          .machine = (umbel_sync *)(void *)s}; /* not NULL */
     s->view = (um_fuzzy_view){.lists = &s->lists, .n = SERVERS, .own = 1};
     p.capacity = 100;
     for (unsigned i = 0; i < SERVERS; i++) {
@@ -73,7 +72,7 @@ static um_fuzzy_mail ask(const servers *s)
     return m;
 }
 
-/* Servers that had deleted the mail at a time. */
+/* Returns the number of servers that deleted the mail at `since` or later. */
 static uint64_t deleters(const servers *s, uint32_t since)
 {
     uint64_t n = 0;
@@ -95,8 +94,10 @@ static uint64_t deleters(const servers *s, uint32_t since)
     return n;
 }
 
-/* Every state of four filters, of which two may be of one server: nothing,
- * a mail, or a deletion at one of three times. */
+/*
+ * Tries every state of four filters, two of which may belong to one server:
+ * nothing, a mail, or a deletion at one of three times.
+ */
 static void a_deletion_holds_from_where_enough_servers_have_one(void **state)
 {
     enum { STATES = 5, ALL = STATES * STATES * STATES * STATES };
@@ -131,7 +132,7 @@ static void one_server_with_another_flag_hides_nothing(void **state)
     assert_true(m.there && m.written);
     assert_int_equal(m.flag, FLAG);
     assert_int_equal(m.value, 30);
-    append(s, 2, OTHER, false, NOW + 1); /* two have it, and they are later */
+    append(s, 2, OTHER, false, NOW + 1); /* two have it, and later */
     m = ask(s);
     assert_true(m.there);
     assert_int_equal(m.flag, OTHER);
@@ -157,7 +158,7 @@ static void stamps_from_the_future_do_not_count(void **state)
     close_servers(s);
 }
 
-/* Without enough servers it is not told, but somebody has it. */
+/* With too few servers the mail is not reported, but marked as written. */
 static void too_few_servers_tell_nothing(void **state)
 {
     servers *s = open_servers(2);

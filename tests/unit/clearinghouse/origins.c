@@ -1,7 +1,4 @@
-/*
- * origins.c - peers and origins in the documents of the status, and
- * what is wrong with them.
- */
+/* origins.c - peers and origins in the status documents, and their problems. */
 #include "clearinghouse/status/status.h"
 #include "support/test.h"
 
@@ -12,7 +9,7 @@
 
 enum { NOW = 1000000 };
 
-/* This server, a peer that is up, one that is not, and an origin of others. */
+/* This server, a connected peer, a disconnected one, and an indirect origin. */
 typedef struct network {
     um_origin item[4];
     um_origins_view view;
@@ -187,7 +184,7 @@ static void a_peer_that_is_away_for_long_is_a_problem(void **state)
 
     (void)state;
     open_network(&n);
-    assert_problem(&n, NULL, NULL); /* it may restart */
+    assert_problem(&n, NULL, NULL); /* it may be restarting */
     n.item[SOUTH].since = NOW - 3600;
     assert_problem(&n, "has no link for 1 h: connection refused", "peer \"so");
     n.item[SOUTH].state = "dropped";

@@ -1,6 +1,6 @@
 /*
- * parts.c - parts of the clearinghouse that need no socket: limits,
- * log, waiting answers, reports once per reporter, status documents.
+ * parts.c - parts of the clearinghouse that need no socket: limits, log,
+ * waiting answers, one report per reporter, status documents.
  */
 #include "clearinghouse/protocols/datagram_service.h"
 #include "clearinghouse/protocols/duplicates.h"
@@ -53,14 +53,14 @@ static void a_network_gets_its_burst_and_then_its_rate(void **state)
     assert_false(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1000));
     assert_false(um_limits_consume(l, &near, UM_LIMIT_REQUESTS, 1, 1000));
     assert_true(um_limits_consume(l, &far, UM_LIMIT_REQUESTS, 1, 1000));
-    /* Reports have a bucket of their own. */
+    /* Reports have their own bucket. */
     assert_true(um_limits_consume(l, &a, UM_LIMIT_REPORTS, 10, 1000));
     assert_false(um_limits_consume(l, &a, UM_LIMIT_REPORTS, 1, 1000));
-    /* More than the burst at once takes all of it. */
+    /* A request for more than the burst empties the bucket. */
     assert_true(um_limits_consume(l, &far, UM_LIMIT_REPORTS, 1000, 1000));
     assert_false(um_limits_consume(l, &far, UM_LIMIT_REPORTS, 1, 1000));
     assert_true(um_limits_consume(l, &far, UM_LIMIT_REPORTS, 1, 1200));
-    /* A tenth of a second is worth one request. */
+    /* A tenth of a second allows one request. */
     assert_true(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1100));
     assert_false(um_limits_consume(l, &a, UM_LIMIT_REQUESTS, 1, 1100));
     um_limits_close(l);

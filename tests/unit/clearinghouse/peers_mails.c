@@ -1,6 +1,6 @@
 /*
- * peers_mails.c - mails and counts that no peer has yet, when a
- * server goes on as a new incarnation: remembered, or their loss is in the log.
+ * peers_mails.c - mails and counts that no peer has received when a server
+ * starts a new incarnation: they are written again, or their loss is logged.
  */
 #include "base/rng.h"
 #include "clearinghouse/peering/internal.h"
@@ -14,7 +14,7 @@
 
 enum { NOW = 12 * 86400, DAY = 86400 };
 
-/* Linked with --wrap: memory that runs out. */
+/* Linked with --wrap: realloc fails while no_more is set. */
 static bool no_more;
 void *__real_realloc(void *p, size_t n);
 void *__wrap_realloc(void *p, size_t n);
@@ -24,7 +24,7 @@ void *__wrap_realloc(void *p, size_t n)
     return no_more ? NULL : __real_realloc(p, n);
 }
 
-/* What a server with mails has of its peers. */
+/* The parts of a server that concern mails and peers. */
 typedef struct server {
     um_log log;
     um_clock clock;
@@ -39,7 +39,7 @@ static unsigned mail_list(void)
     return UM_LIST_FUZZY;
 }
 
-/* Another list, of counts. */
+/* Returns some list of counts. */
 static unsigned count_list(void)
 {
     return mail_list() == 0;
@@ -83,7 +83,7 @@ static void open_store(server *s)
     assert_ok(um_store_open(&c, NOW, &s->peers.store, &test_refusal));
     struct pollfd ready = {.fd = um_store_event(s->peers.store),
                            .events = POLLIN};
-    assert_int_equal(poll(&ready, 1, 60000), 1); /* its journal is made */
+    assert_int_equal(poll(&ready, 1, 60000), 1); /* its journal was created */
     um_store_tick(s->peers.store, NOW);
 }
 
@@ -221,8 +221,8 @@ static void missing_memory_is_in_the_log_and_counted(void **state)
     server s;
 
     open_server(&s);
-    um_mails_prune(&s.peers); /* a start; nothing is left of it */
-    write_mails(&s, 1, 2);    /* in the only place */
+    um_mails_prune(&s.peers); /* as at a start, when nothing is left */
+    write_mails(&s, 1, 2);    /* uses the only slot */
     assert_int_equal(um_mails_lost(&s.peers), 0);
     no_more = true;
     for (uint64_t i = 2; i < 6; i++) {
@@ -233,12 +233,12 @@ static void missing_memory_is_in_the_log_and_counted(void **state)
     const char *line = strstr(log_of(&s), "out of memory: only the last 1 "
                                           "mails that no peer has yet are");
     assert_non_null(line);
-    assert_null(strstr(line + 1, "out of memory")); /* said once */
+    assert_null(strstr(line + 1, "out of memory")); /* logged once */
     assert_int_equal(um_mails_lost(&s.peers), 4);
     close_server(&s);
 }
 
-/* Reports, of ten digests by turns. */
+/* Reports ten digests in turn. */
 static void report(server *s, uint64_t first, uint64_t end)
 {
     uint64_t ticket;
@@ -311,10 +311,10 @@ static void counts_that_are_published_are_not_lost(void **state)
     um_latest_published(&s.peers, count_list(), 5);
     report(&s, 5, 5 + UM_LATEST_MAX);
     assert_int_equal(lost_counts(&s), 0);
-    report(&s, 0, 2); /* 5 and 6 give way */
+    report(&s, 0, 2); /* 5 and 6 are dropped */
     assert_int_equal(lost_counts(&s), 2);
     um_latest_published(&s.peers, count_list(), 6);
-    assert_int_equal(lost_counts(&s), 2); /* at most */
+    assert_int_equal(lost_counts(&s), 2); /* an upper bound */
     um_latest_published(&s.peers, count_list(), 7);
     assert_int_equal(lost_counts(&s), 0);
     close_server(&s);
@@ -335,7 +335,7 @@ static void memory_that_is_missing_for_counts_is_in_the_log(void **state)
     const char *line = strstr(log_of(&s), "out of memory: only the last 1024 "
                                           "counts that no peer has yet");
     assert_non_null(line);
-    assert_null(strstr(line + 1, "out of memory")); /* said once */
+    assert_null(strstr(line + 1, "out of memory")); /* logged once */
     assert_int_equal(lost_counts(&s), 4);
     close_server(&s);
 }

@@ -1,7 +1,7 @@
 /*
- * pyzor.c - requests of Pyzor clients: parsing, signatures, the
- * order of checks, the bytes of replies. Requests and replies are captures of
- * the real client and server.
+ * pyzor.c - requests of Pyzor clients: parsing, signatures, the order of
+ * checks, the bytes of replies. Requests and replies were captured from the
+ * real client and server.
  */
 #include "clearinghouse/protocols/pyzor/internal.h"
 #include "clearinghouse/runtime/digest_text.h"
@@ -111,7 +111,7 @@ static void a_request_may_be_cut_at_every_byte(void **state)
 {
     (void)state;
     for (size_t len = 0; len < sizeof whitelist; len++) {
-        char *copy = malloc(len + 1); /* so that a sanitizer sees its end */
+        char *copy = malloc(len + 1); /* exact length, for sanitizers */
         um_pyzor_request r;
         memcpy(copy, whitelist, len);
         char *exact = realloc(copy, len ? len : 1);
@@ -175,7 +175,7 @@ static um_pyzor_accounts accounts(const char *passwd, const char *access)
     return a;
 }
 
-/* Letters of the operations that an account may use. */
+/* Asserts the operations that an account may use, by their letters. */
 static void assert_granted(const um_pyzor_accounts *a, const char *name,
                            const char *want)
 {
@@ -213,7 +213,7 @@ static void the_last_rule_that_matches_wins(void **state)
     assert_granted(&a, "anonymous", "pc");
     assert_granted(&a, "alice", "pPcirw");
     assert_granted(&a, "bob", "pPci");
-    /* Lines are read in lower case, so no line names her. */
+    /* Lines are read in lower case, so no line can name her. */
     assert_granted(&a, "Carol", "pPcirw");
     um_pyzor_accounts_fini(&a);
 }

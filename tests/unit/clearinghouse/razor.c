@@ -1,6 +1,6 @@
 /*
- * razor.c - requests of Razor2 clients, signatures, MACs, and the
- * bytes of replies. Requests are captures of razor-agents 2.85.
+ * razor.c - requests of Razor2 clients, signatures, MACs, and the bytes of
+ * replies. Requests were captured from razor-agents 2.85.
  */
 #include "clearinghouse/protocols/razor/internal.h"
 #include "support/test.h"

@@ -1,6 +1,6 @@
 /*
- * razor_shared.c - accounts of the logs, without memory, and with a
- * log that takes no more.
+ * razor_shared.c - shared accounts when memory runs out, and when the log is
+ * full.
  */
 #include "clearinghouse/peering/peers.h"
 #include "clearinghouse/protocols/razor/internal.h"
@@ -12,7 +12,7 @@
 
 enum { ACCOUNTS = 100, NEVER = -1 };
 
-static int reallocs_left = NEVER; /* until one fails */
+static int reallocs_left = NEVER; /* calls that succeed */
 void *__real_realloc(void *old, size_t len);
 void *__wrap_realloc(void *old, size_t len);
 void *__wrap_realloc(void *old, size_t len)
@@ -28,7 +28,7 @@ static umbel_slice text_of(const char *text)
     return (umbel_slice){text, strlen(text)};
 }
 
-/* One account, as the store has it, and the log that peers read. */
+/* Wrapped: one account in the store, and the log that peers read. */
 bool __wrap_um_razor_account_next(const um_store *s, size_t *at,
                                   umbel_slice *name, umbel_slice *password);
 bool __wrap_um_razor_account_next(const um_store *s, size_t *at,
@@ -61,8 +61,7 @@ umbel_sync *__wrap_um_peers_machine(const um_peers *p)
     return (umbel_sync *)(uintptr_t)p;
 }
 
-/* An environment that has nothing but a machine, which takes the place of
- * peers. */
+/* Returns an environment with only a machine, which stands in for peers. */
 static um_environment open_environment(void)
 {
     static const um_clock clock = {.now = 1};

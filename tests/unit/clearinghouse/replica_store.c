@@ -1,6 +1,6 @@
 /*
  * replica_store.c - replicas survive restarts, crashes and full disks; damaged
- * and ended ones are dropped.
+ * and expired ones are dropped.
  */
 #include "clearinghouse/peering/replica_store.h"
 #include "support/sim_disk.h"
@@ -22,7 +22,7 @@ enum { NOW = 1000000, DAY = 86400, OTHERS = 3, INTERVAL = 100 };
 typedef struct world {
     test_sync_server here, other[OTHERS];
     um_replica_store *store;
-    char *dir;      /* or */
+    char *dir;      /* a real directory, or */
     sim_disk *disk; /* a simulated one */
     uint64_t now, epoch_seconds;
     char log[4096];
@@ -88,7 +88,7 @@ static void close_world(world *w)
         sim_close(w->disk);
 }
 
-/* Starts again; what is not on disk is gone. */
+/* Restarts the server, which loses everything that is not on disk. */
 static umbel_status restart(world *w)
 {
     um_replica_store_close(w->store);
@@ -119,7 +119,7 @@ static um_replica_store_stats stats_of(const world *w)
     return s;
 }
 
-/* Ticks until that many saves and tickets are there. */
+/* Ticks until this many saves are done and the ticket is saved. */
 static void wait_for(world *w, uint64_t saves, uint64_t ticket)
 {
     for (int i = 0; i < 10000; i++) {
@@ -132,7 +132,7 @@ static void wait_for(world *w, uint64_t saves, uint64_t ticket)
     fail_msg("not saved");
 }
 
-/* Saves copies in the background. */
+/* Saves replicas in the background. */
 static void save_behind(world *w)
 {
     um_replica_store_save_begin(w->store);
@@ -144,7 +144,7 @@ static void save(world *w)
     assert_ok(um_replica_store_save(w->store, &test_refusal));
 }
 
-/* A file whose name ends so; NULL: none. The caller frees it. */
+/* Returns the path of a file whose name ends so; NULL if none. Free it. */
 static char *find_file(const world *w, const char *end)
 {
     DIR *dir = opendir(w->dir);
@@ -220,7 +220,7 @@ static void copies_are_saved_each_interval_if_they_changed(void **state)
     char *file = find_file(&w, ".umbel");
     assert_int_equal(unlink(file), 0);
     free(file);
-    save_behind(&w); /* nothing changed: nothing is written */
+    save_behind(&w); /* nothing changed, so nothing is written */
     assert_int_equal(test_dir_count(w.dir), OTHERS);
     close_world(&w);
 }
@@ -272,7 +272,7 @@ static void a_damaged_file_is_named_and_removed(void **state)
     assert_int_equal(access(file, F_OK), -1);
     assert_non_null(strstr(w.log, strrchr(file, '/') + 1));
     assert_non_null(strstr(w.log, "peers will send it again"));
-    receive(&w, 8, 1); /* they do */
+    receive(&w, 8, 1); /* the peers send it again */
     assert_int_equal(test_sync_count(&w.here, 7), 5 * OTHERS);
     free(file);
     close_world(&w);
@@ -350,7 +350,7 @@ static void names_of_others_are_left_alone(void **state)
     close_world(&w);
 }
 
-/* More than are looked at in one go. */
+/* Creates more files than one pass examines. */
 static void thousands_of_bad_files_are_removed(void **state)
 {
     world w = {.dir = NULL};
@@ -390,7 +390,7 @@ static void a_drop_holds_once_its_ticket_is_saved(void **state)
     wait_for(&w, 0, um_replica_store_save_state(w.store));
     assert_int_equal(test_dir_count(w.dir), OTHERS + 1); /* its file is there */
     assert_ok(restart(&w));
-    assert_int_equal(test_dir_count(w.dir), OTHERS); /* no more */
+    assert_int_equal(test_dir_count(w.dir), OTHERS); /* and is gone */
     assert_int_equal(test_sync_count(&w.here, 7), 5 * (OTHERS - 1));
     receive(&w, 7, 1);
     assert_int_equal(test_sync_count(&w.here, 7), 6 * (OTHERS - 1));
@@ -405,7 +405,7 @@ static void a_state_does_not_wait_for_copies(void **state)
     open_world(&w);
     receive(&w, 7, 5);
     um_replica_store_save_begin(w.store);
-    um_replica_store_tick(w.store, w.now); /* the child begins */
+    um_replica_store_tick(w.store, w.now); /* the child starts */
     wait_for(&w, 1, um_replica_store_save_state(w.store));
     assert_ok(restart(&w));
     assert_int_equal(test_sync_count(&w.here, 7), 5 * OTHERS);
@@ -440,7 +440,7 @@ static void a_damaged_state_is_named_and_kept(void **state)
 
 /* --- crashes -------------------------------------------------------------- */
 
-/* What a start finds: a copy of each, none damaged. */
+/* The replicas found at a start. */
 typedef struct found {
     size_t copies, muted;
     uint64_t oldest, newest; /* versions */
@@ -461,10 +461,10 @@ static found look(const world *w)
 }
 
 /*
- * The power fails at the n-th operation after version 1 was saved, or the
- * server is killed after n turns. Then each replica is the old version or the
- * new one, and what a command acknowledged is on disk. Returns false once all
- * was saved before.
+ * Cuts the power at the n-th operation after version 1 was saved, or kills the
+ * server after n ticks. Then each replica must be the old version or the new
+ * one, and everything acknowledged must be on disk. Returns false if all was
+ * saved before the crash.
  */
 static bool survives_crash(uint64_t n, bool power)
 {
@@ -495,7 +495,7 @@ static bool survives_crash(uint64_t n, bool power)
     assert_true(f.oldest >= 1 && f.newest <= 2);
     assert_true(f.muted == 1 || !told);
     assert_true(f.oldest == 2 || !saved);
-    assert_true(f.newest == 1 || f.muted == 1); /* the state comes first */
+    assert_true(f.newest == 1 || f.muted == 1); /* the state is saved first */
     close_world(&w);
     return !(told && saved);
 }
@@ -507,7 +507,7 @@ static void a_crash_leaves_the_old_version_or_the_new(void **state)
         uint64_t n = 1;
         while (survives_crash(n, power))
             n++;
-        assert_true(n > 20); /* operations, or turns */
+        assert_true(n > 20); /* operations, or ticks */
     }
 }
 

@@ -1,7 +1,4 @@
-/*
- * status.c - the last hour, the top reporters, problems, and
- * names that strangers choose.
- */
+/* status.c - the last hour, the top reporters, problems, and hostile names. */
 #include "clearinghouse/status/internal.h"
 #include "support/test.h"
 
@@ -17,7 +14,7 @@ static const char *const plain_ops[] = {"ask", NULL};
 static const um_service plain_service = {
     .name = "plain", .ops = plain_ops, .verdicts = plain_verdicts};
 
-/* Begins minutes of a service that was asked so often by then. */
+/* Sets the totals of a service, then begins a minute. */
 static void tick_with(um_service_stats *s, uint64_t minute, um_totals now)
 {
     s->count[0][0] = now.requests - now.refused;
@@ -65,7 +62,7 @@ static void an_hour_has_sixty_minutes_however_long_it_runs(void **state)
     for (uint64_t i = 0; i < UM_HOUR_MINUTES; i++)
         assert_int_equal(minute[i].requests, 940 + i);
     assert_int_equal(um_service_last_minutes(&s, 2).requests, 998 + 999);
-    um_service_tick(&s, UINT64_C(1) << 40); /* it was stopped for long */
+    um_service_tick(&s, UINT64_C(1) << 40); /* after a long stop */
     assert_int_equal(um_service_last_minutes(&s, UM_HOUR_MINUTES).requests, 0);
 }
 
@@ -104,7 +101,7 @@ static void a_graph_takes_any_count(void **state)
 
     (void)state;
     um_service_stats_init(&f, &um_protocol_pyzor.service, NULL);
-    f.hits = 7; /* ahead of its request */
+    f.hits = 7; /* counted before its request */
     f.count[0][0] = UINT64_MAX;
     char *text = graph(&f);
     assert_non_null(strstr(text, "\"hits\" d=\"M591 100.0v-1.5h8v1.5z\""));
@@ -145,7 +142,9 @@ static void few_reporters_are_counted_exactly(void **state)
     assert_string_equal(top[1].name, "192.0.21.0/24");
 }
 
-/* One in sixty reports is its own; the others come from a network each. */
+/*
+ * One report in sixty is the reporter's; each other one is from a new network.
+ */
 static void a_busy_reporter_is_found_among_many_networks(void **state)
 {
     static um_top_reporters b;
@@ -213,7 +212,7 @@ static void every_problem_is_named_the_worst_first(void **state)
     assert_int_equal(um_problems_level(&p), UM_WARNING);
     assert_int_equal(um_status_health(&s), 200);
     s.store.failed = "journal-1: No space left on device";
-    um_status_problems(&s, &p); /* which says enough about the disk */
+    um_status_problems(&s, &p); /* one problem covers the disk */
     assert_int_equal(p.n, 4);
     assert_int_equal(um_problems_level(&p), UM_FAILED);
     assert_non_null(strstr(p.item[0].what, "journal-1: No space left"));

@@ -1,7 +1,4 @@
-/*
- * welcome.c - rules of the welcome file, and digests that were
- * forgotten.
- */
+/* welcome.c - rules of the welcome file, and forgotten digests. */
 #include "clearinghouse/lists/welcome.h"
 #include "clearinghouse/lists/internal.h"
 #include "clearinghouse/runtime/digest_text.h"
@@ -46,7 +43,7 @@ static const char rules[] = "# our own\n"
                             "digest " SHA "\n"
                             "digest " SHINGLE "\n";
 
-/* The line of the rule that matches a mail; 0: none. */
+/* Returns the line of the rule that matches a mail; 0 if none. */
 static size_t line_for(const um_welcome *w, const um_welcome_mail *m)
 {
     um_welcome_rule which = {.line = 0};
@@ -140,7 +137,7 @@ static void values_longer_than_any_rule_match_none(void **state)
     um_welcome_close(w);
 }
 
-/* Each rule is found among 100,000, and nothing beside them. */
+/* Checks that each of 100,000 rules is found, and nothing else. */
 static void a_hundred_thousand_rules_are_distinguished(void **state)
 {
     enum { N = 100000 };
@@ -337,7 +334,7 @@ enum { T0 = 1000000, DAY = 86400, EPOCHS = 3 };
 static um_clock test_clock;
 static um_exception_set logged;
 
-/* Lists that have nothing but a store. */
+/* Returns lists with only a store. */
 static um_lists lists_in(const char *dir, uint64_t now)
 {
     um_lists l = {.clock = &test_clock, .logged = &logged};
@@ -402,12 +399,12 @@ a_forgotten_digest_has_no_count_until_its_epochs_are_gone(void **state)
     size_t lists;
 
     (void)state;
-    advance(&l, T0 + DAY); /* the count is in an epoch that has ended */
+    advance(&l, T0 + DAY); /* the count's epoch has ended */
     assert_int_equal(shown_count(&l, 0, &d), 5);
     assert_ok(um_forget(&l, SHA, &lists, &ticket, &test_refusal));
     assert_int_equal(lists, 1);
     assert_true(um_forgotten(&l, 0, &d));
-    assert_false(um_forgotten(&l, 1, &d)); /* which had no count */
+    assert_false(um_forgotten(&l, 1, &d)); /* it had no count */
     assert_int_equal(shown_count(&l, 0, &d), 0);
     advance(&l, T0 + 2 * DAY);
     assert_true(um_forgotten(&l, 0, &d));
@@ -467,7 +464,7 @@ static void exceptions_are_bounded(void **state)
     test_dir_remove(dir);
 }
 
-/* A machine without peers, with a log of its own. */
+/* Opens a machine without peers, with its own log. */
 static umbel_sync *machine_with_log(void)
 {
     uint8_t key[UMBEL_ORIGIN_SECRET_LEN], public[UMBEL_ORIGIN_LEN];
@@ -481,14 +478,16 @@ static umbel_sync *machine_with_log(void)
     return s;
 }
 
-/* An entry that takes back SHA in the first list; returns its length. */
+/*
+ * Writes a log entry that retracts SHA in the first list. Returns its length.
+ */
 static size_t write_entry(uint8_t body[128])
 {
     const char *list = um_list_name(0);
     size_t len = strlen(list);
 
     memset(body, 0, 128);
-    body[16] = 7; /* of the digest */
+    body[16] = 7; /* length of the digest */
     body[32] = (uint8_t)len;
     memcpy(body + 33, list, len);
     memcpy(body + 33 + len, SHA, strlen(SHA));
@@ -505,7 +504,7 @@ static void entries_that_are_no_exceptions_are_left_out(void **state)
     uint64_t seq;
 
     (void)state;
-    for (size_t n = 0; n <= len; n++) { /* the last one is whole */
+    for (size_t n = 0; n <= len; n++) { /* the last one is complete */
         assert_true(um_logged_none(&l));
         assert_ok(umbel_sync_log_append(l.machine, UM_LOG_FORGET,
                                         (umbel_slice){body, n}, &seq,

@@ -1,6 +1,4 @@
-/*
- * args.c - command lines against rows: syntax, values, rules, files.
- */
+/* args.c - parsing of command lines: syntax, values, rules, files. */
 #include "support/test.h"
 
 #include "cli/framework/command.h"
@@ -95,7 +93,7 @@ static const um_command demo = {
     .mode = demo_mode,
 };
 
-/* A command that wants operands. */
+/* A command that requires operands. */
 static const um_command strict = {
     .name = "strict",
     .summary = "wants operands",
@@ -111,7 +109,7 @@ static const um_command strict = {
 
 enum { MAX_WORDS = 16 };
 
-/* The words of a line, which is changed. */
+/* Splits a line into words, changing it. */
 static void split(char *line, char **argv)
 {
     size_t n = 0;
@@ -135,7 +133,7 @@ static bool parse(um_args *a, const um_command *c, const char *line)
     return um_args_init(a, c, argv, &test_refusal);
 }
 
-/* The values of a line that is accepted, until the next one. */
+/* Values of the last accepted line, until the next one. */
 static um_args accepted;
 static const demo_args *accept_by(const um_command *c, const char *line)
 {
@@ -313,7 +311,9 @@ static void a_former_name_leads_to_the_new_one(void **state)
     assert_null(strstr(test_refusal.text, "did you mean"));
 }
 
-/* Rows that the command leaves out of a group do not exist for it. */
+/*
+ * Checks that rows which the command leaves out of a group are unknown to it.
+ */
 static void ignored_rows_of_a_group_are_unknown(void **state)
 {
     (void)state;
@@ -338,7 +338,7 @@ static void options_of_all_commands_are_kept_apart(void **state)
     assert_false(accepted.common.help);
 }
 
-/* Nothing but the syntax is checked: whoever asks for help may have it. */
+/* With --help only the syntax is checked. */
 static void help_comes_before_the_rules(void **state)
 {
     (void)state;
@@ -495,7 +495,7 @@ static void standard_input_is_read_once(void **state)
     assert_int_equal(accepted.stdin_uses, 1);
     accept("x -");
     assert_int_equal(accepted.stdin_uses, 1);
-    accept("- --text - --input x"); /* texts that name no file */
+    accept("- --text - --input x"); /* texts that are no file names */
     assert_int_equal(accepted.stdin_uses, 0);
     refuse("--input - x -", "standard input can be read only once");
     refuse("--input - --replaced -", "standard input can be read only once");
@@ -523,7 +523,7 @@ static void standard_output_is_written_once(void **state)
            "standard output can take only one of them");
 }
 
-/* A directory with a file "in", and "same", which is another name of it. */
+/* A directory with a file "in", and "same", another name for it. */
 typedef struct two_names {
     char *dir, *in, *same, *none;
 } two_names;
@@ -548,7 +548,7 @@ static void names_remove(two_names *t)
     test_dir_remove(t->dir);
 }
 
-/* Option and path, twice, as one line. */
+/* Returns option and path, twice, as one line. */
 static const char *line_of(const char *a, const char *x, const char *b,
                            const char *y)
 {

@@ -11,7 +11,7 @@
 
 enum { KEYS = 5000 };
 
-/* Calls of these are counted (see tests/CMakeLists.txt). */
+/* Wrapped functions, whose calls are counted (see tests/CMakeLists.txt). */
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t n, size_t len);
 void *__real_realloc(void *old, size_t len);
@@ -39,7 +39,7 @@ void *__wrap_realloc(void *old, size_t len)
     return __real_realloc(old, len);
 }
 
-/* What is printed. */
+/* Printed output. */
 typedef struct printed {
     char *text;
     size_t len;
@@ -110,7 +110,7 @@ static void print_batches(um_check_ctx c, printed *p, uint64_t *selected)
     free(keys);
 }
 
-/* Prints both ways; returns the lines. */
+/* Prints both ways and compares. Returns the number of lines. */
 static size_t compare(const um_check_ctx *c)
 {
     printed a, b;
@@ -155,7 +155,7 @@ static void batches_print_what_single_keys_print(void **state)
     umbel_close(f);
 }
 
-/* More JSON than a worker formats ahead. */
+/* Prints more JSON than a worker formats ahead. */
 static void long_json_is_printed_whole(void **state)
 {
     enum { LEN = 1 << 20 };

@@ -1,6 +1,4 @@
-/*
- * manual.c - the parts of a manual page that are made from the rows.
- */
+/* manual.c - the generated parts of a manual page. */
 #include "support/test.h"
 
 #include "cli/framework/program.h"
@@ -8,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns what 'umbel NAME WORD' prints, to be freed; NULL if it is no such
- * word. */
+/*
+ * Returns what 'umbel NAME WORD' prints; NULL if there is no such word. Free
+ * it.
+ */
 static char *manual(const char *name, const char *word)
 {
     const um_command *command = um_command_find(name);

@@ -1,9 +1,9 @@
 /*
- * options.c - every option of every command, in every mode: it is used
- * there, or it is refused.
+ * options.c - every option of every command, in every mode, is used there or
+ * refused.
  *
- * What should happen follows from the rows alone and is worked out here anew; a
- * command line of the mode's example and the option must come to the same.
+ * The expected result is computed here from the rows alone; parsing the mode's
+ * example with the option added must give the same.
  */
 #include "support/test.h"
 
@@ -22,7 +22,7 @@ enum { MAX_WORDS = 48, MAX_GIVEN = 32, WORD_LEN = 96 };
 /* --- walking ----------------------------------------------------------------
  */
 
-/* The commands of umbel, then the programs that it runs. */
+/* Returns the i-th command of umbel, then of the programs that it runs. */
 static const um_command *row_at(size_t i)
 {
     static const um_command *const programs[] = {
@@ -55,7 +55,7 @@ static const um_command *row_at(size_t i)
     for (size_t c##_i = 0; (c = row_at(c##_i)); c##_i++)
 
 typedef struct option {
-    const um_option *row; /* NULL: there is none */
+    const um_option *row; /* NULL: not found */
     size_t base;
     unsigned modes;
 } option;
@@ -68,7 +68,7 @@ static option option_at(const um_command *c, size_t i)
     return o;
 }
 
-/* len bytes of name. */
+/* Returns the option with this name of len bytes. */
 static option find_option(const um_command *c, const char *name, size_t len)
 {
     option o;
@@ -87,7 +87,7 @@ static bool is_common(const um_option *o)
     return false;
 }
 
-/* The next of several words, NULL at their end. */
+/* Returns the next of several words; NULL at the end. */
 static const char *next_word(const char **words, size_t *len)
 {
     const char *word = *words ? *words + strspn(*words, " ") : "";
@@ -160,7 +160,7 @@ static const um_option *option_of_word(const um_command *c, const char *word,
     return NULL;
 }
 
-/* Appends words that can be typed, and notes what they are. */
+/* Appends words that can be typed, and records which options they are. */
 static void add_words(line *l, const char *words)
 {
     const char *word;
@@ -184,7 +184,7 @@ static void add_words(line *l, const char *words)
     }
 }
 
-/* A value that the row takes; names of files differ. */
+/* Writes a value that the row accepts; file names are unique. */
 static void sample_value(const um_option *o, char *out, size_t cap)
 {
     double low = o->low, high = o->high;
@@ -232,7 +232,7 @@ static void add_required(line *l, unsigned mode)
             add_option(l, o.row);
 }
 
-/* Operands that the mode wants, beside those that the example has. */
+/* Adds the operands that the mode requires and the example lacks. */
 static void add_operands(line *l, unsigned mode)
 {
     size_t have = l->noperands;
@@ -255,7 +255,7 @@ static void add_operands(line *l, unsigned mode)
         }
 }
 
-/* The example of a mode, and what else the mode requires. */
+/* Returns the example of a mode, completed with what the mode requires. */
 static line line_of_mode(const um_command *c, size_t m)
 {
     line l = {.command = c};
@@ -290,7 +290,7 @@ static unsigned record_mode(const void *values)
     return seen_mode = current->mode(values);
 }
 
-/* Parses it. *mode is the mode that it chose, also when it is refused. */
+/* Parses the line. *mode is the mode that it chose, even when it is refused. */
 static bool is_accepted(line *l, unsigned *mode)
 {
     um_command c = *l->command;
@@ -337,7 +337,7 @@ static bool excludes(const um_option *o, const um_option *other)
     return false;
 }
 
-/* Returns true if o cannot stand on the line, whatever else is there. */
+/* Returns true if an option on the line excludes o, or o excludes it. */
 static bool is_excluded(const line *l, const um_option *o)
 {
     for (size_t i = 0; i < l->nused; i++)
@@ -357,8 +357,10 @@ static bool lacks_required(const line *l, unsigned mode)
     return false;
 }
 
-/* Operands are as many as the example's mode wants: another mode that does not
- * use them refuses. */
+/*
+ * Returns true if the mode does not use one of the operands. The line has the
+ * operands of its example's mode; another mode refuses those it does not use.
+ */
 static bool has_unused_operand(const line *l, unsigned mode)
 {
     size_t left = l->noperands;
@@ -404,8 +406,10 @@ static bool hold(line *l, tally *t)
     return fine;
 }
 
-/* Adds what o needs, and what that needs, by the i-th name of each list.
- * Returns false if there is no such name. */
+/*
+ * Adds the i-th option in o's needs, and recursively the first that this needs.
+ * Returns false if there is none.
+ */
 static bool add_needs(line *l, const um_option *o, size_t i)
 {
     const char *words = o->needs, *word;
@@ -423,8 +427,10 @@ static bool add_needs(line *l, const um_option *o, size_t i)
     return false;
 }
 
-/* Tries o in every way to satisfy its needs. Returns true if one is accepted,
- * if the mode is another one then, or if the needs cannot be met there. */
+/*
+ * Tries o with every way to satisfy its needs. Returns true if one is accepted,
+ * selects another mode, or cannot be satisfied in this mode.
+ */
 static bool try_option(const line *base, size_t m, const um_option *o, tally *t)
 {
     bool done = false;
@@ -533,7 +539,10 @@ static void names_in_rules_exist(void **state)
     }
 }
 
-/* An option whose needs the command cannot meet would never be of use. */
+/*
+ * Checks that the command has at least one option that satisfies the needs of
+ * each option.
+ */
 static void needs_can_be_met(void **state)
 {
     (void)state;
@@ -685,7 +694,7 @@ static void masks_have_only_modes_that_exist(void **state)
     }
 }
 
-/* A name cannot be an old one and a present one. */
+/* Checks that a former name of an option is not in use. */
 static void former_names_are_not_in_use(void **state)
 {
     (void)state;
@@ -709,7 +718,7 @@ static void former_names_are_not_in_use(void **state)
 
 static char *dir;
 
-/* Names of sample files must not be files that are there. */
+/* Changes to an empty directory, so that no sample file name exists. */
 static int enter_empty_directory(void **state)
 {
     (void)state;

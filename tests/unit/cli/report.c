@@ -1,6 +1,6 @@
 /*
- * report.c - one list of values, printed as text, as JSON and as a
- * table: none of them leaves out what another one says.
+ * report.c - one list of values, printed as text, as JSON and as a table with
+ * the same content.
  */
 #include "support/test.h"
 
@@ -28,7 +28,7 @@ static void as_json(FILE *out, const um_report *rows, size_t n)
         um_report_to_json(out, &rows[i]);
 }
 
-/* What a printer makes of reports; release with free. */
+/* Returns the printed reports. Free it. */
 static char *printed(printer *print, const um_report *rows, size_t n)
 {
     char *text = NULL;
@@ -63,7 +63,7 @@ static void assert_lacks(const char *text, const char *part)
         fail_msg("\"%s\" is in:\n%s", part, text);
 }
 
-/* The report in both forms; releases it. */
+/* Asserts the report's text and JSON. Frees the report. */
 static void assert_printed(um_report *r, const char *text, const char *json)
 {
     char *a = printed(as_text, r, 1), *b = printed(as_json, r, 1);
@@ -119,7 +119,7 @@ static bool skip_word(const char **p)
     return false;
 }
 
-/* Members or items, up to the closing bracket. */
+/* Skips members or items up to the closing bracket. */
 static bool skip_parts(const char **p, char end, bool named)
 {
     (*p)++;
@@ -151,7 +151,7 @@ static bool skip_value(const char **p)
     }
 }
 
-/* Lines with an object each. */
+/* Asserts that each line is a JSON object. */
 static void assert_json(const char *text)
 {
     for (const char *p = text; *p; p++)
@@ -164,7 +164,7 @@ static void assert_json(const char *text)
 
 static const char *const some_texts[] = {"first of all", "second of all"};
 
-/* One value of each type, and two notes. */
+/* Adds one value of each type, and two notes. */
 static void fill(um_report *r)
 {
     um_report_text(r, "kind", NULL, "bloom");
@@ -217,7 +217,10 @@ static void values_of_every_type_have_two_forms(void **state)
         "\"next: umbel verify words.umb\"]}\n");
 }
 
-/* Its name in JSON, its label or its name with blanks in text. */
+/*
+ * Asserts that a value is in both forms: under its name in JSON, under its
+ * label or its name with spaces in text.
+ */
 static void assert_conflict(const um_value *v, const char *text,
                             const char *json)
 {
@@ -261,7 +264,7 @@ static void a_description_is_whole_in_each(void **state)
     for (size_t i = 0; i < info.n; i++)
         assert_string_equal(r.value[i].name, info.field[i].name);
     umbel_close(f);
-    assert_all_conflict(&r); /* copies outlive the filter */
+    assert_all_conflict(&r); /* the copies outlive the filter */
     um_report_fini(&r);
 }
 
@@ -363,8 +366,10 @@ static void the_end_of_an_interval_may_be_unknown(void **state)
 /* --- texts of others --------------------------------------------------------
  */
 
-/* A new line, an escape sequence, a quote, a backslash, DEL, a C1 control
- * character, bytes that are not UTF-8. */
+/*
+ * A newline, an escape sequence, a quote, a backslash, DEL, a C1 control
+ * character, bytes that are not UTF-8.
+ */
 static const char hostile[] = "a\nb\x1b[2Jc\"d\\e\x7f\xC2\x9B"
                               "f\xFFg\xC3";
 
@@ -544,7 +549,7 @@ static void a_table_has_a_line_of_labels_and_one_per_row(void **state)
 static const char long_command[] =
     "umbel build members --kind ribbon --never list.tsv -o FILE";
 
-/* They would make lines that nobody can read. */
+/* Inside the table they would make lines too long to read. */
 static void long_texts_stand_below_a_table(void **state)
 {
     static um_report rows[ROWS];

@@ -1,6 +1,4 @@
-/*
- * watch.c - pauses between rounds, and commands that fail.
- */
+/* watch.c - pauses between rounds, and failing commands. */
 #include "cli/commands/internal.h"
 #include "support/test.h"
 
@@ -13,7 +11,7 @@ static void pauses_double_after_failures_up_to_a_limit(void **state)
     for (unsigned failures = 7; failures < 200; failures++)
         assert_int_equal(um_watch_pause(10, failures, 0),
                          1000 * UM_WATCH_MAX_PAUSE);
-    /* A longer interval stays as it is. */
+    /* A longer interval is not changed. */
     assert_int_equal(um_watch_pause(3600, 5, 0), 3600000);
     assert_int_equal(um_watch_pause(UM_WATCH_MAX_PAUSE, 5, 0),
                      1000 * UM_WATCH_MAX_PAUSE);

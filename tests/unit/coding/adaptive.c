@@ -1,6 +1,6 @@
 /*
- * adaptive.c - small coded files: near the entropy of their cells, and
- * exactly one for each filter. Run alone, it prints a table of sizes.
+ * adaptive.c - small coded files are near the entropy of their cells, and there
+ * is exactly one for each filter. Run alone, it prints a table of sizes.
  */
 #include "support/test.h"
 
@@ -19,7 +19,7 @@ enum { HASHES = 4, BLOCK = 512 };
 /* --- sizes --- */
 
 static const struct {
-    double bytes, most; /* the entropy; the file and what it may be of that */
+    double bytes, most; /* entropy; maximum file size relative to it */
 } bars[] = {{5000, 1.015}, {15000, 1.007}, {50000, 1.003}};
 
 static const double fills[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5};
@@ -31,7 +31,10 @@ static const struct {
               {"counting", "classic"},
               {"counting", "blocked512"}};
 
-/* Bits of a cell into which load keys fell at random; bits: only whether. */
+/*
+ * Returns the entropy in bits of a cell with on average `load` keys; without
+ * counts, of whether it is used.
+ */
 static double cell_entropy(double load, bool counts)
 {
     double p = exp(-load), sum = -p * log2(p);
@@ -45,7 +48,9 @@ static double cell_entropy(double load, bool counts)
     return sum;
 }
 
-/* A filter whose cells have about that entropy, with that part of them used. */
+/*
+ * Returns a filter of about `bytes` entropy with this fraction of cells in use.
+ */
 static umbel_filter *filter_of(size_t shape, double fill, double bytes)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

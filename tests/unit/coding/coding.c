@@ -1,6 +1,6 @@
 /*
- * coding.c - cells in few bytes: what goes in comes out, nothing else is
- * taken, and it is as short as it should be.
+ * coding.c - coded cells decode to the same cells, nothing else decodes, and
+ * codes are as short as they should be.
  */
 #include "support/test.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rule that encode and decode below go by. */
+/* The version that encode and decode below use. */
 static um_code_version rule = UM_CODE_NOW;
 
 static int by_the_first_rule(void **state)
@@ -38,7 +38,7 @@ static um_packed create(uint64_t n, unsigned bits)
     return c;
 }
 
-/* Bits that are one with that chance. */
+/* Returns bits that are one with this probability. */
 static um_packed random_bits(uint64_t n, double chance, uint64_t seed)
 {
     um_packed c = create(n, 1);
@@ -50,7 +50,7 @@ static um_packed random_bits(uint64_t n, double chance, uint64_t seed)
     return c;
 }
 
-/* Cells whose values fall off by half with each step up. */
+/* Returns cells in which each value is half as likely as the one below. */
 static um_packed random_cells(uint64_t n, unsigned bits, double chance,
                               uint64_t seed)
 {
@@ -79,7 +79,10 @@ static uint8_t *encode(const um_packed *c, size_t *len)
     return out;
 }
 
-/* From exactly len bytes, so that a sanitizer sees what is read beyond. */
+/*
+ * Decodes a copy of exactly len bytes, so that sanitizers detect reads past its
+ * end.
+ */
 static bool decode(const uint8_t *bytes, size_t len, const um_packed *c)
 {
     uint8_t *copy = malloc(len + !len);
@@ -91,7 +94,10 @@ static bool decode(const uint8_t *bytes, size_t len, const um_packed *c)
     return fine;
 }
 
-/* Takes c over; tells how long its code was, and which way it went. */
+/*
+ * Encodes and decodes c, and frees it. Returns the code's length, and its
+ * method in *way.
+ */
 static size_t round_trip(um_packed c, int *way)
 {
     um_packed back = create(c.n, c.bits);
@@ -116,7 +122,10 @@ static double shannon(const um_packed *c)
     return p > 0 && p < 1 ? n * -(p * log2(p) + (1 - p) * log2(1 - p)) / 8 : 0;
 }
 
-/* Many at once are the same as one by one; what is beside them stays. */
+/*
+ * Checks that setting many cells at once equals setting them one by one, and
+ * changes no others.
+ */
 static void cells_at_once_are_cells_one_by_one(void **state)
 {
     enum { N = 200 };
@@ -169,7 +178,7 @@ static void cells_of_any_width_come_back(void **state)
         }
 }
 
-/* The bars are those of a filter for a million keys at 1 %. */
+/* The limits are those of a filter for a million keys at 1 %. */
 static void bits_take_little_more_than_they_must(void **state)
 {
     static const struct {
@@ -186,7 +195,10 @@ static void bits_take_little_more_than_they_must(void **state)
     }
 }
 
-/* A filter of a few thousand keys gains as well, where there is some room. */
+/*
+ * Checks that filters of a few thousand keys become smaller, too, if there is
+ * some redundancy.
+ */
 static void small_filters_take_little_more_than_they_must(void **state)
 {
     static const struct {
@@ -228,7 +240,7 @@ static void the_way_follows_from_the_cells(void **state)
         uint64_t n;
         unsigned bits;
         double chance;
-        int way, first; /* now, and by the first rule */
+        int way, first; /* current version, and version 1 */
     } rows[] = {
         {1000000, 1, 0.5, 0, 0},   {1000000, 1, 0.3, 1, 1},
         {1000000, 1, 0.03, 5, 2},  {1000000, 1, 0.97, 5, 4},
@@ -278,8 +290,8 @@ static void a_code_that_is_cut_or_longer_is_refused(void **state)
 }
 
 /*
- * Whatever is taken is what would be written: flips of single bits, and random
- * bytes behind the first.
+ * Checks that accepted codes are those the encoder writes: flips single bits,
+ * and tries random bytes after the first.
  */
 static void nothing_is_taken_that_would_not_be_written(void **state)
 {
@@ -303,7 +315,7 @@ static void nothing_is_taken_that_would_not_be_written(void **state)
                 (uint8_t)(1u << um_random_below(&rng, 8));
         if (decode(code, len, &back)) {
             uint8_t *same = encode(&back, &again);
-            /* Bits behind the last cell are the envelope's to check. */
+            /* The envelope checks the bits after the last cell. */
             bool padded =
                 bits == 1 ? false : um_packed_bytes(&back) * 8 != back.n * bits;
             if (!padded || same[0] != 0) {
@@ -317,13 +329,13 @@ static void nothing_is_taken_that_would_not_be_written(void **state)
         free(c.at);
         free(back.at);
     }
-    assert_true(taken > 0); /* plain ones are what they are */
+    assert_true(taken > 0); /* plain codes always decode */
 }
 
-/* On instructions that this machine may lack. */
+/* Uses instructions that this machine may lack, in emulation. */
 extern const um_rans_variant um_emulated_rans_avx512;
 
-/* The variants, the emulated one behind them; NULL: no more. */
+/* Returns the i-th variant, the emulated one last; NULL after that. */
 static const um_rans_variant *variant(size_t i)
 {
     size_t n = 0;
@@ -478,7 +490,7 @@ static void flips_take_little_more_than_they_must(void **state)
     free(now.at);
 }
 
-/* Every byte of a short one, changed in every way that one bit can be. */
+/* Flips every bit of a short code. */
 static void damaged_changes_stay_inside(void **state)
 {
     static const unsigned widths[] = {1, 4};
@@ -521,7 +533,7 @@ static void varints_are_as_short_as_they_can_be(void **state)
         um_write_varint(&w, numbers[i]);
         um_reader r = {out, w.at, false};
         assert_true(um_get_varint(&r) == numbers[i] && !r.bad && r.at == w.at);
-        w.at[-1] |= 0x80; /* the same with a zero behind */
+        w.at[-1] |= 0x80; /* overlong: the same with a zero byte after it */
         r = (um_reader){out, w.at + 1, false};
         um_get_varint(&r);
         assert_true(r.bad);

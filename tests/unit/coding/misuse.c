@@ -1,8 +1,8 @@
 /*
- * misuse.c - encoders that get other numbers than were counted, or
- * too little room; decoders that get codes of other cells.
+ * misuse.c - encoders that get other numbers than were counted, or too little
+ * space; decoders that get codes of other cells.
  *
- * A mapped filter may change while it is coded, so an encoder must notice that.
+ * A mapped filter may change while it is coded, so an encoder must detect that.
  */
 #include "support/test.h"
 
@@ -35,7 +35,7 @@ static void a_piece_is_never_larger_than_agreed(void **state)
     um_rans_encoder_init(&e, &f, 3 * UM_RANS_PIECE, NULL, 0);
     um_rans_append(&e, symbols, UM_RANS_PIECE + 1);
     assert_true(e.bad);
-    um_rans_append(&e, symbols, 1); /* once bad, always bad */
+    um_rans_append(&e, symbols, 1); /* an encoder stays bad */
     assert_true(e.bad);
     assert_int_equal(um_rans_finish(&e), 0);
 }
@@ -68,7 +68,7 @@ static void a_symbol_without_a_frequency_is_refused(void **state)
     assert_int_equal(um_rans_finish(&e), 0);
 }
 
-/* The room that the length needs is enough for the words as they come. */
+/* Checks that only space for the whole code suffices. */
 static void too_little_room_is_noticed(void **state)
 {
     uint8_t symbols[UM_RANS_PIECE], out[4 * UM_RANS_PIECE];
@@ -91,7 +91,7 @@ static void too_little_room_is_noticed(void **state)
         fits += got > 0;
     }
     assert_true(fits > 0);
-    for (size_t room = 2; room < 6; room++) { /* room for a word, no state */
+    for (size_t room = 2; room < 6; room++) { /* a word, perhaps no state */
         um_rans_encoder_init(&e, &f, 1, out, room);
         um_rans_append(&e, symbols, 1);
         assert_int_equal(um_rans_finish(&e) > 0, room >= 4);
@@ -146,10 +146,10 @@ static void numbers_that_changed_since_counting_are_refused(void **state)
         x->of[i] = i % 40 * 100;
     um_values_count_all(&from, &count);
     assert_true(encodes(x, &count, room));
-    x->of[7] = UINT64_MAX; /* another token, and more bits */
+    x->of[7] = UINT64_MAX; /* a different token with more bits */
     assert_false(encodes(x, &count, room));
     for (size_t i = 0; i < N; i++)
-        x->of[i] = 3900; /* known, but more bits than counted */
+        x->of[i] = 3900; /* a known token with more bits than counted */
     assert_false(encodes(x, &count, room));
     for (size_t i = 0; i < N; i++)
         x->of[i] = 100; /* fewer bits */
@@ -176,11 +176,11 @@ static void values_fit_or_are_refused(void **state)
     um_values_count_all(&from, &count);
     for (size_t room = 0; room < 20 * N; room += room < 1200 ? 1 : 97) {
         bool now = encodes(x, &count, room);
-        assert_true(now || !fits); /* more room is never worse */
+        assert_true(now || !fits); /* more space never fails */
         fits = now;
     }
     assert_true(fits);
-    x->n = 0; /* a count of zero is a byte */
+    x->n = 0; /* a count of zero takes one byte */
     um_values_count_all(&from, &count);
     assert_false(encodes(x, &count, 0));
     assert_true(encodes(x, &count, 1));
@@ -200,7 +200,7 @@ static um_packed cells(uint64_t n, unsigned bits, uint64_t step)
     return c;
 }
 
-/* The code of wide cells, offered as that of narrower ones. */
+/* Decodes the code of wide cells as that of narrower ones. */
 static void values_that_cells_cannot_hold_are_refused(void **state)
 {
     (void)state;
@@ -223,20 +223,20 @@ static void codes_that_say_nothing_sensible_are_refused(void **state)
         size_t len;
     } bad[] = {
         {"", 0},             /* nothing */
-        {"\1", 1},           /* bits, and no chance of a one */
-        {"\1\0", 2},         /* half of it */
-        {"\1\0\0\0\0\0", 6}, /* chance 0 */
+        {"\1", 1},           /* bits without a probability */
+        {"\1\0", 2},         /* half a probability */
+        {"\1\0\0\0\0\0", 6}, /* probability 0 */
         {"\1\1\0\0", 4},     /* no states */
-        {"\1\377\377\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1\0", 19}, /* not its bits */
-        {"\2", 1},   /* gaps, and no count */
-        {"\3", 1},   /* values, and no count */
-        {"\3\1", 2}, /* a value, and no model */
+        {"\1\377\377\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1\0", 19}, /* wrong bits */
+        {"\2", 1},   /* gaps without a count */
+        {"\3", 1},   /* values without a count */
+        {"\3\1", 2}, /* a value without a model */
         {"\3\1\0\1\377\377\377\377\377\377\377\377\377\1", 14}, /* a string of
                                                                  2^64 bits */
-        {"\4", 1},                                 /* holes, and no count */
-        {"\5", 1},                                 /* adaptive, and no code */
-        {"\5\377\377\377\377\377\377\377\377", 9}, /* beyond the last code */
-        {"\6", 1},                                 /* no way of that number */
+        {"\4", 1},                                 /* holes without a count */
+        {"\5", 1},                                 /* adaptive without a code */
+        {"\5\377\377\377\377\377\377\377\377", 9}, /* after the last code */
+        {"\6", 1},                                 /* unknown method */
     };
 
     (void)state;

@@ -1,6 +1,4 @@
-/*
- * draw.c - SVG, HTML and CSV: hostile text, odd numbers, nothing at all.
- */
+/* draw.c - SVG, HTML and CSV: hostile text, odd numbers, no data. */
 #include "support/markup.h"
 
 #include "draw/document.h"
@@ -18,7 +16,10 @@ static const char HARMLESS[] =
     "&lt;/text&gt;&lt;script&gt;x&lt;/script&gt; &amp; &quot;q&quot; "
     "&#39;a&#39; [2J";
 
-/* When positive, this many calls of realloc succeed; see CMakeLists.txt. */
+/*
+ * Number of realloc calls that still succeed, if not negative; see
+ * CMakeLists.txt.
+ */
 static int calls_left = -1;
 void *__real_realloc(void *old, size_t len);
 void *__wrap_realloc(void *old, size_t len);
@@ -39,7 +40,7 @@ static void create_figure(um_figure *f, bool log)
     um_series_point(s, 1, 0.5, 0.1);
     um_series_point(s, 10, 20, NAN);
     um_series_point(s, 100, 0, 3);        /* not on a log axis */
-    um_series_point(s, NAN, INFINITY, 0); /* nowhere */
+    um_series_point(s, NAN, INFINITY, 0); /* has no position */
 }
 
 /* --- text ------------------------------------------------------------------
@@ -105,7 +106,7 @@ static um_axis axis_of(bool log, double low, double high)
     return a;
 }
 
-/* Both ends lie on the axis, and there are ticks to read it by. */
+/* Asserts that both ends are on the axis, and that it has ticks. */
 static void assert_axis_holds(bool log, double low, double high)
 {
     um_axis a = axis_of(log, low, high);
@@ -201,7 +202,10 @@ static void figures_without_series_or_points_are_well_formed(void **state)
     um_figure_fini(&f);
 }
 
-/* Marks in the colour of the series before, without a line of their own. */
+/*
+ * Checks that dots have the colour of the series before them, and no line of
+ * their own.
+ */
 static void dots_belong_to_the_series_before(void **state)
 {
     um_figure f;
