@@ -1,6 +1,6 @@
 /*
  * peers_mails.c - mails and counts that no peer has received when a server
- * starts a new incarnation: they are written again, or their loss is logged.
+ * starts a new incarnation: they are restored, or their loss is logged.
  */
 #include "base/rng.h"
 #include "clearinghouse/peering/internal.h"
