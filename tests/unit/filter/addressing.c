@@ -1,6 +1,4 @@
-/*
- * addressing.c - which cells a digest owns, and that it stays so.
- */
+/* addressing.c - which cells a digest has, and that they never change. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -17,7 +15,7 @@ static umbel_digest random_digest(um_rng *rng)
     return d;
 }
 
-/* A size of any magnitude that the addressing takes, or 0. */
+/* Returns a random size of any magnitude that the addressing accepts, or 0. */
 static uint64_t random_cells(um_rng *rng, const um_addressing *row,
                              uint32_t hashes)
 {
@@ -40,7 +38,7 @@ static bool random_layout(um_rng *rng, const um_addressing *row, um_layout *l)
     return true;
 }
 
-/* Call check with the cells of many digests in many layouts of a row. */
+/* Calls check with the cells of many digests in many layouts of a row. */
 static void over_layouts(const um_addressing *row,
                          void (*check)(const um_layout *l,
                                        const umbel_digest *d,
@@ -77,7 +75,7 @@ static void cells_are_within_the_filter(void **state)
         over_layouts(um_addressing_row(i), in_range);
 }
 
-/* Digests that round badly, if any do. */
+/* Tries the digests most likely to round out of range. */
 static void the_largest_digest_is_within_the_filter(void **state)
 {
     static const umbel_digest edges[] = {
@@ -136,7 +134,7 @@ static void many_digests_give_what_each_gives_alone(void **state)
     }
 }
 
-/* Rows promise distinct cells up to a number of hashes. */
+/* Asserts distinct cells, which rows promise up to a number of hashes. */
 static void distinct(const um_layout *l, const umbel_digest *d,
                      const uint64_t *pos)
 {
@@ -185,7 +183,10 @@ static void in_one_block(const um_layout *l, const umbel_digest *d,
         assert_int_equal(pos[j] / block, pos[0] / block);
 }
 
-/* Each lane gets hashes/8 cells; the rest go to neighbours, one each. */
+/*
+ * Asserts that each lane gets hashes/8 cells, and neighbouring lanes one more
+ * each for the rest.
+ */
 static void spread_over_lanes(const um_layout *l, const umbel_digest *d,
                               const uint64_t *pos)
 {
@@ -209,7 +210,7 @@ static void blocked_cells_share_a_block_and_spread_over_its_lanes(void **state)
     over_layouts(um_addressing_find("blocked128"), spread_over_lanes);
 }
 
-/* Summary Cache: the four 32-bit words of MD5, big-endian, modulo m. */
+/* Summary Cache uses the four 32-bit words of MD5, big-endian, modulo m. */
 static void md5_in_four_chunks_is_its_four_words(void **state)
 {
     static const uint32_t words[4] = {0x90015098, 0x3CD24FB0, 0xD6963F7D,
@@ -241,7 +242,10 @@ static void chunks_come_only_in_divisors_of_128(void **state)
     assert_int_equal(um_limit(row, 64), 4);
 }
 
-/* ((c x + d) mod p) mod m in 128 bits, c from 1 on, both below p. */
+/*
+ * Asserts ((c x + d) mod p) mod m, computed in 128 bits, with 1 <= c < p and d
+ * < p.
+ */
 static void linear(const um_layout *l, const umbel_digest *d,
                    const uint64_t *pos)
 {
@@ -264,7 +268,9 @@ static void universal_is_linear_modulo_the_prime(void **state)
     over_layouts(um_addressing_find("universal"), linear);
 }
 
-/* What building small gives is what folding the large cells gives. */
+/*
+ * Checks that building a small filter equals folding the cells of a large one.
+ */
 static void folding_cells_equals_addressing_the_smaller_filter(void **state)
 {
     um_rng rng = {15};
@@ -290,8 +296,8 @@ static void folding_cells_equals_addressing_the_smaller_filter(void **state)
 }
 
 /*
- * Written by a program of its own from the comments in src/addressing. Files
- * mean what these numbers say: a change here is a change of the format.
+ * Computed by a separate program from the comments in src/addressing. Files
+ * depend on these numbers: a change here changes the format.
  */
 static const struct known {
     const char *addressing;

@@ -1,6 +1,6 @@
 /*
- * api.c - what the public headers promise beside the verbs: versions,
- * descriptions, lengths, one rule for lists of keys.
+ * api.c - promises of the public headers besides the verbs: versions,
+ * descriptions, lengths, one rule for key lists.
  */
 #include "support/test.h"
 
@@ -84,7 +84,10 @@ static const umbel_field *find(const umbel_info *info, const char *name)
     return NULL;
 }
 
-/* Every field of the shape is in the whole description, with its value. */
+/*
+ * Checks that every field of the shape is in the full description, with its
+ * value.
+ */
 static void the_shape_is_part_of_the_description(void **state)
 {
     const char *kind;
@@ -109,7 +112,7 @@ static void the_shape_is_part_of_the_description(void **state)
     }
 }
 
-/* Two filters and a word on a socket that nobody closes. */
+/* Reads two filters and a word from a socket that stays open. */
 static void filters_are_read_from_a_stream_that_goes_on(void **state)
 {
     umbel_filter *f = filled("bloom"), *back = NULL;
@@ -162,7 +165,7 @@ static void admission_reads_a_stream_that_goes_on(void **state)
     umbel_close(f);
 }
 
-/* Every length but the right one, without waiting for more than that. */
+/* Tries wrong lengths; none may wait for more bytes than the length. */
 static void a_wrong_length_is_refused(void **state)
 {
     umbel_filter *f = filled("bloom"), *back = NULL;
@@ -184,7 +187,7 @@ static void a_wrong_length_is_refused(void **state)
     umbel_close(f);
 }
 
-/* A peer that closes early. */
+/* Reads from a peer that closes early. */
 static void a_stream_that_ends_early_is_refused(void **state)
 {
     umbel_filter *f = filled("bloom"), *back = NULL;
@@ -205,7 +208,7 @@ static void a_stream_that_ends_early_is_refused(void **state)
     umbel_close(f);
 }
 
-/* A part of a regular file, between other bytes. */
+/* Reads from the middle of a regular file. */
 static void a_filter_is_read_from_the_middle_of_a_file(void **state)
 {
     umbel_filter *f = filled("bloom"), *back = NULL;
@@ -257,7 +260,7 @@ static void a_list_that_was_not_initialized_is_refused(void **state)
     umbel_close(f);
 }
 
-/* Zero is zero: no member may be lost. */
+/* Checks that with a limit of zero no member is lost. */
 static void no_member_is_lost_when_none_may_be(void **state)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;

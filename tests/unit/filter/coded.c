@@ -1,6 +1,4 @@
-/*
- * coded.c - filters as coded files: the same filter, within a limit.
- */
+/* coded.c - coded files decode to the same filter, within a limit. */
 #include "support/test.h"
 
 #include "filter/handle.h"
@@ -13,7 +11,7 @@
 
 enum { KEYS = 5000 };
 
-/* Kinds and fills that take each of the ways. */
+/* Kinds and fills that use each coding method. */
 static const struct {
     const char *kind;
     uint64_t cells;
@@ -86,7 +84,7 @@ static void a_coded_file_is_loaded_read_and_mapped(void **state)
     assert_ok(umbel_map(path, &source, &mapped, &test_refusal));
     test_assert_same_file(f, loaded);
     test_assert_same_file(f, mapped);
-    /* It does not depend on the file any more. */
+    /* The mapped filter is now independent of the file. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(test_hits(mapped, 0, KEYS), KEYS);
     assert_ok(umbel_add(mapped, "new", 3, NULL, &test_refusal));
@@ -111,7 +109,7 @@ static void copies_and_folds_keep_the_form(void **state)
     umbel_close(half);
 }
 
-/* Memory that counts what was asked for at once. */
+/* An allocator that records the maximum memory in use. */
 typedef struct meter {
     size_t live, most;
 } meter;
@@ -159,7 +157,7 @@ static void the_limit_is_asked_before_memory_is(void **state)
     umbel_close(f);
 }
 
-/* 2^40 cells in 300 bytes: refused by the limit that holds when none is set. */
+/* Checks that 2^40 cells in 300 bytes are refused by the default limit. */
 static void a_small_file_cannot_ask_for_much(void **state)
 {
     umbel_filter *f = sample(2), *back = NULL;
@@ -176,7 +174,10 @@ static void a_small_file_cannot_ask_for_much(void **state)
     umbel_close(f);
 }
 
-/* 6 MiB of cells that are all 1: nothing is decoded unless it is asked for. */
+/*
+ * Checks that 6 MiB of cells in less than 1 KiB are decoded only if the memory
+ * limit allows it.
+ */
 static void what_a_small_file_costs_follows_from_its_bytes(void **state)
 {
     const umbel_setting wide = {"cell_bits", 32};

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Cells that every addressing takes, with many divisors left for folding. */
+/* A size that every addressing accepts, with many divisors for folding. */
 enum { HASHES = 4, PARTS = 24, CELLS = 512 * HASHES * PARTS, KEYS = 900 };
 
 static umbel_params params_of(const char *addressing, uint64_t cells)
@@ -54,7 +54,7 @@ static void folding_equals_building_small(void **state)
     }
 }
 
-/* Sizes that end inside a byte and inside a line. */
+/* Folds sizes that end inside a byte and inside a cache line. */
 static void odd_sizes_fold_too(void **state)
 {
     static const char *const names[] = {"classic", "partitioned", "universal",
@@ -92,7 +92,9 @@ static void folding_twice_equals_folding_at_once(void **state)
     }
 }
 
-/* Who folds accepts more error: the filter aims at it from now on. */
+/*
+ * Folding accepts a higher error, which becomes the target of the new filter.
+ */
 static void a_folded_filter_aims_at_its_error(void **state)
 {
     umbel_params p = {.size = sizeof p, .capacity = 1000, .fpr = 0.001};
@@ -127,8 +129,9 @@ static void only_divisors_fold(void **state)
     umbel_close(f);
 }
 
-/* A slice or a filter of a single cell would match everything. */
-/* The divisors next to by, found one by one; 0: no divisor on that side. */
+/*
+ * Finds the divisors next to `by` one by one; 0 if there is none on that side.
+ */
 static void nearest(uint64_t parts, uint64_t by, uint64_t *below,
                     uint64_t *above)
 {
@@ -171,7 +174,7 @@ static void a_refused_fold_names_the_nearest_divisors(void **state)
     }
 }
 
-/* Neither 0 nor a filter of one part has a neighbour on each side. */
+/* 0 and a filter of one part have no neighbour on at least one side. */
 static void a_refused_fold_always_names_a_divisor(void **state)
 {
     umbel_filter *twelve = built("blocked512", 512 * 12, 0, 10);
@@ -214,7 +217,7 @@ static void nothing_folds_to_a_single_cell(void **state)
     umbel_close(f);
 }
 
-/* The largest divisor that holds: every larger one does not. */
+/* Asserts that the best divisor holds the error, and no larger one does. */
 static void check_best(const umbel_filter *f, uint64_t keys, double fpr)
 {
     uint64_t best = umbel_fold_best(f, keys, fpr), parts = umbel_fold_parts(f);
@@ -271,7 +274,7 @@ static void merging_parts_equals_building_the_whole(void **state)
     }
 }
 
-/* The count is a guess afterwards, and is marked as one. */
+/* After a merge the number of keys is an estimate, and marked as one. */
 static void merging_guesses_the_number_of_keys(void **state)
 {
     umbel_filter *a = built("classic", 20000, 0, KEYS);
@@ -294,7 +297,7 @@ static void a_full_filter_merges(void **state)
 
     (void)state;
     assert_ok(umbel_merge(a, b, UMBEL_OR, &test_refusal));
-    assert_int_equal(umbel_added(a), 8); /* at least; more is unknown */
+    assert_int_equal(umbel_added(a), 8); /* a lower bound */
     umbel_close(a);
     umbel_close(b);
 }
@@ -312,7 +315,7 @@ static void and_keeps_the_common_keys(void **state)
     umbel_close(b);
 }
 
-/* Filters that differ in one thing, which the text must name. */
+/* Creates pairs that differ in one parameter, which the error must name. */
 static void every_difference_is_named(void **state)
 {
     const umbel_params base = {.size = sizeof base,
@@ -355,7 +358,7 @@ static void every_difference_is_named(void **state)
     umbel_close(a);
 }
 
-/* What was asked for does not make the shape: capacity may differ. */
+/* Capacity and requested error are not part of the shape. */
 static void capacity_and_error_asked_for_do_not_matter(void **state)
 {
     umbel_params p = params_of("classic", 5000);
@@ -379,7 +382,10 @@ static umbel_filter *of_form(umbel_key_form form)
     return test_open(&p);
 }
 
-/* One that says nothing merges with any, and then nothing is known. */
+/*
+ * A filter without a recorded key form merges with any, and the result has
+ * none.
+ */
 static void filters_of_two_key_forms_do_not_merge(void **state)
 {
     umbel_filter *hex = of_form(UMBEL_KEYS_HEX), *back = NULL;

@@ -1,6 +1,4 @@
-/*
- * data.c - bytes that travel with a filter.
- */
+/* data.c - user data in a filter. */
 #include "support/test.h"
 
 #include "filter/handle.h"
@@ -121,7 +119,7 @@ static void clearing_takes_the_keys_and_leaves_the_data(void **state)
     umbel_close(f);
 }
 
-/* No data where there is some, less, more, or more than can be. */
+/* Claims no data where there is some, less, more, or more than allowed. */
 static void forged_heads_are_refused(void **state)
 {
     static const uint64_t wrong[] = {
@@ -163,7 +161,9 @@ static void who_shares_or_maps_a_filter_cannot_give_it_data(void **state)
     test_dir_remove(dir);
 }
 
-/* Without memory for new data a filter keeps the old, and its cells. */
+/*
+ * If new data cannot be allocated, a filter keeps the old data and its cells.
+ */
 static void data_without_memory_changes_nothing(void **state)
 {
     test_memory m = {0};
@@ -188,7 +188,10 @@ static void data_without_memory_changes_nothing(void **state)
 
 enum { BYTES = 100 };
 
-/* 512 cells, which end where the data begins: all its bits are ones. */
+/*
+ * Returns a filter of 512 cells, right after which the data begins; all bits of
+ * the data are ones.
+ */
 static umbel_filter *beside_ones(const char *kind, uint64_t from, bool data)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -206,7 +209,9 @@ static umbel_filter *beside_ones(const char *kind, uint64_t from, bool data)
     return f;
 }
 
-/* But for the data they are the same, and the data is what it was. */
+/*
+ * Asserts that the filters are equal except for the data, which is unchanged.
+ */
 static void assert_same_cells(const umbel_filter *plain, umbel_filter *noted)
 {
     const uint8_t *data = umbel_data(noted).data;

@@ -1,7 +1,4 @@
-/*
- * decoder.c - filters as bytes in parts: written by offset, read by
- * pieces.
- */
+/* decoder.c - filters in parts: written by offset, read in pieces. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -25,7 +22,7 @@ static umbel_filter *some_filter(bool coded)
     return f;
 }
 
-/* Feeds pieces of random sizes up to most. */
+/* Feeds pieces of random sizes up to `most`. */
 static umbel_status feed_pieces(umbel_decoder *d, const uint8_t *bytes,
                                 size_t len, size_t most, um_rng *rng)
 {
@@ -55,7 +52,7 @@ static void every_part_is_that_of_the_whole(void **state)
         assert_ok(umbel_encode_part(f, from, part, n, &test_refusal));
         assert_memory_equal(part, bytes + from, n);
     }
-    umbel_set_coded(f, true); /* its parts are raw all the same */
+    umbel_set_coded(f, true); /* its parts stay raw */
     assert_ok(umbel_encode_part(f, 0, part, len, &test_refusal));
     assert_memory_equal(part, bytes, len);
     free(part);
@@ -139,8 +136,10 @@ static void a_decoder_takes_the_filters_memory_and_little_more(void **state)
     umbel_close(f);
 }
 
-/* Feeds all of it; returns the status of the first call that refused, and in
- * *taken the bytes that were accepted before. */
+/*
+ * Feeds all bytes. Returns the status of the first call that failed, and in
+ * *taken the number of bytes accepted before.
+ */
 static umbel_status fed(const uint8_t *bytes, size_t len, uint64_t total,
                         uint64_t memory_limit, size_t *taken)
 {
@@ -199,7 +198,7 @@ static void what_the_head_decides_is_refused_with_the_head(void **state)
     umbel_close(f);
 }
 
-/* A stream may claim any length: by default it gets 256 MiB at most. */
+/* A stream may claim any length: by default at most 256 MiB are allocated. */
 static void a_claim_of_terabytes_is_refused_before_memory_is_taken(void **state)
 {
     umbel_filter *f = some_filter(false);

@@ -1,6 +1,4 @@
-/*
- * delta.c - differences of counts go where they belong, and only once.
- */
+/* delta.c - differences of counts apply to the right state, and only once. */
 #include "support/test.h"
 
 #include "filter/handle.h"
@@ -15,8 +13,7 @@ enum { STATES = 3 };
 
 static const char note[] = "from server 7";
 
-/* Three states of one server, the difference between the first two and that
- * between the last two. */
+/* Three states of one server, and the differences between successive ones. */
 typedef struct fixture {
     umbel_filter *state[STATES], *delta[STATES - 1];
 } fixture;
@@ -66,7 +63,7 @@ static umbel_status add(umbel_filter *into, const umbel_filter *from)
     return umbel_merge(into, from, UMBEL_ADD, &test_refusal);
 }
 
-/* Refused, and nothing has changed. */
+/* Asserts that adding is refused and changes nothing. */
 static void assert_unfit(umbel_filter *into, const umbel_filter *from,
                          const char *why)
 {
@@ -149,7 +146,7 @@ static void data_does_not_matter(void **state)
     test_assert_same_payload(x->state[0], x->state[1]);
 }
 
-/* What else is made of a difference, or with it, is none. */
+/* The results of other operations with a difference are not differences. */
 static void it_ends_with_other_operations(void **state)
 {
     fixture *x = *state;

@@ -1,6 +1,4 @@
-/*
- * envelope.c - the decoder takes what the encoder wrote, and nothing else.
- */
+/* envelope.c - the decoder accepts what the encoder wrote, and nothing else. */
 #include "support/test.h"
 
 #include "base/hash.h"
@@ -15,7 +13,10 @@
 
 enum { HEAD_LEN = 64 }; /* of the sample */
 
-/* 1,001 cells: neither bytes nor lines are full, so padding exists. */
+/*
+ * Creates a filter of 1,001 cells: neither bytes nor cache lines are full, so
+ * there is padding.
+ */
 static umbel_filter *sample(const uint8_t *secret)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -41,7 +42,10 @@ static uint8_t *sample_bytes(const uint8_t *secret, size_t *len)
     return bytes;
 }
 
-/* A heap copy of exactly len bytes: reading past them is seen. */
+/*
+ * Decodes a heap copy of exactly len bytes, so that sanitizers detect reads
+ * past its end.
+ */
 static umbel_status decode_exactly(const uint8_t *bytes, size_t len,
                                    const umbel_source *source)
 {
@@ -96,7 +100,7 @@ static void a_merged_filter_keeps_that_its_count_is_a_guess(void **state)
     umbel_close(back);
 }
 
-/* A picture of the head: FORMAT.md promises these bytes. */
+/* Checks the bytes of the head that FORMAT.md documents. */
 static void the_head_is_written_as_promised(void **state)
 {
     static const uint8_t start[] = {0x89, 'U', 'M', 'B', '\r', '\n',     0x1A,
@@ -164,11 +168,11 @@ static void any_flipped_bit_of_the_head_is_refused(void **state)
 }
 
 /*
- * The same with the checksum made right: an enemy can count, too. Most flips
- * change a field that may be anything (seed, capacity, ...). What is accepted
- * must be a filter, so it is used; and there is one encoding, so it comes out
- * as it came in, unless it lied about the payload, which nobody asked to
- * verify.
+ * Uses bytes with a corrected head checksum, as an attacker would send them.
+ * Most bit flips change a field that may have any value (seed, capacity, ...).
+ * Accepted bytes must give a usable filter; and as there is one encoding, they
+ * must encode to the same bytes, unless the payload checksum is wrong, which is
+ * not verified by default.
  */
 static void use(const uint8_t *bytes, size_t len)
 {
@@ -198,7 +202,10 @@ static void a_resealed_head_is_refused_or_a_whole_filter(void **state)
 
     (void)state;
     assert_non_null(bad);
-    /* The bytes before tell where the checksum is: they cannot be resealed */
+    /*
+     * The bytes before give the position of the checksum, so they cannot be
+     * resealed.
+     */
     for (size_t at = UM_HEAD_SUM_AT; at < HEAD_LEN - 8; at++)
         for (int bit = 0; bit < 8; bit++) {
             memcpy(bad, good, len);
@@ -210,7 +217,7 @@ static void a_resealed_head_is_refused_or_a_whole_filter(void **state)
     free(bad);
 }
 
-/* One number of the head changed, and what the decoder says to it. */
+/* A changed number in the head, and the expected result. */
 typedef struct forgery {
     size_t at; /* in um_shape */
     uint64_t value;
@@ -231,7 +238,7 @@ static const forgery forgeries[] = {
     {NUMBER(hashes), 0, UMBEL_E_FORMAT, "hashes"},
     {NUMBER(hashes), 65, UMBEL_E_FORMAT, "hashes"},
     {NUMBER(hashes), UINT32_MAX, UMBEL_E_FORMAT, "hashes"},
-    {NUMBER(joined), 1, UMBEL_E_FORMAT, "range"}, /* only of counts */
+    {NUMBER(joined), 1, UMBEL_E_FORMAT, "range"}, /* for counts only */
     {NUMBER(difference), 1, UMBEL_E_FORMAT, "range"},
     {NUMBER(capacity), UINT64_MAX, UMBEL_E_FORMAT, "out of range"},
     {NUMBER(fpr), 0, UMBEL_E_FORMAT, "out of range"},
@@ -256,7 +263,6 @@ static void append(uint8_t *at, size_t width, uint64_t value)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* On a machine whose numbers are little endian, as all are that run this. */
 /* Sets a number of the shape, in the byte order of this machine. */
 static void set_number(um_shape *s, size_t at, uint64_t value)
 {
@@ -287,7 +293,7 @@ static void forged_numbers_are_refused_by_name(void **state)
     umbel_close(f);
 }
 
-/* Fields behind those of the sample, and what the decoder says to them. */
+/* Fields appended to those of the sample, and the expected result. */
 static const struct {
     uint8_t len;
     uint8_t bytes[12];
@@ -301,21 +307,21 @@ static const struct {
     {4, {4, 0, 2, 0}, UMBEL_E_FORMAT, "a field"},      /* out of order */
     {4, {2, 0, 2, 0}, UMBEL_E_FORMAT, "a field"},      /* twice */
     {2, {2, 60}, UMBEL_E_FORMAT, "a field"},           /* past the end */
-    {3, {0x82, 0, 0}, UMBEL_E_FORMAT, "a field"},      /* a long varint */
+    {3, {0x82, 0, 0}, UMBEL_E_FORMAT, "a field"},      /* an overlong varint */
     {3, {1, 1, 4}, UMBEL_E_FORMAT, "as umbel writes"}, /* the seed twice */
     {3, {9, 1, 0}, UMBEL_E_FORMAT, "as umbel writes"}, /* a default, stated */
-    {4, {9, 2, 5, 0}, UMBEL_E_FORMAT, "as umbel writes"}, /* a long number */
+    {4, {9, 2, 5, 0}, UMBEL_E_FORMAT, "as umbel writes"}, /* overlong number */
     {11, {9, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1}, UMBEL_E_FORMAT, "as umbel writes"},
     {3, {5, 1, 16}, UMBEL_E_VERSION, "flags"},
     {4, {5, 2, 0, 128}, UMBEL_E_VERSION, "flags"},
-    {3, {15, 1, 1}, UMBEL_E_FORMAT, "out of range"}, /* not of this kind */
+    {3, {15, 1, 1}, UMBEL_E_FORMAT, "out of range"}, /* not for this kind */
     {4, {19, 2, 2, 60}, UMBEL_E_FORMAT, "as umbel writes"}, /* with padding */
     {4, {19, 2, 3, 60}, UMBEL_E_VERSION, "coded"},
     {3, {19, 1, 2}, UMBEL_E_FORMAT, "sections"},
     {4, {19, 2, 2, 0}, UMBEL_E_FORMAT, "sections"},
     {5, {19, 3, 2, 0xFF, 1}, UMBEL_E_FORMAT, "sections"},
     {5, {19, 3, 2, 60, 60}, UMBEL_E_FORMAT, "as umbel writes"},
-    {3, {0, 1, 0}, UMBEL_E_FORMAT, "as umbel writes"}, /* behind the end */
+    {3, {0, 1, 0}, UMBEL_E_FORMAT, "as umbel writes"}, /* after the end */
 };
 
 static void appended_fields_are_kept_or_refused(void **state)
@@ -330,7 +336,7 @@ static void appended_fields_are_kept_or_refused(void **state)
         memcpy(s.spare, appended[i].bytes, appended[i].len);
         uint8_t *bytes = test_forge(f, &s, &len);
         if (appended[i].status == UMBEL_OK)
-            use(bytes, len); /* which encodes it again */
+            use(bytes, len); /* encodes it again */
         umbel_status status = decode_exactly(bytes, len, NULL);
         if (appended[i].status == UMBEL_OK)
             assert_ok(status);
@@ -341,7 +347,7 @@ static void appended_fields_are_kept_or_refused(void **state)
     umbel_close(f);
 }
 
-/* As many as fit into the spare room of a handle are kept. */
+/* A handle stores unknown fields up to its spare space; more are refused. */
 static void many_fields_of_a_later_version_are_refused(void **state)
 {
     umbel_filter *f = sample(NULL);
@@ -358,7 +364,7 @@ static void many_fields_of_a_later_version_are_refused(void **state)
     uint8_t *end = bytes + UM_HEAD_NAMES_AT;
     while (memcmp(end, s.spare, 3) != 0)
         end++;
-    end[1]++; /* one byte longer, a zero */
+    end[1]++; /* one byte longer, with a zero */
     test_reseal(bytes);
     assert_true(end + UM_SPARE_MAX + 1 < bytes + head);
     assert_refused(decode_exactly(bytes, len, NULL), UMBEL_E_VERSION,
@@ -367,7 +373,7 @@ static void many_fields_of_a_later_version_are_refused(void **state)
     umbel_close(f);
 }
 
-/* What a file says about its keys comes back. */
+/* Checks that what a file records about its keys is read back. */
 static void optional_fields_come_back(void **state)
 {
     umbel_filter *f = sample(NULL), *back = NULL;
@@ -386,7 +392,10 @@ static void optional_fields_come_back(void **state)
     umbel_close(back);
 }
 
-/* Rates come back to the bit, whether people write them so or not. */
+/*
+ * Checks that rates are read back exactly, whether they are short decimals or
+ * not.
+ */
 static void any_rate_comes_back(void **state)
 {
     static const double rates[] = {
@@ -407,7 +416,7 @@ static void any_rate_comes_back(void **state)
     }
 }
 
-/* Heads of filters as people build them, up to millions of keys. */
+/* Encodes heads of typical filters, up to millions of keys. */
 static void common_heads_take_64_bytes(void **state)
 {
     static const char *const kinds[] = {"bloom",    "aging",       "counting",
@@ -432,7 +441,7 @@ static void common_heads_take_64_bytes(void **state)
     }
 }
 
-/* A terabit that the file does not have. */
+/* Claims a terabit that the file does not contain. */
 static void a_claim_of_more_cells_than_bytes_allocates_nothing(void **state)
 {
     umbel_filter *f = sample(NULL);
@@ -478,7 +487,7 @@ static void impossible_head_lengths_are_refused(void **state)
     free(bytes);
 }
 
-/* Other lengths, with the checksum at their end. */
+/* Tries other head lengths, with the checksum at their end. */
 static void a_raw_head_ends_at_the_next_multiple_of_64(void **state)
 {
     size_t len;
@@ -521,7 +530,7 @@ static void no_bytes_at_all_are_no_file(void **state)
                    UMBEL_E_FORMAT, "empty");
 }
 
-/* The file of the sample, with names and numbers that are given. */
+/* Decodes the sample's file with these names and numbers. */
 static umbel_status decode_with(const void *fields, size_t n)
 {
     size_t len;
@@ -535,7 +544,7 @@ static umbel_status decode_with(const void *fields, size_t n)
     return status;
 }
 
-/* The same with other names, and the numbers of the sample. */
+/* Decodes it with other names, and the numbers of the sample. */
 static umbel_status decode_named(const char *names, size_t n)
 {
     uint8_t fields[32];
@@ -558,7 +567,7 @@ static void unknown_names_ask_for_a_newer_library(void **state)
                    "a xxh3-64 filter");
 }
 
-/* A filter has one encoding: what is standard at the end is left out. */
+/* A filter has one encoding: default settings at the end are omitted. */
 static void a_standard_setting_at_the_end_is_refused(void **state)
 {
     (void)state;
@@ -582,7 +591,7 @@ static void names_are_names(void **state)
                    "as umbel writes");
 }
 
-/* Cells end at bit 1,001 of 1,024: everything behind must be zero. */
+/* Cells end at bit 1,001 of 1,024: all later bits must be zero. */
 static void anything_in_the_padding_is_refused(void **state)
 {
     size_t len;
@@ -695,7 +704,7 @@ static void encoding_needs_room_for_all_of_it(void **state)
     umbel_close(f);
 }
 
-/* Equal cells, equal checksum, whatever the head says. */
+/* Equal cells have equal checksums, whatever the head contains. */
 static void the_payload_checksum_is_of_the_payload_alone(void **state)
 {
     umbel_filter *f = sample(NULL);

@@ -1,11 +1,11 @@
 /*
  * error.c - the predicted error equals the measured error.
  *
- * A filter is planned for n keys at error p, filled with them, and asked for a
- * million others. The share that matches must lie within five sigma
+ * A filter is planned for n keys at error p, filled with them, and queried for
+ * a million others. The fraction that matches must be within five sigma
  *
- *   of the plan      sigma^2 = binomial + variance between filters of other
- *                    seeds, taken from their predictions
+ *   of the plan      sigma^2 = binomial + variance between filters with other
+ *                    seeds, from their predictions
  *   of the filter's own prediction      sigma^2 = binomial
  */
 #include "support/test.h"
@@ -17,7 +17,7 @@
 
 enum { OUTSIDE = 1000000, BATCH = 10000 };
 
-/* Keys are 64-bit integers: members from 0 on, others from here on. */
+/* Keys are 64-bit integers: members count from 0, others from here. */
 #define FIRST_OUTSIDE (UINT64_C(1) << 40)
 
 static void number(uint64_t *keys, uint64_t from, size_t n)
@@ -54,7 +54,7 @@ static double measure(const umbel_filter *f)
     return (double)hits / OUTSIDE;
 }
 
-/* How much the errors of equally planned filters differ. */
+/* Returns the variance of the predicted errors of equally planned filters. */
 static double variance_between(const umbel_params *params, size_t n,
                                uint64_t instances)
 {
@@ -105,7 +105,7 @@ static void check_error(const char *addressing, size_t n, double fpr,
     assert_near(measured, plan.error, 5 * all);
 }
 
-/* The spread shrinks with n, so large filters need fewer to know it. */
+/* The variance shrinks with n, so large filters need fewer instances. */
 static void measured_errors_are_the_planned_ones(void **state)
 {
     static const double errors[] = {0.05, 0.01, 0.001};

@@ -1,9 +1,9 @@
 /*
- * extra.c - the sum over lanes against counting every outcome.
+ * extra.c - the sum over lanes, compared with enumerating every outcome.
  *
- * A block of eight lanes of three cells has 4^8 fills (how many cells of each
- * lane are in use). Their chances are followed exactly, key by key; what a
- * query then meets is a plain mean.
+ * A block of eight lanes of three cells has 4^8 fills (the number of used cells
+ * of each lane). Their probabilities are computed exactly, key by key; the
+ * error of a query is then their mean.
  */
 #include "support/test.h"
 
@@ -16,7 +16,7 @@
 
 enum { LANES = 8, WIDTH = 3, LEVELS = WIDTH + 1, STATES = 1 << 16 };
 
-/* Lane i's level is digit i of the state, in base LEVELS. */
+/* Returns lane i's level: digit i of the state in base LEVELS. */
 static int level_of(int state, int lane)
 {
     return state >> 2 * lane & (LEVELS - 1);
@@ -34,7 +34,7 @@ static um_layout layout_of(uint32_t throws, uint32_t extra, uint64_t blocks)
                        .extra = (uint16_t)extra};
 }
 
-/* One throw into a lane: it meets a used cell, or takes a free one. */
+/* Throws once into a lane: it hits a used cell, or a free one. */
 static void throw_into(double *p, int lane)
 {
     for (int state = STATES - 1; state >= 0; state--) {
@@ -46,7 +46,7 @@ static void throw_into(double *p, int lane)
     }
 }
 
-/* Throws of a key into a lane, when its extra ones begin at lane start. */
+/* Returns a key's throws into a lane if its extra ones begin at lane start. */
 static uint32_t throws_at(const um_layout *l, int start, int lane)
 {
     uint32_t off = (uint32_t)(lane - start + LANES) % LANES;
@@ -69,7 +69,10 @@ static void add_key(const um_layout *l, double *p)
     memcpy(p, sum, sizeof sum);
 }
 
-/* Chance that a query finds all its cells in use; all starts are alike. */
+/*
+ * Returns the probability that a query finds all its cells in use; it is the
+ * same for all starts.
+ */
 static double query(const um_layout *l, const double *p)
 {
     double sum = 0;
@@ -84,7 +87,7 @@ static double query(const um_layout *l, const double *p)
     return sum;
 }
 
-/* One block and two, for up to four keys. */
+/* Checks one block and two, for up to four keys. */
 static void check(uint32_t throws, uint32_t extra)
 {
     enum { KEYS = 4 };

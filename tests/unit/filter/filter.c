@@ -1,7 +1,7 @@
 /*
- * filter.c - the public verbs where they refuse.
+ * filter.c - errors of the public verbs.
  *
- * What they promise when they succeed is tests/contract, for every kind.
+ * tests/contract checks what they do when they succeed, for every kind.
  */
 #include "support/test.h"
 
@@ -41,7 +41,9 @@ static void closing_nothing_is_fine(void **state)
     umbel_close(NULL);
 }
 
-/* Every verb that takes keys, with the last of three batches bad. */
+/*
+ * Calls every verb that takes keys with a bad key in the last of three batches.
+ */
 static void a_refused_key_refuses_them_all(void **state)
 {
     enum { N = 3 * UM_BATCH - 1 };
@@ -72,13 +74,13 @@ static void a_refused_key_refuses_them_all(void **state)
         umbel_digest_fixed(f, keys, TEST_KEY_LEN, N, d, &test_refusal),
         UMBEL_E_KEY, "\"x");
     for (size_t i = 0; i < N; i++)
-        assert_false(touched[i] || d[i].lo); /* outputs, too */
+        assert_false(touched[i] || d[i].lo); /* outputs are unchanged */
     umbel_close(f);
     free(slices);
     free(keys);
 }
 
-/* A file may claim any number of keys added. */
+/* A file may claim any number of keys, so the count must not overflow. */
 static void a_count_at_its_end_stays_there(void **state)
 {
     umbel_filter *f = open_as(NULL, NULL, NULL);
@@ -104,7 +106,7 @@ static void no_keys_are_no_work(void **state)
     umbel_close(f);
 }
 
-/* Width 0: n times the empty key, which is one key. */
+/* With width 0, n keys are n times the empty key. */
 static void keys_of_no_width_are_the_empty_key(void **state)
 {
     umbel_filter *f = open_as(NULL, NULL, NULL);
@@ -159,7 +161,7 @@ static void unkeyed_filters_take_no_secret(void **state)
     umbel_close(f);
 }
 
-/* Other secrets and other seeds set other cells. */
+/* Checks that different secrets and seeds set different cells. */
 static void a_secret_changes_the_cells(void **state)
 {
     umbel_filter *a = open_as(NULL, "sip", test_secret);
@@ -173,7 +175,10 @@ static void a_secret_changes_the_cells(void **state)
     umbel_close(b);
 }
 
-/* Memory that comes back must not hold the (bound) secret any more. */
+/*
+ * Allocates memory; search_and_put, which frees it, checks that it no longer
+ * contains the bound secret.
+ */
 static void *plain_get(void *ctx, size_t align, size_t len)
 {
     void *p = NULL;
@@ -238,7 +243,7 @@ static void the_tables_tell_names_and_summaries(void **state)
         assert_int_equal(keyed, strcmp(name, "sip") == 0);
 }
 
-/* On the wire a name has 16 bytes, the last of them zero. */
+/* In a file a name has 16 bytes, the last of them zero. */
 static void every_name_fits_the_wire(void **state)
 {
     const char *name;
@@ -252,7 +257,7 @@ static void every_name_fits_the_wire(void **state)
         assert_in_range(strlen(name), 1, 15);
 }
 
-/* A kind with more to say than fits loses words, not memory. */
+/* A description with too many fields is truncated, without overflow. */
 static void too_many_fields_are_dropped(void **state)
 {
     umbel_info info = {.n = 0};

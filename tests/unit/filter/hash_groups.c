@@ -1,6 +1,4 @@
-/*
- * hash_groups.c - filters whose keys may go by one of several digests.
- */
+/* hash_groups.c - filters whose keys may use one of several digests. */
 #include "support/test.h"
 
 #include "filter/addressing/hash_groups.h"
@@ -41,7 +39,7 @@ static int by_digest(const void *a, const void *b)
     return (x->hi > y->hi) - (x->hi < y->hi);
 }
 
-/* How many of n digests have the lower half of another. */
+/* Returns the number of digests whose lower half equals that of another. */
 static size_t twins(umbel_digest *d, size_t n)
 {
     size_t equal = 0;
@@ -52,7 +50,10 @@ static size_t twins(umbel_digest *d, size_t n)
     return equal;
 }
 
-/* Dense integers as a hash, as universal and as a careless caller have them. */
+/*
+ * Returns a digest for a dense integer: hashed, as in universal, and as from a
+ * careless caller.
+ */
 static umbel_digest dense(size_t family, uint64_t i)
 {
     if (family == 0)
@@ -61,9 +62,9 @@ static umbel_digest dense(size_t family, uint64_t i)
 }
 
 /*
- * 2^17 dense integers in all 8 groups: 2^20 digests, 2^39 pairs, so that equal
- * 64-bit halves are expected 2^-25 times. XORing small numbers into the key
- * made each key the twin of another.
+ * Tests 2^17 dense integers in all 8 groups: 2^20 digests, 2^39 pairs, so that
+ * 2^-25 equal 64-bit halves are expected. XORing small numbers into the key
+ * made each key's digest equal to another's.
  */
 static void dense_integers_have_no_twins_in_other_groups(void **state)
 {
@@ -82,7 +83,10 @@ static void dense_integers_have_no_twins_in_other_groups(void **state)
     free(d);
 }
 
-/* With so few cells two keys share positions by chance: as often as chance. */
+/*
+ * With this few cells, keys of two groups share cells by chance: checks that
+ * they do so exactly as often.
+ */
 static void cells_of_groups_are_independent(void **state)
 {
     enum { N = 1 << 16, CELLS = 1 << 20 };
@@ -120,13 +124,15 @@ static void the_first_group_is_the_digest_itself(void **state)
     (void)state;
     umbel_digest first = um_group_digest(d, 0), next = um_group_digest(d, 1);
     assert_memory_equal(&first, &d, sizeof d);
-    /* On the wire: computed from docs/FORMAT.md by other means. */
+    /* Part of the format: computed independently from docs/FORMAT.md. */
     assert_int_equal(next.lo, UINT64_C(0xB4DC9BD462DE412B));
     assert_int_equal(next.hi, UINT64_C(0xC6470BEBB52269DA));
 }
 
-/* Per addressing and number of groups: no false negatives, the rate is as
- * predicted. */
+/*
+ * Checks for each addressing and number of groups that there are no false
+ * negatives and that the error is as predicted.
+ */
 static void predictions_hold_in_every_addressing(void **state)
 {
     static const char *const names[] = {"classic", "partitioned", "blocked512",
@@ -146,8 +152,9 @@ static void predictions_hold_in_every_addressing(void **state)
 }
 
 /*
- * The formula for keys that choose: in one block it is right within the spread
- * of a run, here 5 %; in blocks it may promise too little, never too much.
+ * Checks the formula for keys that choose a group: with one block it is right
+ * within 5 %, the variation of a run; with several it may be too high, but not
+ * too low.
  */
 static void the_formula_knows_that_keys_choose(void **state)
 {
@@ -171,7 +178,7 @@ static void the_formula_knows_that_keys_choose(void **state)
             }
 }
 
-/* Two groups at their best need fewer bits than one: Lumetta 2007. */
+/* Two groups at their best need fewer bits than one (Lumetta 2007). */
 static void a_choice_does_not_cost_size(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -199,7 +206,7 @@ static void a_fast_path_asks_every_group(void **state)
         umbel_filter *f = grouped(names[i], 3, 30720, 5);
         um_bloom *inside = f->self;
         const struct um_fast *fast = inside->fast;
-        assert_null(f->fast); /* rows know one group only */
+        assert_null(f->fast); /* rows support one group only */
         test_add(f, 0, KEYS);
         size_t hits = test_hits(f, 0, 50000);
         inside->fast = NULL;
@@ -231,7 +238,9 @@ static void a_union_keeps_and_an_intersection_is_refused(void **state)
     assert_int_equal(umbel_added(a), added);
     assert_ok(umbel_merge(a, b, UMBEL_OR, &test_refusal));
     assert_int_equal(test_hits(a, 0, 2 * KEYS), 2 * KEYS);
-    /* b chose without knowing a's cells: a little more than one filter has. */
+    /*
+     * b chose without knowing a's cells, so more are used than in one filter.
+     */
     assert_near((double)umbel_added(a), 2 * KEYS, 0.1 * 2 * KEYS);
     assert_refused(umbel_estimate_keys(a, &keys, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "chose");
@@ -253,7 +262,10 @@ static void a_fold_keeps_every_member(void **state)
     umbel_close(f);
 }
 
-/* Choices made among many cells are none in a fold; it is sized for that. */
+/*
+ * Choices made among many cells have no effect in a fold; the size allows for
+ * that.
+ */
 static void a_fold_to_an_error_keeps_it(void **state)
 {
     static const char *const names[] = {"classic", "blocked512"};

@@ -1,6 +1,4 @@
-/*
- * inline.c - inlined queries give the answers of umbel_query.
- */
+/* inline.c - inlined queries give the same answers as umbel_query. */
 #include "support/inline_query.h"
 #include "support/test.h"
 
@@ -32,7 +30,7 @@ static void same_answer(const umbel_filter *f, const umbel_view *v,
         assert_int_equal(test_inline_avx2(v, key, len), hit);
 }
 
-/* Members and others, of every length that is hashed in its own way. */
+/* Compares members and others, of every length that is hashed differently. */
 static void same_answers(umbel_filter *f, um_rng *rng)
 {
     umbel_view v;
@@ -80,7 +78,7 @@ static void views_answer_as_umbel_query_does(void **state)
         }
 }
 
-/* Returns true if the header promises to serve such a filter. */
+/* Returns true if the header promises to support such a filter. */
 static bool is_served(const umbel_filter *f)
 {
     const um_shape *s = um_shape_of(f);

@@ -1,8 +1,8 @@
 /*
  * kind.c - how the functions treat rows that no kind has yet.
  *
- * Rows are copies of bloom's with slots taken out or settings put in. They are
- * in no table, so their filters are made from a shape.
+ * Rows are copies of bloom's with slots removed or settings added. They are in
+ * no table, so their filters are created from a shape.
  */
 #include "support/test.h"
 
@@ -70,7 +70,7 @@ static void empty_slots_are_refused(void **state)
     umbel_close(f);
 }
 
-/* Every verb of a table that the row does not have is refused. */
+/* Checks that every verb whose table is missing in the row is refused. */
 static void absent_tables_are_refused(void **state)
 {
     um_kind bare = bloom_row();
@@ -204,7 +204,7 @@ static void settings_are_part_of_the_shape(void **state)
     umbel_close(b);
 }
 
-/* Asked for nothing, a kind stands on what its row prefers. */
+/* Without parameters, a kind uses the addressing that its row prefers. */
 static void what_a_kind_prefers_is_there(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

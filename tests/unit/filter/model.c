@@ -1,8 +1,8 @@
 /*
- * model.c - the formulas against exact cases and against counting.
+ * model.c - the formulas, compared with exact cases and with counting.
  *
- * Counted: hundreds of filters of other seeds. The spread among them is the
- * yardstick, so the tolerance follows from their number.
+ * Counting uses hundreds of filters with different seeds; the tolerance is
+ * computed from their variance and number.
  */
 #include "support/test.h"
 
@@ -26,8 +26,8 @@ static um_layout layout_of(const char *addressing, uint64_t cells,
 }
 
 /*
- * Mean of (used/width)^u after that number of throws into a lane: the
- * distribution of the number of used cells, throw by throw.
+ * Returns the mean of (used/width)^u after that many throws into a lane, from
+ * the distribution of the number of used cells, throw by throw.
  */
 static double exact_lane(int width, int throws, int u)
 {
@@ -57,7 +57,7 @@ static void one_or_two_hashes_are_exact_in_the_smallest_filters(void **state)
             }
 }
 
-/* Beyond second moments the formula leaves out terms of order k^3/m^2. */
+/* After second moments the formula omits terms of order k^3/m^2. */
 static void many_hashes_are_exact_in_filters_of_some_size(void **state)
 {
     (void)state;
@@ -78,7 +78,10 @@ static void slices_are_exact(void **state)
     }
 }
 
-/* Eight independent lanes, given how many keys came to the block. */
+/*
+ * Returns the error of eight independent lanes, averaged over the number of
+ * keys in a block.
+ */
 static double exact_blocks(int width, int blocks, int throws, int keys)
 {
     double sum = 0;
@@ -103,7 +106,10 @@ static void blocks_of_eight_and_sixteen_hashes_are_exact(void **state)
     }
 }
 
-/* Block for block the load is the same, so the error is; digits must not go. */
+/*
+ * The load per block is the same, so the error must be, too, without losing
+ * digits.
+ */
 static void the_largest_filters_lose_no_digits(void **state)
 {
     um_layout small = layout_of("blocked512", (uint64_t)1 << 30, 16);
@@ -117,7 +123,7 @@ static void the_largest_filters_lose_no_digits(void **state)
     }
 }
 
-/* A single hash falls on every cell alike, whatever the addressing. */
+/* A single hash hits every cell with equal probability in every addressing. */
 static void a_single_hash_is_the_same_in_every_addressing(void **state)
 {
     (void)state;
@@ -136,7 +142,7 @@ static void an_empty_filter_never_errs_and_a_full_one_always(void **state)
         um_layout l = layout_of(um_addressing_row(i)->name, 4096, 4);
         assert_true(um_model_error(&l, 0) == 0);
         assert_near(um_model_error(&l, 1e6), 1, 1e-9);
-        assert_near(um_model_error(&l, 1e18), 1, 1e-9); /* and in no time */
+        assert_near(um_model_error(&l, 1e18), 1, 1e-9); /* and quickly */
         assert_true(um_model_fill(&l, 0) == 0);
         assert_true(isinf(um_model_keys(&l, l.cells)));
         assert_near(um_model_keys(&l, 0), 0, 1e-9);
@@ -154,13 +160,13 @@ static void more_keys_err_more(void **state)
             um_layout l = layout_of(row->name, 32 * 512, k);
             for (double n = 1, last = 0; n < 1e5; n *= 1.3) {
                 double now = um_model_error(&l, floor(n));
-                assert_true(now >= last * (1 - 1e-9)); /* sums of logs */
+                assert_true(now >= last * (1 - 1e-9)); /* sums of logs round */
                 last = now;
             }
         }
 }
 
-/* Rounding took over below some millionths of a key: the error was 1. */
+/* Below some millionths of a key, rounding once made the error 1. */
 static void less_than_a_key_errs_less_than_one_key(void **state)
 {
     static const char *const names[] = {"classic", "dcso"};
@@ -181,13 +187,15 @@ static void keys_undo_the_fill(void **state)
             um_layout l = layout_of(um_addressing_row(i)->name, 40 * 1024, k);
             double cells = (double)l.cells, want = 3000;
             double used = round(um_model_fill(&l, want) * cells);
-            /* The number of cells is whole: keys follow to one cell. */
+            /* The number of cells is an integer: keys are exact to one cell. */
             assert_near(um_model_keys(&l, (uint64_t)used), want,
                         fabs(um_model_slope(&l, want)) + 1e-6);
         }
 }
 
-/* Keys for each used cell more, from an empty filter on. */
+/*
+ * Checks the number of keys per additional used cell, from an empty filter on.
+ */
 static void the_slope_is_that_of_the_keys(void **state)
 {
     (void)state;
@@ -201,7 +209,7 @@ static void the_slope_is_that_of_the_keys(void **state)
         }
 }
 
-/* A fresh filter of that shape and seed, with n keys. */
+/* Returns a filter of that shape and seed with n keys. */
 static umbel_filter *seeded(const char *addressing, uint64_t cells,
                             uint32_t hashes, uint64_t seed, size_t n)
 {
@@ -219,7 +227,7 @@ static umbel_filter *seeded(const char *addressing, uint64_t cells,
     return f;
 }
 
-/* Filters about half full, as planned ones are. */
+/* Tests filters about half full, like planned ones. */
 static void check_mean(const char *addressing, uint32_t hashes)
 {
     enum { SEEDS = 300, KEYS = 400 };
@@ -253,7 +261,7 @@ static void the_model_is_the_mean_of_many_filters(void **state)
             check_mean(test_own_addressing(i), hashes[j]);
 }
 
-/* MD5 takes no seed, so other keys instead; 16-bit chunks mod 50,000. */
+/* MD5 takes no seed, so the key sets vary instead; 16-bit chunks mod 50,000. */
 static void the_bias_of_a_modulus_is_counted(void **state)
 {
     enum { SETS = 200, KEYS = 3000 };
@@ -294,7 +302,10 @@ static double unused(const umbel_filter *f)
     return (double)(f->layout.cells - f->kind->bits->used(f->self, NULL));
 }
 
-/* Variances of two filters and their covariance, counted and by formula. */
+/*
+ * Compares the variances of two filters and their covariance, counted and by
+ * formula.
+ */
 static void check_covariance(const char *addressing, uint32_t hashes)
 {
     enum { PAIRS = 600, SHARED = 150, A = 350, B = 250 };

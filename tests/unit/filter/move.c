@@ -1,6 +1,4 @@
-/*
- * move.c - filters whose allocator moves its blocks.
- */
+/* move.c - filters whose allocator moves its blocks. */
 #include "support/test.h"
 
 #include "filter/handle.h"
@@ -12,7 +10,7 @@
 
 enum { HEADER = 16, KEYS = 300 };
 
-/* Where a block begins, and its length; before the memory. */
+/* Start and length of a block, stored before the memory. */
 typedef struct block {
     uint8_t *raw;
     size_t len;
@@ -20,7 +18,10 @@ typedef struct block {
 
 static size_t blocks, next_shift;
 
-/* Aligned to 16 bytes and, in turn, to no more. */
+/*
+ * Returns memory aligned to 16 bytes, at varying offsets from a 64-byte
+ * boundary.
+ */
 static void *get_block(void *ctx, size_t align, size_t len)
 {
     size_t shift = 16 * (next_shift++ % 4);
@@ -57,7 +58,7 @@ static void *move_block(void *ctx, void *memory)
     void *to;
 
     if (++*moves % 5 == 0)
-        return NULL; /* it stays */
+        return NULL; /* not moved */
     to = get_block(NULL, 16, len);
     memcpy(to, memory, len);
     memset(memory, 0xa5, len);

@@ -1,6 +1,4 @@
-/*
- * read.c - load, map and save, and what they leave behind.
- */
+/* read.c - load, map and save, and the files they leave. */
 #include "support/test.h"
 
 #include "base/bits.h"
@@ -128,7 +126,7 @@ static void a_new_file_gets_the_mode_of_the_umask(void **state)
     free(path);
 }
 
-/* Who had the file open still reads the old one, to its end. */
+/* A process that has the file open can still read all of the old one. */
 static void saving_replaces_the_file_whole(void **state)
 {
     char *path = test_path(dir, "a.umb");
@@ -208,7 +206,9 @@ static void a_bare_name_is_saved_in_the_working_directory(void **state)
     free(path);
 }
 
-/* 255 bytes are a legal name, and leave no room for a longer one beside it. */
+/*
+ * A name may have 255 bytes, which leaves no room for a longer temporary name.
+ */
 static void the_longest_name_can_be_saved(void **state)
 {
     char name[256], *path;
@@ -252,7 +252,7 @@ static void saving_over_a_directory_fails_and_leaves_nothing(void **state)
     free(path);
 }
 
-/* Files may not grow past this many bytes: a disk that is full. */
+/* Saves with a limit on the file size, as on a full disk. */
 static umbel_status save_within(rlim_t bytes, const umbel_filter *f,
                                 const char *path)
 {
@@ -310,7 +310,7 @@ static void a_fifo_is_written_straight(void **state)
     (void)state;
     assert_non_null(got);
     assert_int_equal(mkfifo(path, 0600), 0);
-    int fd = open(path, O_RDWR); /* both ends, so that nobody waits */
+    int fd = open(path, O_RDWR); /* both ends, so that open does not block */
     assert_true(fd >= 0);
     assert_ok(umbel_save(f, path, &test_refusal));
     assert_int_equal(read(fd, got, len), len);
@@ -346,7 +346,7 @@ static void bytes_are_written_to_a_descriptor_from_where_it_stands(void **state)
     free(path);
 }
 
-/* Load from a pipe that holds these bytes and then ends. */
+/* Loads from a pipe that contains these bytes and then ends. */
 static umbel_status load_from_pipe(const void *bytes, size_t len,
                                    const umbel_source *source,
                                    umbel_filter **out)
@@ -363,7 +363,7 @@ static umbel_status load_from_pipe(const void *bytes, size_t len,
     return status;
 }
 
-/* errno says nothing about a read that succeeded. */
+/* errno is meaningless after a successful read. */
 static void an_old_interruption_is_not_taken_for_a_new_one(void **state)
 {
     umbel_filter *f = sample(200), *back = NULL;
@@ -411,7 +411,7 @@ static void a_pipe_is_loaded_to_its_end(void **state)
     umbel_close(f);
 }
 
-/* A head that claims 2^40 cells, with all sums right. */
+/* Returns a file whose head claims 2^40 cells, with correct checksums. */
 static uint8_t *claim_a_terabit(const umbel_filter *f, size_t *len)
 {
     um_shape s = *um_shape_of(f);
@@ -459,7 +459,7 @@ static void a_file_cannot_claim_more_than_it_has(void **state)
     free(path);
 }
 
-/* Two filters and something else in one file, one after the other. */
+/* Reads two filters and other bytes from one file, one after the other. */
 static void a_descriptor_is_read_from_where_it_stands_to_its_end(void **state)
 {
     char *path = test_path(dir, "a.bin");
@@ -489,15 +489,16 @@ static void a_descriptor_is_read_from_where_it_stands_to_its_end(void **state)
     free(path);
 }
 
-/* Room for the reason is kept: a path may be longer than a text. */
-/* What follows in the pipe is left there, and may be the next filter. */
+/* Arguments of send_in_pieces. */
 typedef struct sender {
     int fd;
     const uint8_t *bytes;
     size_t len;
 } sender;
 
-/* Some of a head, some of the cells, each once the last was read; and the rest.
+/*
+ * Sends part of a head and part of the cells, each after the previous piece was
+ * read, then the rest.
  */
 static void *send_in_pieces(void *arg)
 {
@@ -563,7 +564,7 @@ static void what_cannot_be_read_is_an_error(void **state)
     assert_ok(umbel_save(f, path, &test_refusal));
     fd = open(path, O_RDONLY);
     assert_true(fd >= 0);
-    assert_true(lseek(fd, 1 << 20, SEEK_SET) > 0); /* behind its end */
+    assert_true(lseek(fd, 1 << 20, SEEK_SET) > 0); /* after its end */
     assert_refused(umbel_read(fd, UMBEL_TO_END, NULL, &none, &test_refusal),
                    UMBEL_E_FORMAT, "empty");
     assert_refused(umbel_read(fd, UMBEL_TO_END, &unset, &none, &test_refusal),
@@ -611,7 +612,7 @@ static void links_in_a_circle_are_refused(void **state)
     free(b);
 }
 
-/* Relative links start at the link, absolute ones at the root. */
+/* Relative links start at the link's directory, absolute ones at the root. */
 static void chains_of_links_are_followed(void **state)
 {
     char *sub = test_path(dir, "sub"), *first = test_path(dir, "first");

@@ -1,9 +1,9 @@
 /*
- * save.c - the steps of a save, and what is left when it ends amid them.
+ * save.c - the steps of a save, and the files left when it is interrupted.
  *
- * The linker turns the calls of the system by which a file gets its name to the
- * functions __wrap_* below (tests/CMakeLists.txt): they note each, and can end
- * the process there, or let another one go first.
+ * The linker redirects the system calls that give a file its name to the
+ * functions __wrap_* below (tests/CMakeLists.txt): they record each call, and
+ * can end the process there, or let another one run first.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "support/test.h"
@@ -22,17 +22,17 @@
 #include <unistd.h>
 
 static char *dir;
-static char *path;      /* of the file that is saved there */
+static char *path;      /* of the saved file */
 static char steps[256]; /* a word for each call */
-static bool no_unnamed; /* as on file systems that cannot have such files */
-static bool locks_lie;  /* as where another kernel writes there, too */
-static bool bad_link;   /* what is saved is one of somebody else, in /tmp */
-static int no_sync;     /* errno of a directory that cannot be synced */
-static bool bad_close;  /* as where the last bytes go when a file is closed */
+static bool no_unnamed; /* as on file systems without O_TMPFILE */
+static bool locks_lie;  /* locks have no effect, as between kernels */
+static bool bad_link;   /* path is another user's link in /tmp */
+static int no_sync;     /* errno of syncing a directory */
+static bool bad_close;  /* as if writing failed at close */
 static int refused;     /* calls of fchown that fail, as for users */
-static uid_t owner;     /* that the last call of fchown gave */
+static uid_t owner;     /* set by the last call of fchown */
 static void (*before_rename)(void);
-static char temp[512]; /* what was renamed last */
+static char temp[512]; /* source of the last rename */
 
 int __real_fsync(int fd);
 int __real_rename(const char *from, const char *to);
@@ -107,7 +107,7 @@ int __wrap_flock(int fd, int how)
     return locks_lie ? 0 : __real_flock(fd, how);
 }
 
-/* fs.protected_symlinks, which needs root and two users to be seen. */
+/* Simulates fs.protected_symlinks, which would need root and two users. */
 int __wrap_stat(const char *name, struct stat *out)
 {
     if (!bad_link || strcmp(name, path) != 0)
@@ -174,10 +174,10 @@ static void assert_holds(const char *text)
 
 static void die(void)
 {
-    _exit(0); /* all at once, as SIGKILL does */
+    _exit(0); /* without cleanup, as with SIGKILL */
 }
 
-/* A process that is ended between the temporary name and the final one. */
+/* Ends a process between the temporary name and the final one. */
 static void save_and_die(void)
 {
     pid_t child = fork();
@@ -186,7 +186,7 @@ static void save_and_die(void)
     if (child == 0) {
         before_rename = die;
         save("of the dead");
-        _exit(1); /* it lives: there was no rename */
+        _exit(1); /* still alive: there was no rename */
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -232,7 +232,7 @@ static void what_a_killed_save_left_goes_with_the_next(void **state)
         save_and_die();
         assert_holds("old");
         assert_int_equal(test_dir_count(dir), 2);
-        save_and_die(); /* does not pile up */
+        save_and_die(); /* does not accumulate */
         assert_int_equal(test_dir_count(dir), 2);
         assert_ok(save("new"));
         assert_holds("new");
@@ -240,7 +240,7 @@ static void what_a_killed_save_left_goes_with_the_next(void **state)
     }
 }
 
-/* Also when it got the mode of an old file that nobody may write to. */
+/* The file left may have the mode of an old file that is read-only. */
 static void what_was_left_goes_whatever_its_mode(void **state)
 {
     (void)state;
@@ -272,7 +272,9 @@ static void what_a_living_save_writes_is_left_alone(void **state)
     }
 }
 
-/* Two kernels: one takes the other's file for a dead one's, and is slow then.
+/*
+ * Simulates two kernels: one takes the other's file for an abandoned one, and
+ * continues later.
  */
 static void meanwhile_another_is_amid_a_save(void)
 {
@@ -307,7 +309,7 @@ static void a_name_is_not_used_twice(void **state)
     assert_string_not_equal(before, temp);
 }
 
-/* What stands at a name that a save would look at. */
+/* Finds the name that the save after next will use. */
 static void create_name(char out[sizeof temp])
 {
     assert_ok(save("old"));
@@ -331,7 +333,7 @@ static void what_is_no_file_of_ours_is_passed_over(void **state)
     assert_int_equal(test_dir_count(dir), 2);
     assert_int_equal(unlink(name), 0);
     test_write_file(name, "", 0);
-    if (geteuid() == 0) { /* else we cannot make a file of somebody else */
+    if (geteuid() == 0) { /* root can create another user's file */
         assert_int_equal(chown(name, 12345, (gid_t)-1), 0);
         assert_ok(save("beside a stranger's"));
         assert_int_equal(test_dir_count(dir), 2);
@@ -374,7 +376,7 @@ static void a_directory_is_synced_where_it_can_be(void **state)
     assert_ok(save("synced"));
 }
 
-/* A path that is one byte too long is refused, not shortened by one. */
+/* Checks that a path one byte too long is refused, not truncated. */
 static void a_path_that_is_too_long_is_not_cut(void **state)
 {
     char longer[PATH_MAX + 1], *file = path;
@@ -392,7 +394,7 @@ static void a_path_that_is_too_long_is_not_cut(void **state)
     path = file;
 }
 
-/* As many links as the kernel follows. */
+/* Follows as many links as the kernel does. */
 static void links_are_followed_to_their_end(void **state)
 {
     enum { LINKS = 39 };
@@ -411,7 +413,7 @@ static void links_are_followed_to_their_end(void **state)
     free(path);
     path = test_path(dir, name[LINKS]);
     assert_holds("at the end");
-    assert_int_equal(unlink(path), 0); /* and now for ever */
+    assert_int_equal(unlink(path), 0); /* now a loop */
     assert_int_equal(symlink(name[0], path), 0);
     assert_int_equal(save("nowhere"), UMBEL_E_IO);
     free(path);
@@ -425,7 +427,7 @@ static void a_held_file_can_be_read_and_is_locked_under_its_name(void **state)
     int fd;
 
     (void)state;
-    for (int i = 0; i < 2; i++) { /* a new one, and one that replaces it */
+    for (int i = 0; i < 2; i++) { /* a new file, and one that replaces it */
         assert_ok(um_save_held(&part, 1, path, &fd, &test_refusal));
         assert_true(um_is_at(fd, path));
         assert_int_equal(pread(fd, text, sizeof text, 0), 4);
@@ -447,7 +449,10 @@ static mode_t mode_of(const char *name)
     return st.st_mode & 07777;
 }
 
-/* Who may not give files away keeps the group if that is allowed. */
+/*
+ * If the owner cannot be kept, the group is kept if allowed; otherwise it gets
+ * no rights.
+ */
 static void a_group_that_cannot_be_kept_gets_no_rights(void **state)
 {
     (void)state;
@@ -482,7 +487,10 @@ static void a_file_that_cannot_be_closed_is_not_written(void **state)
     assert_non_null(strstr(test_refusal.text, "/dev/null"));
 }
 
-/* A name without a directory, a link beside it, and one with a whole path. */
+/*
+ * Saves through a link without a directory in its name, and through one with an
+ * absolute target.
+ */
 static void links_of_the_working_directory_are_followed(void **state)
 {
     char here[PATH_MAX], *file = path, bare[] = "bare", whole[] = "./whole";

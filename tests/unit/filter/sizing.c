@@ -1,6 +1,4 @@
-/*
- * sizing.c - from what was asked to a shape, or to a reason why not.
- */
+/* sizing.c - parameters lead to a shape, or to an error with a reason. */
 #include "support/test.h"
 
 #include "filter/sizing.h"
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What to ask, and the refusal's status and words. */
+/* Parameters, and the expected status and words. */
 typedef struct refusal {
     const char *kind;
     umbel_params params;
@@ -102,7 +100,7 @@ static void every_number_of_hashes_from_1_to_64_is_taken(void **state)
         }
 }
 
-/* MD5 is cut into equal chunks: their number divides 128. */
+/* MD5 is split into equal chunks, so their number divides 128. */
 static void
 an_impossible_number_of_hashes_is_answered_with_the_nearest(void **s)
 {
@@ -173,11 +171,11 @@ static void addressings_of_papers_bring_their_hash(void **state)
     (void)state;
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
     assert_string_equal(s.hash->name, "md5");
-    p.hash = "md5"; /* naming it is fine */
+    p.hash = "md5"; /* naming it is allowed */
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
 }
 
-/* Large enough, and one granule less would not be. */
+/* Asserts that the size suffices, and that one granule less does not. */
 static void check_least(const char *addressing, uint64_t keys, double fpr)
 {
     umbel_params p = ASK(.addressing = addressing, .capacity = keys, .fpr = fpr,
@@ -245,7 +243,7 @@ static void sizes_can_be_folded(void **state)
     }
 }
 
-/* Those of papers and of other programs are what they prescribe. */
+/* Addressings of papers and of other programs use the sizes these prescribe. */
 static void foreign_sizes_are_not_rounded(void **state)
 {
     static const char *const addressings[] = {"universal", "chunks-md5",
@@ -268,14 +266,14 @@ static void every_addressing_can_be_sized_by_error(void **state)
         umbel_params p = ASK(.addressing = um_addressing_row(i)->name,
                              .capacity = 500, .fpr = 0.01);
         umbel_filter *f = test_open(&p);
-        /* A prescribed size is what it is, and comes close. */
+        /* A prescribed size may miss the error slightly. */
         bool sought = !um_addressing_row(i)->size;
         assert_true(umbel_fpr_at(f, 500) <= (sought ? 0.01 : 0.0102));
         umbel_close(f);
     }
 }
 
-/* Errs least among all numbers of hashes, at a size that was given. */
+/* Checks that the number of hashes is the best one for a given size. */
 static void a_given_size_gets_the_best_hashes(void **state)
 {
     umbel_params p =
@@ -304,7 +302,7 @@ a_size_without_capacity_takes_hashes_that_suit_the_error(void **state)
     umbel_close(f);
 }
 
-/* Who chose a size and no error gets the error of that size. */
+/* With a size but no error, the target is the error of that size. */
 static void a_size_for_a_capacity_aims_at_its_own_error(void **state)
 {
     umbel_params p = ASK(.cells = 8192, .capacity = 1000);
@@ -339,7 +337,7 @@ static void sizes_are_rounded_up_to_whole_granules(void **state)
     }
 }
 
-/* The digest's own collisions: a floor that no size can lower. */
+/* Collisions of digests limit the error at any size. */
 static void short_digests_put_a_floor_under_the_error(void **state)
 {
     umbel_params p = ASK(.capacity = 1 << 20, .hash = "xxh3-64");
@@ -369,7 +367,7 @@ static void most_keys_are_the_most(void **state)
     }
 }
 
-/* A program that was compiled with a later header asks for more. */
+/* Simulates a program compiled with a later header. */
 static void later_params_are_taken_when_they_ask_for_nothing_new(void **state)
 {
     struct {
@@ -406,7 +404,7 @@ static void an_unknown_setting_is_answered_with_the_known_ones(void **state)
                    UMBEL_E_UNKNOWN, "; it has groups");
 }
 
-/* A filter whose error is 1 at its capacity has no error to aim at. */
+/* A filter whose error is 1 at its capacity has no target. */
 static void a_size_that_errs_always_can_be_saved(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -426,7 +424,7 @@ static void a_size_that_errs_always_can_be_saved(void **state)
     free(bytes);
 }
 
-/* One cell of 64 for one key: an error of 1/64 with the first key. */
+/* 64 cells and one hash: one key already gives an error of 1/64. */
 static void a_filter_may_have_room_for_no_key_at_all(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

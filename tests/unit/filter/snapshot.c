@@ -1,7 +1,7 @@
 /*
- * snapshot.c - copies of a filter while threads add: that of one moment.
+ * snapshot.c - copies of a filter at one moment, while threads add keys.
  *
- * The tests with threads say most in the build with ThreadSanitizer.
+ * The tests with threads are most useful with ThreadSanitizer.
  */
 #include "support/test.h"
 
@@ -34,7 +34,7 @@ static umbel_filter *open_kind(const char *kind, const char *addressing)
 
     p.addressing = addressing;
     p.capacity = ALL;
-    p.fpr = 1e-9; /* so low that no key matches falsely */
+    p.fpr = 1e-9; /* so low that there are no false positives */
     assert_ok(umbel_create(kind, &p, &f, &test_refusal));
     return f;
 }
@@ -76,7 +76,7 @@ typedef struct adder {
     pthread_t thread;
 } adder;
 
-/* By pieces of 1 to 700 keys: calls of one batch, and of several. */
+/* Adds pieces of 1 to 700 keys: calls of one batch, and of several. */
 static void *add_keys(void *arg)
 {
     adder *a = arg;
@@ -86,9 +86,9 @@ static void *add_keys(void *arg)
         n = n < KEYS - i ? n : KEYS - i;
         if (umbel_add_fixed(a->filter, a->keys + i * TEST_KEY_LEN, TEST_KEY_LEN,
                             (size_t)n, NULL, NULL) != UMBEL_OK)
-            abort(); /* cmocka's assertions are for its own thread */
+            abort(); /* cmocka's assertions work in its own thread only */
         __atomic_store_n(&a->done, i + n, __ATOMIC_RELEASE);
-        sched_yield(); /* lets snapshots fall between on few cores */
+        sched_yield(); /* lets snapshots happen in between, with few cores */
     }
     return NULL;
 }
@@ -98,7 +98,10 @@ static uint64_t done_by(const adder *a)
     return __atomic_load_n(&a->done, __ATOMIC_ACQUIRE);
 }
 
-/* The first keys of each adder are in: those done before it at least. */
+/*
+ * Checks that the snapshot contains a prefix of each adder's keys, at least
+ * those added before it.
+ */
 static void check_snapshot(const adder *a, const uint64_t *before,
                            const umbel_filter *copy)
 {
@@ -120,7 +123,7 @@ static void check_snapshot(const adder *a, const uint64_t *before,
     assert_int_equal(umbel_added(copy), in);
 }
 
-/* The filter that its parts make. */
+/* Returns the filter decoded from f's parts. */
 static umbel_filter *sent_in_parts(const umbel_filter *f)
 {
     uint64_t len = umbel_raw_len(f);
@@ -139,7 +142,7 @@ static umbel_filter *sent_in_parts(const umbel_filter *f)
     return out;
 }
 
-/* Sent, merged and measured, it is what it was at its moment. */
+/* Checks that the snapshot does not change: encodes, merges and measures it. */
 static void use_snapshot(const umbel_filter *f, const umbel_filter *copy)
 {
     umbel_filter *sent = sent_in_parts(copy), *sum = NULL;
@@ -169,7 +172,7 @@ static void consume_snapshots(const umbel_filter *f, const adder *a)
     }
 }
 
-/* Without the kernel's barrier all threads count themselves atomically. */
+/* Without the kernel's barrier all threads use atomic counters. */
 static void check_together(const char *kind, const char *addressing,
                            bool barrier)
 {
@@ -210,8 +213,10 @@ static void is_the_filter_at_one_moment_while_threads_add(void **state)
 
 /* --- other processes --- */
 
-/* Runs in a child; returns true if it ended well. The alarm is for one that
- * waits for ever. */
+/*
+ * Runs `holds` in a child. Returns true if it succeeded. The alarm ends a child
+ * that hangs.
+ */
 static bool in_child(bool (*holds)(umbel_filter *f), umbel_filter *f)
 {
     int status = 1;
@@ -236,7 +241,7 @@ static bool adds_but_takes_none(umbel_filter *f)
            umbel_snapshot(f, &copy, NULL) == UMBEL_E_UNSUPPORTED && !copy;
 }
 
-/* As if another thread took a snapshot at the fork. */
+/* Closes the gate, as if another thread took a snapshot at the fork. */
 static void a_gate_closed_at_a_fork_holds_up_no_child(void **state)
 {
     umbel_filter *f = open_kind("bloom", NULL);
@@ -253,14 +258,14 @@ static void a_gate_closed_at_a_fork_holds_up_no_child(void **state)
 }
 
 #ifdef __linux__
-/* As if other threads added keys at the fork. */
+/* Takes the locks, as if other threads added keys at the fork. */
 static void locks_taken_at_a_fork_hold_up_no_child(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f;
 
     (void)state;
-    p.capacity = 1000; /* with few enough hashes for locks */
+    p.capacity = 1000; /* few enough hashes for locks */
     assert_ok(umbel_create("bloom", &p, &f, &test_refusal));
     assert_ok(umbel_share(f, &test_refusal));
     for (size_t i = 0; i < UM_GATE_LOCKS; i++)
@@ -273,7 +278,7 @@ static void locks_taken_at_a_fork_hold_up_no_child(void **state)
     umbel_close(f);
 }
 
-/* The kernel took it at first, and refuses it from now on. */
+/* Makes the kernel refuse membarrier, which it accepted before. */
 static bool refuses_without_barrier(umbel_filter *f)
 {
     struct sock_filter code[] = {
@@ -286,7 +291,7 @@ static bool refuses_without_barrier(umbel_filter *f)
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        return true; /* a machine without seccomp */
+        return true; /* no seccomp here */
     f->gate->process = getpid();
     return umbel_snapshot(f, &copy, NULL) == UMBEL_E_IO && !copy &&
            umbel_add(f, "more", 4, NULL, NULL) == UMBEL_OK;
@@ -323,13 +328,13 @@ static void write_back(void *ctx, void *memory, size_t len)
 
 static void without_memory_adds_go_on(void **state)
 {
-    int left = 3; /* the filter's two, and its gate */
+    int left = 3; /* two of the filter, one of its gate */
     umbel_alloc alloc = {.ctx = &left, .get = get_some, .put = write_back};
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL, *copy = NULL;
 
     (void)state;
-    p.capacity = 100000; /* too large for the block of a handle */
+    p.capacity = 100000; /* too large for the handle's block */
     p.alloc = &alloc;
     assert_ok(umbel_create("bloom", &p, &f, &test_refusal));
     left = 0;

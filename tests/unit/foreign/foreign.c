@@ -1,6 +1,6 @@
 /*
- * foreign.c - files of other programs, as umbel reads them. tests/systems
- * checks that the other programs agree.
+ * foreign.c - reading files of other programs. tests/systems checks that the
+ * other programs agree.
  */
 #include "support/test.h"
 
@@ -13,8 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* foo, bar, baz in a filter for 1000 keys at 1e-6: the head of the file that
- * Debian's bloom 0.2.4 writes. */
+/*
+ * The head of the file that Debian's bloom 0.2.4 writes for foo, bar, baz in a
+ * filter for 1000 keys at 1e-6.
+ */
 static const uint8_t published[48] = {
     1,    0,    0,    0,    0,    0,    0,    0,    0xE8, 3, 0, 0, 0, 0, 0, 0,
     0x8D, 0xED, 0xB5, 0xA0, 0xF7, 0xC6, 0xB0, 0x3E, 0x14, 0, 0, 0, 0, 0, 0, 0,
@@ -35,7 +37,7 @@ static umbel_filter *three_words(void)
     return f;
 }
 
-/* f as a foreign file, in memory to be freed. */
+/* Returns f as a foreign file. Free it. */
 static uint8_t *exported(const umbel_filter *f, size_t *len)
 {
     char *dir = test_dir_make(), *path = test_path(dir, "f.bloom");
@@ -52,7 +54,7 @@ static uint8_t *exported(const umbel_filter *f, size_t *len)
 
 static umbel_status import(const uint8_t *bytes, size_t len, umbel_filter **f)
 {
-    /* Exactly as long as it is: a sanitizer sees who reads further. */
+    /* Exact length, so that sanitizers detect reads past its end. */
     uint8_t *copy = malloc(len ? len : 1);
 
     assert_non_null(copy);
@@ -121,7 +123,7 @@ static void heads_that_cannot_be_are_refused(void **state)
                {8, UINT64_MAX},          /* keys */
                {16, 0},                  /* error 0 */
                {16, 0x3FF0000000000000}, /* error 1 */
-               {16, 0x7FF8000000000000}, /* no number */
+               {16, 0x7FF8000000000000}, /* NaN */
                {24, 0},                  /* hashes */
                {24, 65},
                {24, UINT64_MAX},
@@ -175,7 +177,7 @@ static void what_the_format_cannot_say_is_not_written(void **state)
                    UMBEL_E_UNSUPPORTED, "groups");
 }
 
-/* Bits that fill their words, and no data behind them. */
+/* Bits fill their words, and no data follows. */
 static void whole_words_without_data_come_back(void **state)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
@@ -246,7 +248,7 @@ static void the_beginning_tells_the_least_length(void **state)
 
 static void the_size_is_the_one_that_the_others_choose(void **state)
 {
-    /* As bloom 0.2.4 says: n, p, m, k. */
+    /* n, p, m, k as computed by bloom 0.2.4. */
     static const struct {
         uint64_t n;
         double p;
@@ -264,7 +266,7 @@ static void the_size_is_the_one_that_the_others_choose(void **state)
         umbel_filter *f = NULL;
         p.capacity = row[i].n;
         p.fpr = row[i].p;
-        if (row[i].m < 2) { /* no filter at all */
+        if (row[i].m < 2) { /* too small for a filter */
             assert_refused(umbel_create(NULL, &p, &f, &test_refusal),
                            UMBEL_E_RANGE, "at least two");
             continue;

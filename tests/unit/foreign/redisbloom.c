@@ -1,6 +1,5 @@
 /*
- * redisbloom.c - filters that RedisBloom made (tests/redisbloom), made again
- * here.
+ * redisbloom.c - filters made by RedisBloom (tests/redisbloom), rebuilt here.
  */
 #include "support/test.h"
 
@@ -16,8 +15,10 @@
 
 #define NO_LIMIT UINT64_MAX
 
-/* What BF.RESERVE was given, the items that were added one by one, and what
- * BF.INFO answered. */
+/*
+ * Arguments of BF.RESERVE, the number of items added one by one, and the answer
+ * of BF.INFO.
+ */
 typedef struct sample {
     const char *name;
     um_bf_params params;
@@ -25,7 +26,7 @@ typedef struct sample {
     uint64_t capacity, size, inserted;
     uint32_t links;
     unsigned false_positives; /* among other:0 .. other:1999 */
-    const char *first;        /* of these */
+    const char *first;        /* the first of these */
 } sample;
 
 static const sample samples[] = {
@@ -84,7 +85,7 @@ static um_bf *open_bf(const um_bf_params *p)
     return b;
 }
 
-/* name:from .. name:from+n-1, added by calls of several. */
+/* Adds name:from .. name:from+n-1 in calls of several items. */
 static void add_items(um_bf *b, const char *name, unsigned from, unsigned n)
 {
     enum { AT_ONCE = 100 };
@@ -146,7 +147,7 @@ static uint8_t *read_sample(const sample *s, size_t *len)
     return bytes;
 }
 
-/* The bytes of a dump. */
+/* Returns the bytes of a dump. */
 static uint8_t *dump(const um_bf *b, size_t *len)
 {
     size_t at = um_bf_header_len(b);
@@ -246,7 +247,7 @@ static void a_filter_that_does_not_grow_refuses_when_it_is_full(void **state)
     add_items(b, "item", 0, 10);
     assert_refused(um_bf_add(b, keys, 3, fresh, &done, &test_refusal),
                    UMBEL_E_FULL, "grow");
-    assert_int_equal(done, 1); /* it was in already */
+    assert_int_equal(done, 1); /* it was already in */
     assert_false(fresh[0]);
     assert_int_equal(b->items, 10);
     um_bf_close(b);
@@ -281,13 +282,13 @@ static void a_merged_filter_has_the_items_of_both(void **state)
     add_items(a, "item", 0, 400);
     add_items(b, "item", 400, 400);
     add_items(c, "item", 800, 400);
-    assert_ok(um_bf_merge(a, b, &test_refusal)); /* has room: the same link */
+    assert_ok(um_bf_merge(a, b, &test_refusal)); /* has space: the same link */
     assert_int_equal(a->nlinks, 1);
     assert_ok(um_bf_merge(a, c, &test_refusal));
     assert_int_equal(a->nlinks, 2);
     assert_int_equal(a->items, a->links[0].items + a->links[1].items);
     assert_int_equal(count_hits(a, "item", 1200), 1200);
-    for (int i = 0; i < 3; i++) { /* again changes nothing */
+    for (int i = 0; i < 3; i++) { /* repeating changes nothing */
         assert_ok(um_bf_merge(a, c, &test_refusal));
         assert_ok(um_bf_merge(a, b, &test_refusal));
         assert_ok(um_bf_merge(a, a, &test_refusal));
@@ -315,8 +316,10 @@ static void filters_that_do_not_grow_merge_up_to_their_capacity(void **state)
     um_bf_close(b);
 }
 
-/* Any byte of a header may be wrong: it is refused, or a filter that can be
- * used. */
+/*
+ * Checks that a header with any byte changed is refused, or gives a usable
+ * filter.
+ */
 static void changed_headers_are_refused_or_harmless(void **state)
 {
     size_t len;
@@ -348,7 +351,7 @@ static void changed_headers_are_refused_or_harmless(void **state)
     free(bytes);
 }
 
-/* Each link would cost time in every query, and a header is short. */
+/* Each link costs time in every query, although a header is short. */
 static void headers_with_very_many_sub_filters_are_refused(void **state)
 {
     const um_bf_params p = {1, 0.01, 1, false};
@@ -404,7 +407,7 @@ static void
 an_imported_filter_answers_alike_and_goes_back_unchanged(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2; i++) { /* those with one sub-filter */
+    for (size_t i = 0; i < 2; i++) { /* with one sub-filter */
         size_t len, again;
         uint8_t *bytes = read_sample(&samples[i], &len);
         umbel_filter *f = NULL;
@@ -429,7 +432,7 @@ an_imported_filter_answers_alike_and_goes_back_unchanged(void **state)
     }
 }
 
-/* Each is refused, or comes back as it was. */
+/* Checks that each file is refused or exported unchanged. */
 static void options_that_are_imported_go_back_unchanged(void **state)
 {
     size_t len, again, kept = 0;

@@ -1,8 +1,8 @@
 /*
- * faults.c - no memory, no descriptors, interrupted calls.
+ * faults.c - out of memory, out of descriptors, interrupted calls.
  *
- * The linker leads these calls through here (tests/CMakeLists.txt). One of
- * them fails at a time: the first, the second, ... until none is left to fail.
+ * The linker redirects these calls to this file (tests/CMakeLists.txt). One of
+ * them fails at a time: the first, the second, ... until none is left.
  */
 #include "support/key_input.h"
 
@@ -33,7 +33,9 @@ ssize_t __wrap_read(int fd, void *to, size_t len);
 ssize_t __wrap_write(int fd, const void *from, size_t len);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
 
-/* Requests for memory until one fails; 0: none does. One thread. */
+/*
+ * Number of the allocation that fails, counted from now; 0: none. One thread.
+ */
 static size_t fail_in;
 static size_t fail_read_in; /* the same for reads */
 static bool fail_pipe, interrupt;
@@ -69,7 +71,7 @@ int __wrap_pipe(int fds[2])
     return fail_pipe ? -1 : __real_pipe(fds);
 }
 
-/* Every other call is interrupted. */
+/* Interrupts every other call. */
 static bool interrupts(void)
 {
     static bool now;
@@ -160,7 +162,7 @@ static umbel_status log_keys(file *f, umbel_error *err)
     return status;
 }
 
-/* Fails each request for memory in turn, and returns how many there were. */
+/* Fails each allocation in turn. Returns their number. */
 static size_t fail_each(file *f, umbel_status (*call)(file *, umbel_error *))
 {
     umbel_status status = UMBEL_E_NOMEM;
@@ -203,7 +205,7 @@ static umbel_status add_keys(file *f, umbel_error *err)
     return um_keys_add(&f->source, f->filter, &n, err);
 }
 
-/* Its line needs more room than the first text has. */
+/* Reads a line longer than the first buffer. */
 static void missing_memory_for_a_long_line_is_a_status(void **state)
 {
     size_t len = 5 * (size_t)65536;

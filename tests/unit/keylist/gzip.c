@@ -1,6 +1,4 @@
-/*
- * gzip.c - lists of keys that are compressed with gzip.
- */
+/* gzip.c - key lists compressed with gzip. */
 #include "support/key_input.h"
 
 #include <stdio.h>
@@ -13,7 +11,7 @@ enum { MANY = 50000 };
 
 static const um_key_format lines = {.field = 0};
 
-/* Compressed text; release with free. */
+/* Returns the compressed text. Free it. */
 static uint8_t *compress_text(const char *text, size_t len, size_t *out_len)
 {
     size_t cap = len + 1000;
@@ -35,7 +33,9 @@ static uint8_t *compress_text(const char *text, size_t len, size_t *out_len)
     return out;
 }
 
-/* Reads behind after the compressed text, which loses its last cut bytes. */
+/*
+ * Reads the compressed text without its last `cut` bytes, followed by `behind`.
+ */
 static void expect(const char *text, size_t cut, const char *behind,
                    size_t behind_len, umbel_status status, const char *keys,
                    const char *reason)
@@ -125,7 +125,7 @@ static void what_only_begins_like_gzip_is_text(void **state)
     }
 }
 
-/* Lines that compress badly, and more of them than buffers hold. */
+/* Returns lines that compress badly, more than the buffers hold. */
 static char *many_lines(void)
 {
     char *text = malloc((size_t)MANY * 20 + 1), *at = text;
@@ -177,7 +177,7 @@ static umbel_status stop_now(void *ctx, const um_key_batch *batch,
     return UMBEL_OK;
 }
 
-/* The rest of the data is neither read nor missed. */
+/* Checks that the rest of the data is neither read nor reported missing. */
 static void reading_of_compressed_keys_can_be_stopped(void **state)
 {
     char *text = many_lines();
@@ -200,7 +200,7 @@ static void reading_of_compressed_keys_can_be_stopped(void **state)
     free(text);
 }
 
-/* A pipe that brings no more, in the middle of the data. */
+/* Reads a pipe that stalls in the middle of the data. */
 static void stopping_is_not_taken_for_the_end_of_the_data(void **state)
 {
     static const uint8_t begun[] = {/* "a\n", flushed */

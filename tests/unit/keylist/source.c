@@ -14,7 +14,7 @@
 
 enum { MAX_FILES = 4 };
 
-/* Files in a directory of their own, and the source that reads them. */
+/* Files in a directory, and the source that reads them. */
 typedef struct files {
     char *dir;
     char *paths[MAX_FILES];
@@ -165,7 +165,7 @@ static void files_that_are_no_lists_are_refused(void **state)
         assert_int_equal(in.status, UMBEL_E_FORMAT);
         assert_non_null(strstr(in.reason, cases[i].word));
         test_input_fini(&in);
-        /* a byte less is a key like any other */
+        /* one byte less is an ordinary key */
         test_write_file(f.paths[0], cases[i].bytes, cases[i].len - 1);
         test_input_read(&f.source, &in);
         assert_int_equal(in.status, UMBEL_OK);
@@ -177,7 +177,7 @@ static void files_that_are_no_lists_are_refused(void **state)
 /* --- standard input --------------------------------------------------------
  */
 
-/* Runs read with standard input from a file that holds text. */
+/* Runs read with a file that contains text as standard input. */
 static void with_stdin(const char *text, void (*read)(void))
 {
     files f;
@@ -200,7 +200,7 @@ static void read_without_paths(void)
     um_key_source s = {.threads = 1};
 
     expect_keys(&s, "a|b|");
-    expect_keys(&s, ""); /* it stays open, at its end */
+    expect_keys(&s, ""); /* stays open, at its end */
 }
 
 static void read_dash(void)
@@ -296,7 +296,7 @@ static void progress_counts_the_bytes_of_all_files(void **state)
     assert_int_equal(p.done, 6);
     assert_int_equal(p.total, 6);
     assert_true(p.ended);
-    add_path(&f, "missing"); /* a total is all or nothing */
+    add_path(&f, "missing"); /* the total is complete or absent */
     p = (progress){0};
     expect_refused(&f.source, UMBEL_E_IO, "a|b|c|",
                    "No such file or directory; expected a file of keys, one "
@@ -311,7 +311,7 @@ static void progress_counts_the_bytes_of_all_files(void **state)
 
 enum { MANY = 60000, LINE = 12 }; /* a dozen pieces */
 
-/* Many lines, each its own number. */
+/* Returns many lines, each its own number. */
 static char *many_lines(void)
 {
     char *text = malloc(MANY * LINE + 1);
@@ -322,10 +322,10 @@ static char *many_lines(void)
     return text;
 }
 
-/* A job whose results show that work was done on the batch that use gets. */
+/* A job that checks that use gets each batch in order, and after work. */
 typedef struct order_check {
     uint64_t next;      /* number of the key that use expects */
-    uint64_t fail_work; /* where work fails; 0: nowhere */
+    uint64_t fail_work; /* key at which work fails; 0: none */
     uint64_t fail_use;
     uint64_t stop_at;
     bool stop;
@@ -451,7 +451,7 @@ static void reading_can_be_stopped_in_the_middle(void **state)
     files_fini(&f);
 }
 
-/* The pipe stays open and brings nothing more. */
+/* Reads a pipe that stays open but sends nothing more. */
 static void stopping_ends_a_wait_for_input(void **state)
 {
     (void)state;
@@ -516,7 +516,7 @@ static void lines_are_numbered_in_their_own_file(void **state)
     files_fini(&f);
 }
 
-/* Slow input is used at once, not when a buffer is full. */
+/* Checks that slow input is used at once, not when a buffer is full. */
 static void whole_lines_are_used_as_soon_as_they_come(void **state)
 {
     test_drip d;

@@ -1,8 +1,8 @@
 /*
  * split.c - which bytes of the input are keys.
  *
- * Every input is read from a file and from pipes that bring it in steps of
- * several sizes (support/key_input.h), with the same outcome.
+ * Every input is read from a file and from pipes in steps of several sizes
+ * (support/key_input.h), with the same result.
  */
 #include "support/key_input.h"
 
@@ -15,10 +15,10 @@
 static const um_key_format lines = {.field = 0}, hex = {.hex = true},
                            null_ended = {.null_ended = true};
 
-/* A fresh input each; text is a literal that may hold NULs. */
+/* Reads each text as a new input; text is a literal that may contain NULs. */
 #define expect_keys(format, text, want)                                        \
     expect((format), (text), sizeof(text) - 1, UMBEL_OK, (want), "")
-/* The keys before the bad line are used. */
+/* Expects the keys before the bad line to be used. */
 #define expect_bad(format, text, want, reason)                                 \
     expect((format), (text), sizeof(text) - 1, UMBEL_E_KEY, (want), (reason))
 #define expect_numbers(format, text, want)                                     \
@@ -74,7 +74,10 @@ static void a_carriage_return_before_the_newline_is_removed(void **state)
     expect_keys(&lines, "a\rb\r\r\n", "a\\x0db\\x0d|");
 }
 
-/* The keys of a text by the definition, as test_input prints them. */
+/*
+ * Splits a text by the definition, and writes its keys as test_input prints
+ * them.
+ */
 static void split_plainly(const char *text, size_t len, char *out)
 {
     for (size_t i = 0, from = 0; i <= len; i++) {
@@ -88,8 +91,10 @@ static void split_plainly(const char *text, size_t len, char *out)
     *out = '\0';
 }
 
-/* Texts are looked at in blocks of 64 bytes: ends of lines stand everywhere in
- * them. No key holds a carriage return, which would be printed otherwise. */
+/*
+ * Texts are examined in blocks of 64 bytes: puts line ends everywhere in them.
+ * No key contains a carriage return, which would be printed differently.
+ */
 static void lines_may_end_anywhere_in_a_block(void **state)
 {
     enum { MOST = 330 };
@@ -157,7 +162,7 @@ static void every_file_may_begin_with_a_byte_order_mark(void **state)
 /* --- long lines ------------------------------------------------------------
  */
 
-/* before, then n times 'x', then behind. */
+/* Returns `before`, n times 'x', and `behind`. */
 static char *long_text(const char *before, size_t n, const char *behind,
                        size_t *len)
 {
@@ -231,7 +236,7 @@ static void a_key_may_have_1_MiB_and_no_more(void **state)
     }
 }
 
-/* Reads end at every place around the limit. */
+/* Makes reads end at every position around the limit. */
 static void a_long_first_line_is_never_cut_to_a_key(void **state)
 {
     size_t len;

@@ -1,6 +1,4 @@
-/*
- * use.c - counts keys, adds and removes them, lists and logs them.
- */
+/* use.c - counting keys, adding and removing them, lists and logs. */
 #include "support/key_input.h"
 
 #include "keylist/key_list.h"
@@ -14,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* One file in a directory of its own, and the source that reads it. */
+/* One file in a directory, and the source that reads it. */
 typedef struct file {
     char *dir, *path;
     const char *paths[1];
@@ -109,8 +107,7 @@ static void long_files_are_counted_in_parts(void **state)
 {
     enum {
         LINES = 200000
-    }; /* several buffers, and ends of lines at all
-          places around their ends */
+    }; /* several buffers, with line ends everywhere around their ends */
     char *text = malloc((size_t)LINES * 12 + 1), *at = text;
     file f;
     uint64_t n;
@@ -220,7 +217,7 @@ static void keys_are_added_as_often_as_their_amounts_say(void **state)
     assert_ok(um_keys_add(&f.source, counting, &n, &test_refusal));
     assert_int_equal(count_of(counting, "one"), 8);
     assert_int_equal(count_of(counting, "two"), 9);
-    f.source.format.times = 1; /* an amount, too */
+    f.source.format.times = 1; /* together with an amount */
     assert_refused(um_keys_add(&f.source, bloom, &n, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "");
     umbel_close(counting);
@@ -377,7 +374,7 @@ static void a_list_of_many_keys_grows(void **state)
     for (f.source.threads = 1; f.source.threads <= 4; f.source.threads++) {
         assert_ok(um_key_list_read(&k, &f.source, &params, &test_refusal));
         assert_int_equal(k.n, KEYS);
-        assert_int_equal(k.cap, KEYS); /* no room is wasted */
+        assert_int_equal(k.cap, KEYS); /* no memory is wasted */
         for (size_t i = 0; i < KEYS; i += 999) {
             umbel_slice line = um_key_list_line(&k, i);
             umbel_digest d;
@@ -489,7 +486,7 @@ static void a_log_that_cannot_be_written_is_refused(void **state)
     file_fini(&f);
 }
 
-/* Each process has its own lines, of which none is cut. */
+/* Checks that lines of several processes are all complete. */
 static void processes_may_append_together(void **state)
 {
     enum { PROCESSES = 4, ROUNDS = 200 };
@@ -539,10 +536,10 @@ static void files_are_recognized_by_their_beginning(void **state)
     static const struct {
         const char *bytes;
         size_t len;
-        const char *not_keys, *not_filter; /* a word of it, or NULL */
+        const char *not_keys, *not_filter; /* expected words, or NULL */
     } cases[] = {
         {"\x89UMB\r\n\x1A\n...", 11, "merge", NULL},
-        {"\x89UMB\r", 5, NULL, NULL}, /* cut: a filter for all we know */
+        {"\x89UMB\r", 5, NULL, NULL}, /* truncated: it may be a filter */
         {"\x89UMD\r\n\x1A\n...", 11, "difference", "umbel patch"},
         {"\x1F\x8B\x08...", 6, NULL, "gunzip"},
         {"\x28\xB5\x2F\xFD...", 7, "zstdcat", "unzstd"},

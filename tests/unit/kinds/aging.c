@@ -1,6 +1,4 @@
-/*
- * aging.c - what is special about filters that forget.
- */
+/* aging.c - filters that forget. */
 #include "support/test.h"
 
 #include "filter/handle.h"
@@ -34,8 +32,10 @@ static void the_latest_keys_are_known_at_every_moment(void **state)
     umbel_close(f);
 }
 
-/* Both generations, and what is known of them. Cells enough that no key matches
- * by chance: so the small filter changes generations with the large one. */
+/*
+ * Covers both generations and their counts. There are enough cells that no key
+ * matches by chance, so both filters rotate at the same key.
+ */
 static void folding_equals_building_small(void **state)
 {
     enum { CELLS = 1 << 17, BY = 4, MORE = CAPACITY / 2 };
@@ -59,7 +59,7 @@ static void folding_equals_building_small(void **state)
     umbel_close(fold);
 }
 
-/* Older than two generations: only the error is left of them. */
+/* Keys older than two generations match at the error rate only. */
 static void old_keys_are_forgotten_and_the_error_stays_bounded(void **state)
 {
     umbel_filter *f = open_aging();
@@ -87,7 +87,10 @@ static void a_key_that_comes_again_stays(void **state)
     umbel_close(f);
 }
 
-/* A hostile or changing payload may say any generation and any count. */
+/*
+ * A hostile or concurrently changed payload may contain any generation and
+ * count.
+ */
 static void any_state_is_safe(void **state)
 {
     umbel_filter *f = open_aging();

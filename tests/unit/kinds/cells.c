@@ -1,6 +1,5 @@
 /*
- * cells.c - counting cells in use, many at a time and one by one, for each
- * width.
+ * cells.c - counting used cells, many at a time and one by one, for each width.
  */
 #include "kinds/counting/cells.h"
 

@@ -1,6 +1,4 @@
-/*
- * chain.c - filters of RedisBloom that have grown, as filters of ours.
- */
+/* chain.c - grown RedisBloom filters, as filters of ours. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -18,8 +16,10 @@
 
 enum { OTHERS = 2000 };
 
-/* Made by RedisBloom (tests/redisbloom): items, sub-filters, what it counted,
- * and how many of other:0 .. other:1999 matched. */
+/*
+ * Made by RedisBloom (tests/redisbloom): items, sub-filters, its count, and how
+ * many of other:0 .. other:1999 matched.
+ */
 static const struct grown {
     const char *name;
     unsigned items;
@@ -113,7 +113,7 @@ static void a_grown_filter_answers_alike_and_goes_back_unchanged(void **state)
     }
 }
 
-/* Bytes that decode for ever: made by convert --from redisbloom. */
+/* Checks a golden file made by convert --from redisbloom. */
 static void its_file_is_what_it_was(void **state)
 {
     size_t len, file_len;
@@ -212,7 +212,7 @@ static void a_merged_filter_has_the_items_of_both(void **state)
             assert_int_equal(count_hits(a, "item", grown[j].items),
                              grown[j].items);
             assert_int_equal(count_hits(a, "more", 700), 700);
-            /* at most the sum of what was asked for, 0.02 each */
+            /* at most the sum of the requested errors, 0.02 each */
             assert_true(umbel_predict(a) < 0.04);
             uint64_t links = um_chain_links(a->self);
             assert_ok(umbel_merge(a, b, UMBEL_OR, &test_refusal));
@@ -243,7 +243,7 @@ typedef struct key_list {
     umbel_key_list list;
 } key_list;
 
-/* Those of name:0 .. name:n-1 that match. */
+/* Returns those of name:0 .. name:n-1 that match. */
 static key_list matching(const umbel_filter *f, const char *name, unsigned n)
 {
     key_list k = {.digest = calloc(n, sizeof *k.digest)};

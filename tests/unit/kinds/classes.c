@@ -1,6 +1,6 @@
 /*
- * classes.c - addressings whose cells follow from each other: what the
- * model and the cells say is what random keys meet.
+ * classes.c - addressings whose cells depend on each other: the model and the
+ * cells predict the measured error.
  */
 #include "support/test.h"
 
@@ -61,7 +61,7 @@ static void agree_on(const char *kind, const shape *s)
     double model = umbel_fpr_at(f, (double)s->keys), got = hits / ROUNDS;
     double sigma = sqrt(model * (1 - model) / ROUNDS);
     assert_near(got, by_cells, 5 * sigma);
-    /* The filters differ, by their fill: half a per cent and more of it. */
+    /* The filters' fill varies by half a per cent and more. */
     assert_near(by_cells, model, 0.1 * model);
     umbel_close(f);
 }
@@ -80,11 +80,11 @@ static void cells_and_model_say_what_random_keys_meet(void **state)
     agree_on("counting", &shapes[0]);
 }
 
-/* Seven of eight classes, and all or a part of the cells of each. */
+/* Uses seven of eight classes, and all or part of the cells of each. */
 static void a_sample_of_large_filters_says_the_same(void **state)
 {
     static const struct {
-        uint64_t cells, used, of; /* used of of the cells of a class */
+        uint64_t cells, used, of; /* `used` of `of` cells of a class */
     } large[] = {{UINT64_C(1) << 24, 1, 1}, {UINT64_C(301) << 14, 225, 301}};
 
     (void)state;
@@ -115,7 +115,10 @@ static uint64_t clear_seen(const void *cells, uint64_t from, uint64_t n)
     return 0;
 }
 
-/* A full filter without the cells that one sample looks at. */
+/*
+ * Clears from a full filter the cells that one sample visits; another sample
+ * must still find it full.
+ */
 static void a_sample_cannot_be_foreseen(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

@@ -1,6 +1,4 @@
-/*
- * counting.c - counts: removed, merged, and never too low.
- */
+/* counting.c - counts: removed, merged, and never too low. */
 #include "support/test.h"
 
 #include "base/batch.h"
@@ -51,7 +49,7 @@ static um_cells cells_of(const umbel_filter *f)
     return um_cells_of(f->payload, (uint32_t)um_settings_of(f)[0]);
 }
 
-/* With one bit a cell it is the Bloom filter of its keys, and ADD is OR. */
+/* With one bit per cell it equals a Bloom filter of its keys, and ADD is OR. */
 static void one_bit_a_cell_is_a_bloom_filter(void **state)
 {
     umbel_filter *a = open_wide("classic", 4096, 4, 1, PLAIN);
@@ -122,7 +120,10 @@ static void a_lonely_key_is_counted_exactly(void **state)
     }
 }
 
-/* Two cells and eight hashes: nearly every key has only two different cells. */
+/*
+ * With two cells and eight hashes, nearly every key has only two different
+ * cells.
+ */
 static void cells_that_coincide_count_once(void **state)
 {
     (void)state;
@@ -170,7 +171,7 @@ static void no_amount_makes_a_cell_wrap(void **state)
         }
 }
 
-/* Counts of a skewed stream, the same for every filter of a test. */
+/* Draws counts of a skewed stream, the same for every filter of a test. */
 static void draw_counts(uint64_t seed, uint64_t *counts, size_t n)
 {
     um_rng rng = {seed};
@@ -212,7 +213,7 @@ static void counts_are_never_too_low(void **state)
             }
 }
 
-/* What was added to n filters, merged: truth is the sum, or the largest. */
+/* Merges n filters; the true counts are the sums, or the maxima. */
 static void check_parts(uint64_t update, size_t parts, umbel_merge_op op)
 {
     umbel_filter *sum = open_wide("classic", 600, 4, 6, update);
@@ -295,7 +296,7 @@ static void what_is_not_in_cannot_be_taken_back(void **state)
 
     (void)state;
     snprintf(last, sizeof last, "key %d of %d is not in", N, N);
-    test_add(f, 0, N - 1); /* the last one is missing */
+    test_add(f, 0, N - 1); /* the last key is missing */
     assert_false(test_has(f, N - 1));
     assert_ok(umbel_copy(f, &before, &test_refusal));
     assert_refused(umbel_remove_many(f, slices, N, &test_refusal),
@@ -341,7 +342,7 @@ static void a_whole_minus_a_part_is_the_other_part(void **state)
     assert_ok(umbel_merge(a, b, UMBEL_ADD, &test_refusal));
     assert_ok(umbel_merge(a, b, UMBEL_MINUS, &test_refusal));
     test_assert_same_payload(a, only_a);
-    assert_int_equal(a->estimated, true); /* the mark of a merge */
+    assert_int_equal(a->estimated, true); /* marks a merge */
     assert_near((double)umbel_added(a), 200, 15);
     assert_false(umbel_has_false_negatives(a));
     umbel_close(a);
@@ -366,7 +367,9 @@ static void a_difference_of_what_is_no_part_is_refused(void **state)
     umbel_close(before);
 }
 
-/* A server's own filter, later minus earlier: added to the earlier, the later.
+/*
+ * A server's later state minus an earlier one, added to the earlier, gives the
+ * later.
  */
 static void own_refined_differences_add_up(void **state)
 {
@@ -407,7 +410,7 @@ static void locate(const umbel_filter *f, uint64_t i,
     f->layout.row->positions(&f->layout, &d, 1, pos);
 }
 
-/* Returns true if two keys of two cells have exactly one in common. */
+/* Returns true if two keys of two cells each share exactly one. */
 static bool share_one(const umbel_filter *f, uint64_t x, uint64_t y)
 {
     uint64_t p[UM_MAX_HASHES], q[UM_MAX_HASHES];
@@ -418,7 +421,7 @@ static bool share_one(const umbel_filter *f, uint64_t x, uint64_t y)
            (p[0] == q[0] || p[1] == q[1]) + (p[0] == q[1] || p[1] == q[0]) == 1;
 }
 
-/* x on cells {A, B}, y on {B, C}: add x, add y, take x: y is gone. */
+/* x has cells {A, B}, y has {B, C}: adding both and removing x would lose y. */
 static void refined_counts_are_not_taken_back(void **state)
 {
     umbel_filter *f = open_wide("classic", 64, 2, 8, REFINED);
@@ -439,7 +442,7 @@ static void refined_counts_are_not_taken_back(void **state)
     umbel_close(f);
 }
 
-/* Set every cell of f of key i: the first to a, the others to b. */
+/* Sets the first cell of key i in f to a, the others to b. */
 static void force_cells(umbel_filter *f, uint64_t i, uint64_t a, uint64_t b)
 {
     uint64_t pos[UM_MAX_HASHES];
@@ -461,9 +464,9 @@ static void subtract_cells(umbel_filter *f, const umbel_filter *g, int sign)
 }
 
 /*
- * Notes of the paper's section V: two servers share the cells (5, 3) of a key
- * that came 3 times, and each adds it 3 times. The base with both differences
- * tells 7 where there are 9. So the library refuses the differences.
+ * Notes on the paper's section V: two servers share the cells (5, 3) of a key
+ * added 3 times, and each adds it 3 times. The base with both differences
+ * counts 7 instead of 9, so the library refuses the differences.
  */
 static void merged_refined_counts_have_no_differences(void **state)
 {
@@ -493,7 +496,7 @@ static void merged_refined_counts_have_no_differences(void **state)
     umbel_close(server[1]);
 }
 
-/* Two keys that share a cell, one in either filter: the larger is 1, not 2. */
+/* Two keys share a cell, one in each filter: the maximum is 1, not 2. */
 static void joined_counts_are_not_taken_back(void **state)
 {
     umbel_filter *a = open_wide("classic", 2, 8, 8, PLAIN);
@@ -512,8 +515,7 @@ static void joined_counts_are_not_taken_back(void **state)
     for (uint64_t i = 0; i < 2; i++)
         if (um_cell(&c, i))
             um_set_cell(&c, i, um_cell(&c, i) - 1);
-    assert_int_equal(test_count(a, 2),
-                     0); /* what taking back would have done */
+    assert_int_equal(test_count(a, 2), 0); /* the effect of removing */
     umbel_close(a);
     umbel_close(b);
 }
@@ -632,7 +634,9 @@ static void what_it_cannot_do_is_refused(void **state)
     umbel_close(refined);
 }
 
-/* Without its secret, as mapped, and with keys that the hash refuses. */
+/*
+ * Without the secret, on a mapped filter, and with keys that the hash refuses.
+ */
 static void it_refuses_as_the_other_verbs_do(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -695,7 +699,7 @@ static void counts_by_digest_are_counts_by_key(void **state)
     free(keys);
 }
 
-/* The refused key is in the third batch; nothing has been done before it. */
+/* The refused key is in the third batch; nothing may be done before it. */
 static void a_refused_key_refuses_the_whole_list(void **state)
 {
     enum { N = 3 * UM_BATCH - 1 };
@@ -728,7 +732,7 @@ static void a_refused_key_refuses_the_whole_list(void **state)
     free(keys);
 }
 
-/* Amounts and counts stay with their keys from batch to batch. */
+/* Checks that amounts and counts belong to the right keys in every batch. */
 static void lists_of_several_batches_are_counted_key_by_key(void **state)
 {
     enum { N = 3 * UM_BATCH - 1 };
@@ -752,8 +756,10 @@ static void lists_of_several_batches_are_counted_key_by_key(void **state)
     free(keys);
 }
 
-/* Past the second cache queries go another way than counts; in batches of any
- * length, with few hashes and many. */
+/*
+ * Beyond the second-level cache queries use other code than counts; tests
+ * batches of any length, with few hashes and many.
+ */
 static void far_queries_are_counts_above_zero(void **state)
 {
     enum { N = 3 * UM_BATCH - 1, CELLS = 1 << 22 }; /* of 4 bits: 2 MiB */
@@ -783,8 +789,7 @@ static void far_queries_are_counts_above_zero(void **state)
     }
 }
 
-/* The names of kinds that count are those whose filters have a largest count.
- */
+/* Checks that the counting kinds are those whose filters have a count limit. */
 static void a_kind_counts_if_its_filters_do(void **state)
 {
     const char *name;

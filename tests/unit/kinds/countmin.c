@@ -1,6 +1,4 @@
-/*
- * countmin.c - counters in rows: never too low, within what they promise.
- */
+/* countmin.c - counters in rows: never too low, and within their bounds. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -36,7 +34,7 @@ static umbel_filter *open_rows(void)
     return open_bits(NULL, (uint64_t)ROWS * WIDTH, ROWS, 32);
 }
 
-/* The cells of key i. */
+/* Finds the cells of key i. */
 static void locate(const umbel_filter *f, uint64_t i,
                    uint64_t pos[UM_MAX_HASHES])
 {
@@ -74,8 +72,8 @@ static void unless_asked_a_row_is_a_slice(void **state)
 }
 
 /*
- * Figure 2 of the survey's section 8.1: a flow whose counters hold 2, 5, 8 and
- * brings 4 can have brought 2 before; so they become 6, 6, 8.
+ * Figure 2 of the survey's section 8.1: a flow of 4 whose counters hold 2, 5, 8
+ * can have counted at most 2 before, so they become 6, 6, 8.
  */
 static void an_amount_raises_to_the_least_and_itself(void **state)
 {
@@ -121,7 +119,7 @@ static void counters_stick_at_their_limit(void **state)
 /* --- never too low, and how much too high -----------------------------------
  */
 
-/* Amounts over many magnitudes, some of them none. */
+/* Draws amounts of many magnitudes, some of them 0. */
 static uint64_t draw(um_rng *rng)
 {
     uint64_t x = um_random(rng);
@@ -198,7 +196,9 @@ static void merged_counts_are_never_too_low(void **state)
         }
 }
 
-/* The same stream into counters that all grow: kind counting, update plain. */
+/*
+ * Adds the same stream to counters that all grow: kind counting, update plain.
+ */
 static void no_counter_is_above_that_of_a_plain_update(void **state)
 {
     umbel_setting set[] = {{"cell_bits", 32}, {"update", 0}};
@@ -234,9 +234,9 @@ static const umbel_field *field(const umbel_info *info, const char *name)
 }
 
 /*
- * w = e/epsilon, d = ln(1/delta): of keys that came, no more than delta are
- * epsilon N or more too high; of keys that never came, no more than that are
- * above the bound from the counters. Five sigma, seeds are fixed.
+ * w = e/epsilon, d = ln(1/delta): of the keys added, at most a fraction delta
+ * is too high by epsilon N or more; of absent keys, at most that fraction is
+ * above the bound computed from the counters. Five sigma, seeds are fixed.
  */
 static void it_keeps_its_promise(void **state)
 {
@@ -272,7 +272,10 @@ static void it_keeps_its_promise(void **state)
     umbel_close(f);
 }
 
-/* Cells in one line err together: what rows promise does not hold there. */
+/*
+ * Cells in one cache line are not independent, so the bound of rows does not
+ * hold there.
+ */
 static void only_rows_promise(void **state)
 {
     static const char *const others[] = {"classic", "blocked512", "universal"};
@@ -288,7 +291,7 @@ static void only_rows_promise(void **state)
     }
 }
 
-/* Every counter full: the bound is the limit, and no sum wraps. */
+/* With every counter full the bound is the limit, and no sum wraps. */
 static void a_full_one_describes_itself(void **state)
 {
     umbel_filter *f = open_bits(NULL, 96, 3, 64);
@@ -307,7 +310,7 @@ static void a_full_one_describes_itself(void **state)
 /* --- the unsound uses, and what they would do -------------------------------
  */
 
-/* Two keys of two rows with exactly the counter of one in common. */
+/* Returns a key that shares exactly one counter with x in two rows. */
 static uint64_t one_that_shares(const umbel_filter *f, uint64_t x)
 {
     uint64_t p[UM_MAX_HASHES], q[UM_MAX_HASHES], y = x;
@@ -319,7 +322,7 @@ static uint64_t one_that_shares(const umbel_filter *f, uint64_t x)
     return y;
 }
 
-/* x with A and B, y with B and C: y raises C alone; without x, B is 0. */
+/* x has A and B, y has B and C: y raises only C; removing x would make B 0. */
 static void nothing_is_taken_back(void **state)
 {
     umbel_filter *f = open_bits(NULL, 64, 2, 32);
@@ -343,8 +346,8 @@ static void nothing_is_taken_back(void **state)
 }
 
 /*
- * Two start from counters (5, 3) of a key that came 3 times, and each adds 3:
- * the differences are (1, 3) twice, and with both the key counts 7, not 9.
+ * Two filters start from counters (5, 3) of a key added 3 times, and each adds
+ * 3: both differences are (1, 3), and with both the key counts 7, not 9.
  */
 static void there_are_no_differences(void **state)
 {

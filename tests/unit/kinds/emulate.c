@@ -1,8 +1,8 @@
 /*
- * emulate.c - emulated instructions against a definition written another
- * way, mostly bit by bit.
+ * emulate.c - emulated instructions, compared with different definitions,
+ * mostly bit by bit.
  *
- * emulate_x86.c holds them against the processor, where it has them.
+ * emulate_x86.c compares them with the processor, where it has them.
  */
 #include "support/test.h"
 
@@ -13,7 +13,10 @@
 
 enum { ROUNDS = 2000 };
 
-/* Random, but often small, so that counts are met within range and beyond. */
+/*
+ * Returns a random number, often a small one, so that counts are in range and
+ * beyond.
+ */
 static uint64_t some(um_rng *rng)
 {
     uint64_t x = um_random(rng);
@@ -44,7 +47,7 @@ static unsigned bit(uint64_t x, unsigned i)
     return (unsigned)(x >> i) & 1;
 }
 
-/* Bit by bit: bit i goes to (i + n) mod width. */
+/* Rotates bit by bit: bit i goes to (i + n) mod width. */
 static uint64_t slow_rol(uint64_t x, uint64_t n, unsigned width)
 {
     uint64_t out = 0;
@@ -53,7 +56,7 @@ static uint64_t slow_rol(uint64_t x, uint64_t n, unsigned width)
     return out;
 }
 
-/* Bit by bit: bit i comes from i + n, when there is one. */
+/* Shifts bit by bit: bit i comes from i + n, if there is one. */
 static uint64_t slow_srl(uint64_t x, uint64_t n, unsigned width)
 {
     uint64_t out = 0;
@@ -70,7 +73,7 @@ static uint64_t slow_sll(uint64_t x, uint64_t n)
     return out;
 }
 
-/* Adding x once for every bit of y. */
+/* Multiplies by adding x shifted for every bit of y. */
 static uint64_t slow_mul(uint64_t x, uint64_t y)
 {
     uint64_t out = 0;
@@ -289,7 +292,7 @@ static void logic_follows_its_truth_tables(void **state)
     e_m256i low = e_mm256_or_si256(low_a, low_b);
 
     (void)state;
-    for (int i = 0; i < 8; i++) { /* tables over a, b and an idle third */
+    for (int i = 0; i < 8; i++) { /* of a and b; the third is unused */
         assert_int_equal(both.q[i], slow_ternary(a.q[i], b.q[i], 0, 0xC0));
         assert_int_equal(any.q[i], slow_ternary(a.q[i], b.q[i], 0, 0xFC));
         assert_int_equal(one.q[i], slow_ternary(a.q[i], b.q[i], 0, 0x3C));
@@ -297,7 +300,7 @@ static void logic_follows_its_truth_tables(void **state)
     assert_memory_equal(&low, &any, sizeof low);
 }
 
-/* One bit at a time decides. */
+/* Changes one bit at a time. */
 static void tests_and_comparisons_see_every_bit(void **state)
 {
     um_rng rng = {5};
@@ -348,7 +351,7 @@ static void elements_are_numbered_from_the_lowest_address(void **state)
     assert_int_equal(e_mm_cvtsi32_si128(-1).q[0], UINT32_MAX);
     assert_int_equal(e_mm_cvtsi32_si128(-1).q[1], 0);
 
-    uint8_t *odd = (uint8_t *)bytes + 1; /* no alignment is asked for */
+    uint8_t *odd = (uint8_t *)bytes + 1; /* need not be aligned */
     e_mm512_storeu_si512(odd, b);
     assert_memory_equal(odd, &b, sizeof b);
     got = e_mm512_loadu_si512(odd);

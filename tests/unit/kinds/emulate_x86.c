@@ -1,6 +1,6 @@
 /*
- * emulate_x86.c - emulated instructions against the processor's own, as
- * far as this one has them.
+ * emulate_x86.c - emulated instructions compared with the processor's own, as
+ * far as it has them.
  */
 #include "support/test.h"
 
@@ -21,7 +21,7 @@ typedef struct input {
     int n;
 } input;
 
-/* What an instruction makes of it: a vector, or a number in its place. */
+/* Result of an instruction: a vector, or a number in its first element. */
 typedef e_m512i outcome;
 typedef void run(const input *in, outcome *out);
 
@@ -31,7 +31,7 @@ typedef struct row {
 } row;
 
 /*
- * X(id, call), where the call takes vectors a, b, c, mask k and number n. M(x)
+ * X(id, call), where the call uses vectors a, b, c, mask k and number n. M(x)
  * is the real or the emulated intrinsic of that name. Immediates are those we
  * use, and some beyond the width.
  */
@@ -122,8 +122,10 @@ typedef struct row {
 #define EMULATED256(id, call) FUNCTION(emulated, id, e_m256i, e256, call)
 #define EMULATED512(id, call) FUNCTION(emulated, id, e_m512i, e512, call)
 
-/* Without optimisation gcc's intrinsics are macros, and one of them converts a
- * mask of 0xFFFF to a signed type in this file. */
+/*
+ * Without optimisation gcc's intrinsics are macros, one of which converts a
+ * mask of 0xFFFF to a signed type in this file.
+ */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 LIST256(REAL256, REAL)
@@ -134,7 +136,7 @@ LIST512(REAL512, REAL)
 LIST512(EMULATED512, EMULATED)
 #pragma GCC diagnostic pop
 
-/* Those whose result is a number. */
+/* Instructions whose result is a number. */
 AVX2 static void real_testc_si256(const input *in, outcome *out)
 {
     __m256i a = _mm256_loadu_si256((const void *)&in->a);
@@ -178,7 +180,9 @@ static const row rows_avx2[] = {LIST256(ROW, EMULATED) ROW(testc_si256, )};
 static const row rows_avx512[] = {
     LIST256VL(ROW, EMULATED) LIST512(ROW, EMULATED) ROW(cmpneq_mask, )};
 
-/* Random, but often small, so that counts are met within range and beyond. */
+/*
+ * Returns random elements, often small, so that counts are in range and beyond.
+ */
 static e_m512i some512(um_rng *rng)
 {
     e_m512i v;

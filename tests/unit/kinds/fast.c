@@ -1,9 +1,9 @@
 /*
- * fast.c - every fast path against the kind's own functions.
+ * fast.c - every fast path compared with the kind's own functions.
  *
  * Every row that this machine can run is forced, whether or not it would be
- * chosen. Rows for AVX-512 come a second time on emulated instructions
- * (tests/emulate), and those run everywhere.
+ * chosen. Rows for AVX-512 are also run on emulated instructions
+ * (tests/emulate), on every machine.
  */
 #define _DEFAULT_SOURCE /* anonymous mappings */
 #include "support/test.h"
@@ -21,7 +21,7 @@
 
 enum { MOST = 700 };
 
-/* One word and two, whole and not. */
+/* One word and two, full and not. */
 static const uint32_t some_hashes[] = {1, 3, 6, 8, 9, 11, 16};
 
 #define EACH_HASHES(hashes)                                                    \
@@ -37,7 +37,7 @@ static const um_fast *const emulated[] = {&um_emulated_blocked256_avx512,
                                           &um_emulated_blocked512_avx512,
                                           &um_emulated_generalized_avx512};
 
-/* Settings under which the rows of a kind are tried. */
+/* Settings with which the rows of a kind are tested. */
 typedef struct variant {
     const char *kind;
     size_t n;
@@ -50,7 +50,7 @@ static const variant variants[] = {
     {"counting", 2, {{"cell_bits", 4}, {"update", 1}}},
     {"counting", 2, {{"cell_bits", 8}, {"update", 0}}},
     {"counting", 2, {{"cell_bits", 8}, {"update", 1}}},
-    {"generalized", 0, {{NULL, 0}, {NULL, 0}}}, /* as the hashes tell */
+    {"generalized", 0, {{NULL, 0}, {NULL, 0}}}, /* derived from the hashes */
 };
 
 static const um_fast *emulated_at(size_t i)
@@ -58,7 +58,7 @@ static const um_fast *emulated_at(size_t i)
     return E_AS_ON_X86 && i < TEST_COUNT(emulated) ? emulated[i] : NULL;
 }
 
-/* Rows of the table, then emulated ones; NULL when i is past the end. */
+/* Returns the rows of the table, then emulated ones; NULL past the end. */
 static const um_fast *row_at(size_t i)
 {
     size_t own = 0;
@@ -70,13 +70,13 @@ static const um_fast *row_at(size_t i)
     return emulated_at(i - own);
 }
 
-/* A row under some settings. */
+/* A row with some settings. */
 typedef struct subject {
     const um_fast *row;
     const variant *as;
 } subject;
 
-/* The i-th pair that fits; false when i is past the end. */
+/* Returns the i-th pair that fits; false past the end. */
 static bool subject_at(size_t i, subject *out)
 {
     for (size_t r = 0; row_at(r); r++)
@@ -106,7 +106,7 @@ static umbel_filter *open_one(subject s, uint32_t hashes, uint64_t cells,
     p.seed = seed;
     p.settings = s.as->set;
     p.nsettings = s.as->n;
-    if (um_kind_find(s.row->kind)->hashes) { /* settings tell how many */
+    if (um_kind_find(s.row->kind)->hashes) { /* settings imply the number */
         p.settings = halves;
         p.nsettings = TEST_COUNT(halves);
     }
@@ -126,7 +126,7 @@ static pair open_pair(subject s, uint32_t hashes, uint64_t cells, uint64_t seed)
 
     bool takes = um_fast_takes(s.row, um_shape_of(p.fast));
     bool can = takes && s.row->usable(&p.fast->layout);
-    /* Settings of ours fit; what hashes make of them need not. */
+    /* Our settings fit; those derived from the hashes need not. */
     assert_true(takes || um_kind_find(s.row->kind)->hashes);
     um_filter_use(p.fast, can ? s.row : NULL);
     um_filter_use(p.plain, NULL);
@@ -195,7 +195,7 @@ static void same_single_query(pair p, uint64_t key)
     assert_int_equal(a, b);
 }
 
-/* Single keys of every length, some of which are hashed without the library. */
+/* Compares single keys of every length, some of which are hashed inline. */
 static void same_strings(pair p, const void *text)
 {
     bool a = false, b = false;
@@ -212,7 +212,7 @@ static void same_strings(pair p, const void *text)
     }
 }
 
-/* The same keys by both ways: answers and cells must be equal. */
+/* Uses the same keys in both filters: answers and cells must be equal. */
 static void check_keys(pair p, const uint64_t *keys, size_t n)
 {
     umbel_digest d[MOST];
@@ -238,14 +238,14 @@ static void fill(um_rng *rng, uint64_t *out, size_t n)
         out[i] = um_random(rng);
 }
 
-/* Not as of a key: hi does not follow from lo. */
+/* Fills random digests whose hi is independent of lo, unlike those of keys. */
 static void fill_digests(um_rng *rng, umbel_digest *out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = (umbel_digest){um_random(rng), um_random(rng)};
 }
 
-/* Sizes from the smallest on that the addressing allows. */
+/* Returns a random size, from the smallest that the addressing allows. */
 static uint64_t some_cells(const um_fast *row, uint32_t hashes, um_rng *rng)
 {
     uint64_t unit = um_granule(um_addressing_find(row->addressing), hashes);
@@ -276,7 +276,10 @@ static void fast_paths_give_the_same_answers_and_cells(void **state)
             check_shape(s, hashes, &rng);
 }
 
-/* Several batches, and every tail; half of the keys are new each time. */
+/*
+ * Tries several batches with every tail length; half of the keys are new each
+ * time.
+ */
 static void check_lengths(subject s, uint32_t hashes, um_rng *rng)
 {
     enum { LONGEST = 3 * 8 * UM_VECTOR_STEP + 9 };
@@ -309,7 +312,7 @@ static void batches_may_end_anywhere(void **state)
     check_lengths(s, hashes, &rng);
 }
 
-/* The head counts the new keys, so equal files mean equal counts. */
+/* The head records the number of new keys, so equal files mean equal counts. */
 static void nobody_need_ask_what_is_fresh(void **state)
 {
     uint64_t keys[MOST];
@@ -332,7 +335,7 @@ static void nobody_need_ask_what_is_fresh(void **state)
     }
 }
 
-/* Past the second cache the loops fetch ahead: 8 MiB each. */
+/* Beyond the second-level cache the loops prefetch: 8 MiB each. */
 static void large_filters_too(void **state)
 {
     enum { N = 5000, BITS = 1 << 26 };
@@ -365,7 +368,10 @@ static void large_filters_too(void **state)
     free(keys);
 }
 
-/* Few keys, again and again in one batch: none gets lost, and cells stick. */
+/*
+ * Repeats few keys in one batch: no addition may be lost, and full cells stay
+ * full.
+ */
 static void check_repeats(subject s, uint32_t hashes, um_rng *rng)
 {
     enum { FEW = 9 };
@@ -397,7 +403,7 @@ static void repeated_keys_are_added_one_after_another(void **state)
     check_repeats(s, hashes, &rng);
 }
 
-/* Nothing says that cells are as adding would leave them: many are full. */
+/* Uses cells that adding would not produce; many are full. */
 static void cells_of_any_content_will_do(void **state)
 {
     um_rng rng = {9};
@@ -425,7 +431,7 @@ static void cells_of_any_content_will_do(void **state)
     }
 }
 
-/* Filters as users open them get the row that is made for them. */
+/* Checks that filters get their row automatically. */
 static void rows_are_taken_where_they_fit(void **state)
 {
     (void)state;
@@ -472,7 +478,10 @@ static void emulated_rows_take_up_to_16_hashes_and_32_bits_of_blocks(void **s)
         assert_false(emulated[i]->usable(&l));
 }
 
-/* The largest filter a row takes, of which only a few pages come to be. */
+/*
+ * Uses the largest filter a row supports, of which only a few pages are
+ * allocated.
+ */
 static void check_most_blocks(subject s, const um_addressing *a)
 {
     enum { N = 100, MAX_SELF = 4096 };
@@ -491,7 +500,7 @@ static void check_most_blocks(subject s, const um_addressing *a)
     for (size_t i = 0; i < um_count_settings(kind); i++)
         shape.setting[i] =
             i < s.as->n ? s.as->set[i].value : kind->settings[i].standard;
-    if (kind->hashes) /* the first two settings tell them: 4 + 4 */
+    if (kind->hashes) /* the first two settings: 4 + 4 */
         shape.setting[0] = shape.setting[1] = 4;
     um_layout_init(&l, a, shape.cells, 8, 0);
     if (!s.row->usable(&l))
@@ -520,7 +529,7 @@ static void the_largest_filters_too(void **state)
     EACH_SUBJECT(s)
     {
         const um_addressing *a = um_addressing_find(s.row->addressing);
-        if (um_granule(a, 8) > 1) /* blocks */
+        if (um_granule(a, 8) > 1) /* has blocks */
             check_most_blocks(s, a);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * generalized.c - keys that clear cells and set others: which cells, what
- * is forgotten, what strangers' bits can do.
+ * generalized.c - keys that clear some cells and set others: which cells, what
+ * is forgotten, and the effect of hostile bits.
  */
 #include "support/test.h"
 
@@ -21,7 +21,7 @@ typedef struct shape {
     uint32_t reset, set;
 } shape;
 
-/* Drawn anywhere, and in pairs. */
+/* Drawn from the whole block, and in pairs. */
 static const shape shapes[] = {
     {"classic", 2, 2},    {"classic", 1, 4},    {"classic", 4, 4},
     {"classic", 8, 8},    {"blocked512", 2, 2}, {"blocked512", 2, 3},
@@ -98,7 +98,7 @@ static void check_distinct(const shape *s, uint64_t cells, umbel_digest d)
     umbel_close(f);
 }
 
-/* Also of digests that lead nowhere, and where there is hardly room. */
+/* Includes degenerate digests, and sizes with hardly enough cells. */
 static void the_cells_of_a_key_are_distinct(void **state)
 {
     static const umbel_digest hopeless[] = {
@@ -115,7 +115,7 @@ static void the_cells_of_a_key_are_distinct(void **state)
     }
 }
 
-/* As the format has it: 64 draws for a cell, then the next one that is free. */
+/* The format specifies 64 draws for a cell, then the next free one. */
 static void a_cell_is_drawn_64_times(void **state)
 {
     enum { CELLS = 64, DRAWS = 64 };
@@ -142,7 +142,7 @@ static void a_cell_is_drawn_64_times(void **state)
     }
 }
 
-/* Every cell of a block is as likely as any other, for either role. */
+/* Checks that every cell of a block is equally likely, for both roles. */
 static void check_even(const shape *s)
 {
     enum { N = 200000, BLOCK = 512 };
@@ -277,7 +277,10 @@ static void it_starts_with_the_share_of_ones_that_was_asked_for(void **state)
     umbel_close(empty);
 }
 
-/* Whatever is left of the last word, no bit behind the last cell is set. */
+/*
+ * Checks that no bit after the last cell is set, for every size of the last
+ * word.
+ */
 static void a_start_ends_with_the_last_cell(void **state)
 {
     const shape s = {"classic", 2, 2};
@@ -308,7 +311,7 @@ static double described(const umbel_filter *f, const char *name)
     return NAN;
 }
 
-/* From the first key on. */
+/* Checks descriptions from the first key on. */
 static void it_describes_what_the_paper_expects(void **state)
 {
     const shape s = {"classic", 2, 3};
@@ -330,7 +333,7 @@ static void it_describes_what_the_paper_expects(void **state)
     }
 }
 
-/* More keys match already where half of the bits are ones. */
+/* If half of the bits are ones, more keys match before they are added. */
 static void the_start_does_not_change_the_bound_on_false_negatives(void **state)
 {
     const shape s = {"classic", 2, 2};
@@ -382,7 +385,7 @@ static void it_starts_from_given_bits(void **state)
     assert_int_equal(umbel_added(f), 0);
     assert_int_equal(ones(f), 1001 - 4);
     assert_memory_equal(f->payload, bits, 125);
-    assert_int_equal(f->payload[125], 1); /* the rest is no cell */
+    assert_int_equal(f->payload[125], 1); /* the other bits are padding */
     assert_refused(umbel_set_cells(f, bits, 125, &test_refusal), UMBEL_E_RANGE,
                    "126 bytes");
     assert_int_equal(ones(f), 1001 - 4);
@@ -401,31 +404,34 @@ static void it_starts_from_given_bits(void **state)
 
 enum { CELLS = 4096, ASKED = 40000 };
 
-/* Bit i of some content, i counting from the beginning of the array. */
+/* Returns bit i of some content, counted from the beginning of the array. */
 typedef bool content(uint64_t i, uint64_t which, um_rng *rng);
 
-/* Parities of some bits of i: all patterns of stripes, halves and words. */
+/*
+ * Returns the parity of selected bits of i: all patterns of stripes, halves and
+ * words.
+ */
 static bool parity(uint64_t i, uint64_t which, um_rng *rng)
 {
     (void)rng;
     return __builtin_parityll(i & which);
 }
 
-/* At random, a share of which / 1000. */
+/* Returns random bits, a fraction of which / 1000 being ones. */
 static bool at_random(uint64_t i, uint64_t which, um_rng *rng)
 {
     (void)i;
     return um_random_below(rng, 1000) < which;
 }
 
-/* The first which of 1000 are zeros, in every line. */
+/* Returns zeros for the first which / 1000 of every line, then ones. */
 static bool first_part(uint64_t i, uint64_t which, um_rng *rng)
 {
     (void)rng;
     return i % 512 * 1000 >= which * 512;
 }
 
-/* Blocks of zeros, blocks of ones, every which-th. */
+/* Returns ones in every (which + 1)-th block, zeros in the others. */
 static bool whole_blocks(uint64_t i, uint64_t which, um_rng *rng)
 {
     (void)rng;
@@ -466,7 +472,7 @@ static void no_content_passes_the_bound(void **state)
     for (size_t i = 0; i < TEST_COUNT(shapes); i++) {
         const shape *s = &shapes[i];
         umbel_filter *f = open_shape(s, CELLS, 0, i);
-        check_content(f, at_random, 0, keys, ASKED); /* zeros */
+        check_content(f, at_random, 0, keys, ASKED); /* all zeros */
         check_content(f, at_random, 1000, keys, ASKED);
         for (uint64_t which = 100; which < 1000; which += 200) {
             check_content(f, at_random, which, keys, ASKED);
@@ -484,8 +490,8 @@ static void no_content_passes_the_bound(void **state)
 }
 
 /*
- * Pairs that coincided are moved, and stripes make the most of it. Many keys:
- * the moved ones are few.
+ * Colliding pairs are moved, which stripes exploit most. Needs many keys,
+ * because few are moved.
  */
 static void stripes_do_not_pass_the_bound_of_pairs(void **state)
 {
@@ -507,7 +513,10 @@ static void stripes_do_not_pass_the_bound_of_pairs(void **state)
     free(keys);
 }
 
-/* Exact where cells are drawn from the whole block; a little more for pairs. */
+/*
+ * The bound is exact if cells are drawn from the whole block; for pairs it is
+ * slightly higher.
+ */
 static void the_bound_is_that_of_distinct_cells(void **state)
 {
     static const struct {
@@ -536,7 +545,7 @@ static void who_knows_the_keys_is_not_bounded(void **state)
 
     (void)state;
     fill(&rng, keys, 100);
-    append(f, keys, 100); /* targets, by a sender that wants them to match */
+    append(f, keys, 100); /* a sender adds targets so that they match */
     assert_true(hits(f, keys, 100) > 90);
     umbel_close(f);
 }
@@ -546,7 +555,10 @@ static void who_knows_the_keys_is_not_bounded(void **state)
 
 enum { ROUNDS = 300, KEYS = 256, STRANGERS = 2000 };
 
-/* As rounds spread, or as the trials of all must, where none came out. */
+/*
+ * Asserts the mean with the observed error, or with the binomial one if that is
+ * larger.
+ */
 static void assert_mean(const test_spread *s, double want, double trials)
 {
     double seen = sqrt(test_variance(s) / s->n);
@@ -597,7 +609,10 @@ static void rates_are_those_of_the_formulas(void **state)
     check_rates(&(shape){"blocked512", 4, 4}, 65536, 500000000);
 }
 
-/* Large arrays go by the paper, for blocks they are exact: no contradiction. */
+/*
+ * Large arrays use the paper's formula, blocks an exact one: checks that they
+ * agree.
+ */
 static void blocks_agree_with_the_paper(void **state)
 {
     um_roles flat = {1, 65536, 1, 2, 3}, blocked = {128, 512, 1, 2, 3};
@@ -652,7 +667,10 @@ static umbel_filter *open_colliding(const char *addressing, uint64_t cells,
     return f;
 }
 
-/* Functions that may coincide: the hole of the definition, and equation 16. */
+/*
+ * Functions may collide here: checks the loss that follows from the definition,
+ * and equation 16.
+ */
 static void colliding_functions_are_the_paper_s(void **state)
 {
     enum { TRIED = 20000, SMALL = 256 };

@@ -28,7 +28,7 @@ static void values_of_the_papers_text_come_out(void **state)
     assert_near(umbel_generalized_fp(&h), 0.0267, 5e-5);
 }
 
-/* Equation (12) as it is written. */
+/* Computes equation (12) as it is written. */
 static double summed(const umbel_generalized *g)
 {
     double sum = 0;
@@ -78,7 +78,7 @@ static void without_reset_it_is_a_plain_filters_formula(void **state)
     assert_near(umbel_generalized_fn_bound(0, 5, 8), 0, 0);
 }
 
-/* Every hash falls on it, and the last decides. */
+/* Every hash hits the single bit, and the last operation decides. */
 static void a_single_bit_is_what_was_done_last(void **state)
 {
     umbel_generalized sets = {1, 0, 2, 1, 3}, resets = {1, 2, 0, 0, 3};
@@ -88,7 +88,7 @@ static void a_single_bit_is_what_was_done_last(void **state)
     assert_near(umbel_generalized_zeros(&resets), 1, 0);
 }
 
-/* Exact where few cells have roles, by the paper's formula where many have. */
+/* Exact if few cells have roles, by the paper's formula if many have. */
 static const um_roles blocks_of[] = {
     {.blocks = 1, .cells = 512, .lanes = 1, .reset = 4, .set = 4},
     {.blocks = 1, .cells = 512, .lanes = 1, .reset = 20, .set = 21},
@@ -107,7 +107,9 @@ static void without_keys_a_block_is_as_it_began(void **state)
     }
 }
 
-/* One other key: it sets the cell that was reset, or resets the one set. */
+/*
+ * One other key may set the cell that was reset, or reset the one that was set.
+ */
 static void one_key_spoils_another_by_chance(void **state)
 {
     um_roles r = {.blocks = 1, .cells = 512, .lanes = 1, .reset = 1, .set = 1};
@@ -117,7 +119,7 @@ static void one_key_spoils_another_by_chance(void **state)
     assert_near(um_roles_fn(&r, 1), 2 / n - 1 / (n * (n - 1)), 1e-12);
 }
 
-/* The number of keys in a block is binomial, and Poisson's in the limit. */
+/* The number of keys in a block is binomial, and Poisson in the limit. */
 static void many_blocks_are_as_many_more(void **state)
 {
     (void)state;
@@ -133,7 +135,7 @@ static void many_blocks_are_as_many_more(void **state)
         }
 }
 
-/* The start that matches most stays as it is, and reaches the bound. */
+/* The start that matches most does not change, and reaches the bound. */
 static void the_worst_start_is_the_steady_state(void **state)
 {
     umbel_generalized g = {65536, 3, 5, 3.0 / 8, 0};

@@ -1,7 +1,4 @@
-/*
- * near.c - kind near: mails, copies of them that differ a little, and
- * cells that only grow.
- */
+/* near.c - kind near: mails, near copies of them, and cells that only grow. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -31,7 +28,7 @@ static umbel_filter *create_filter(uint64_t mails)
     return f;
 }
 
-/* Mail number i, the same each time. */
+/* Returns mail number i, always the same. */
 static um_near_write mail(uint64_t i)
 {
     um_near_write w = {
@@ -64,12 +61,12 @@ static umbel_filter *filled(uint64_t n)
     return f;
 }
 
-/* A copy of mail i that has some of its shingles, and others of its own. */
+/* Creates a copy of mail i with some of its shingles and others of its own. */
 static void create_copy(uint64_t i, unsigned shared, uint64_t out[])
 {
     um_near_write from = mail(i), own = mail(i + 1000000000);
 
-    for (unsigned k = 0; k < UM_NEAR_SHINGLES; k++) /* any of them */
+    for (unsigned k = 0; k < UM_NEAR_SHINGLES; k++) /* at any positions */
         out[(k + i) % UM_NEAR_SHINGLES] =
             k < shared ? from.shingle[(k + i) % UM_NEAR_SHINGLES]
                        : own.shingle[(k + i) % UM_NEAR_SHINGLES];
@@ -95,17 +92,16 @@ static void every_mail_is_found_by_its_digest_in_a_full_filter(void **state)
     umbel_close(f);
 }
 
-/* The chance that marks of two different shingles are equal. */
+/* Probability that two different shingles have the same mark. */
 #define BY_CHANCE (1 / 65536.0)
 
-/* Five standard deviations above what is expected. */
+/* Returns five standard deviations above the mean. */
 static double max_of(double mean)
 {
     return mean + 5 * sqrt(mean) + 1;
 }
 
-/* A shingle that is not the mail's may have its mark by chance, and then it
- * counts one more. */
+/* Another shingle may have the same mark by chance, and then counts as well. */
 static void copies_with_more_than_half_of_the_shingles_are_found(void **state)
 {
     (void)state;
@@ -131,9 +127,11 @@ static void copies_with_more_than_half_of_the_shingles_are_found(void **state)
     umbel_close(f);
 }
 
-/* Of 20,000 others none is taken for a copy; of those whose shingles all are
- * stored, 16 each of two mails, 1 in 2,048, because a 17th has the same mark by
- * chance. */
+/*
+ * Of 20,000 other mails none is taken for a copy. Of mails whose shingles are
+ * all stored, 16 from each of two mails, 1 in 2,048 is, because a 17th has the
+ * same mark by chance.
+ */
 static void shingles_of_different_mails_do_not_add_up(void **state)
 {
     (void)state;
@@ -155,7 +153,7 @@ static void shingles_of_different_mails_do_not_add_up(void **state)
     umbel_close(f);
 }
 
-/* rspamd's own storage gives it to the latest mail alone. */
+/* rspamd's own storage counts it only for the latest mail. */
 static void a_shingle_counts_for_every_mail_that_has_it(void **state)
 {
     (void)state;
@@ -176,7 +174,7 @@ static void a_shingle_counts_for_every_mail_that_has_it(void **state)
     umbel_close(f);
 }
 
-/* Mail i of those that have 14 shingles of a common footer. */
+/* Returns mail i with 14 shingles of a common footer. */
 static um_near_write mail_with_footer(uint64_t i)
 {
     um_near_write w = mail(i), footer = mail(2000000);
@@ -186,8 +184,10 @@ static um_near_write mail_with_footer(uint64_t i)
     return w;
 }
 
-/* Their index would otherwise have as many entries of one shingle as there are
- * mails. */
+/*
+ * Without special treatment the index would have as many entries for one
+ * shingle as there are mails.
+ */
 static void mails_with_a_common_footer_are_distinguished(void **state)
 {
     (void)state;
@@ -200,14 +200,17 @@ static void mails_with_a_common_footer_are_distinguished(void **state)
     }
     for (uint64_t i = 0; i < MAILS; i++) {
         um_near_write w = mail_with_footer(i), other = mail(i + MAILS);
-        w.shingle[i % 32] = other.shingle[i % 32]; /* a copy, with a change */
+        w.shingle[i % 32] = other.shingle[i % 32]; /* a copy with a change */
         assert_true(um_near_search(f, w.shingle, &r) >= 31);
         assert_memory_equal(r.name, w.name, UM_NEAR_NAME);
     }
     umbel_close(f);
 }
 
-/* Mails that agree at 17 positions: all but some of them another mail has. */
+/*
+ * Searches for a mail that agrees with another at 17 positions, of which `own`
+ * are in no third mail. Returns the number found.
+ */
 static unsigned search_with_own(unsigned own)
 {
     umbel_filter *f = create_filter(10);
@@ -296,7 +299,7 @@ static void another_flag_begins_again(void **state)
     assert_int_equal(value_of(f, &w), 3);
     assert_int_equal(um_near_search(f, w.shingle, &r), 32);
     assert_int_equal(r.flag, 12);
-    w.renewed = true; /* what it had does not count */
+    w.renewed = true; /* its old value does not count */
     append(f, &w);
     assert_int_equal(value_of(f, &w), 3);
     umbel_close(f);
@@ -339,7 +342,7 @@ static void a_full_filter_refuses_mails_and_changes_nothing(void **state)
     assert_int_equal(um_near_append(f, &more, NULL), UMBEL_E_FULL);
     assert_memory_equal(f->payload, before, f->payload_len);
     assert_false(um_near_needs_record(f, &w));
-    append(f, &w); /* adds to what is there */
+    append(f, &w); /* added to the old value */
     assert_int_equal(value_of(f, &w), 20);
     free(before);
     umbel_close(f);
@@ -366,7 +369,7 @@ static void assert_grown(const umbel_filter *f, const uint8_t *before)
     }
 }
 
-/* So that peers can copy pages of it. */
+/* Peers replicate pages of it, so cells may only grow. */
 static void whatever_is_written_cells_only_grow(void **state)
 {
     (void)state;
@@ -412,7 +415,7 @@ static void a_mail_takes_less_than_200_bytes(void **state)
     }
 }
 
-/* A filter of a stranger has any cells. */
+/* An untrusted filter may have any cells. */
 static void any_content_is_safe(void **state)
 {
     (void)state;

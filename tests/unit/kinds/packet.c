@@ -1,6 +1,4 @@
-/*
- * packet.c - filters in packets: bits of the caller's, and no others.
- */
+/* packet.c - filters in packets: they use the caller's bits, and no others. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -31,7 +29,7 @@ static void scribble(um_rng *rng, uint8_t *bits, size_t len)
         bits[i] = (uint8_t)um_random(rng);
 }
 
-/* Whatever was there: the key that came last is always known. */
+/* The key added last always matches, whatever the bits were before. */
 static void the_last_key_is_known(void **state)
 {
     um_rng rng = {1};
@@ -104,7 +102,7 @@ static void check_bound(uint32_t n, uint32_t reset, uint32_t set)
     }
     scribble(&rng, bits, sizeof bits);
     assert_true(accepted(p, bits, ASKED, 50) <= bound + over);
-    memset(bits, 0xFF, sizeof bits); /* zeros, as many as are worst */
+    memset(bits, 0xFF, sizeof bits); /* the worst number of zeros */
     for (uint32_t i = 0; i < n * reset / (reset + set); i++)
         bits[i / 8] &= (uint8_t) ~(1u << i % 8);
     assert_near(accepted(p, bits, ASKED, 51), bound, over + 0.02 * bound);
@@ -122,7 +120,7 @@ static void no_bits_pass_the_bound(void **state)
     check_bound(304, 3, 4);
 }
 
-/* Distinct cells: the paper's functions would deny 6 % of last keys. */
+/* Cells are distinct: the paper's functions would lose 6 % of the last keys. */
 static void a_path_is_remembered_as_the_formula_says(void **state)
 {
     enum { HOPS = 16, ROUNDS = 4000 };
@@ -148,8 +146,7 @@ static void a_path_is_remembered_as_the_formula_says(void **state)
     umbel_packet_close(p);
 }
 
-/* Icarus: a packet that comes round again is not changed by hosts that it
- * passed. */
+/* Icarus: hosts that a looping packet passed before do not change it again. */
 static void a_key_that_changes_nothing_was_there_before(void **state)
 {
     umbel_packet *p = open_packet(256, 0, 4, NULL);
@@ -171,8 +168,10 @@ static void a_key_that_changes_nothing_was_there_before(void **state)
     umbel_packet_close(p);
 }
 
-/* 4 + 4 cells in 256 bits: the paper's functions coincide for 6 % of the keys,
- * which are denied at once. */
+/*
+ * 4 + 4 cells in 256 bits: the paper's functions collide for 6 % of the keys,
+ * which are lost at once.
+ */
 static void colliding_cells_deny_as_the_paper_s_do(void **state)
 {
     enum { KEYS = 100000 };
@@ -197,8 +196,10 @@ static void colliding_cells_deny_as_the_paper_s_do(void **state)
     umbel_packet_close(p);
 }
 
-/* A key is denied only by cells that later keys own: with these as wildcards
- * none is, and an inverted cell is counted once. */
+/*
+ * Only cells of later keys can make a key fail: with these as wildcards none
+ * fails, and an inverted cell is counted once.
+ */
 static void wildcards_bring_overwritten_keys_back(void **state)
 {
     enum { HOPS = 16 };

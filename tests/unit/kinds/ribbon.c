@@ -20,7 +20,7 @@
 
 enum { MILLION = 1000000, PIECE = 50000 };
 
-/* Keys from .. from+n-1, of 8 bytes each. */
+/* Returns the digests of keys from .. from+n-1, 8 bytes each. */
 static umbel_digest *digests(const umbel_filter *like, uint64_t from, size_t n)
 {
     umbel_digest *d = malloc((n + 1) * sizeof *d);
@@ -98,7 +98,7 @@ static void assert_binomial(size_t got, double n, double p)
     assert_near((double)got, n * p, 5 * sqrt(n * p * (1 - p)));
 }
 
-/* 8 times the bytes of the whole file, by the least there can be. */
+/* Returns the size of the file relative to the minimum. */
 static double overhead(const umbel_filter *f, double n, double fpr)
 {
     return 8 * (double)umbel_encoded_len(f) / (n * -log2(fpr));
@@ -123,7 +123,10 @@ static void a_million_keys_take_hardly_more_than_they_must(void **state)
     }
 }
 
-/* A salt is found for as many slots as keys, or for a slot or two more. */
+/*
+ * Checks that a salt is found for as many slots as keys, or for one or two
+ * more.
+ */
 static void few_keys_take_a_slot_each(void **state)
 {
     static const size_t sizes[] = {2, 63, 64, 65, 100, 300, 1000, 1500};
@@ -172,7 +175,7 @@ static void many_keys_err_as_was_asked(void **state)
     umbel_close(f);
 }
 
-/* More than one shard, so that threads have something to share. */
+/* Uses more than one shard, so that threads share the work. */
 static void threads_order_and_repetition_change_no_bit(void **state)
 {
     enum { KEYS = 1200000, MORE = 1000 };
@@ -200,7 +203,7 @@ static void threads_order_and_repetition_change_no_bit(void **state)
     free(d);
 }
 
-/* A shard ends before the key at its end, which is the first of the next. */
+/* A shard ends before the key at its border, which is the first of the next. */
 static void keys_between_two_shards_are_found(void **state)
 {
     enum { KEYS = 600000, BETWEEN = 5, AT_BUCKETS = 2 };
@@ -229,7 +232,7 @@ static void keys_between_two_shards_are_found(void **state)
     free(d);
 }
 
-/* All of them the same key: sorted in no time, and one. */
+/* All keys are equal: they are sorted quickly, and count as one. */
 static void a_key_repeated_for_ever_is_one_key(void **state)
 {
     enum { TIMES = 300000 };
@@ -246,7 +249,10 @@ static void a_key_repeated_for_ever_is_one_key(void **state)
     free(d);
 }
 
-/* Digests that begin alike go to one bucket, and are bumped until they fit. */
+/*
+ * Digests with equal beginnings go to one bucket, and are bumped until they
+ * fit.
+ */
 static void keys_that_crowd_one_bucket_find_a_place(void **state)
 {
     enum { CROWD = 20000 };
@@ -288,10 +294,10 @@ static void a_size_in_bits_is_kept_and_used(void **state)
     }
 }
 
-/* The first estimate is too large here, and so are some after it. */
+/* The first estimate is too large here, and so are some later ones. */
 static void a_size_that_takes_several_tries_is_kept(void **state)
 {
-    enum { KEYS = 1595, BITS = 1658, CALLS = 25 }; /* a try has 13 */
+    enum { KEYS = 1595, BITS = 1658, CALLS = 25 }; /* a try makes 13 */
     test_memory m = {0};
     umbel_alloc alloc = test_alloc(&m);
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -331,7 +337,7 @@ static void without_keys_no_column_fills_any_bits(void **state)
     assert_int_equal(form.finer, 0);
 }
 
-/* Columns, two bits a bucket, and what little is left over. */
+/* Checks the estimate: columns, two bits per bucket, and a small rest. */
 static void a_guess_is_near_the_size(void **state)
 {
     enum { KEYS = 200000 };
@@ -553,7 +559,7 @@ static umbel_status decode(const uint8_t *bytes, size_t len, umbel_filter **out)
     return umbel_decode(bytes, len, NULL, out, &test_refusal);
 }
 
-/* Whatever the payload is, and wherever its last word lies. */
+/* Tries any payload, wherever its last word ends. */
 static void any_payload_is_safe_to_ask(void **state)
 {
     static const size_t sizes[] = {1, 40, 64, 65, 700, 1501, 3000, 70000};
@@ -580,7 +586,7 @@ static void any_payload_is_safe_to_ask(void **state)
         }
 }
 
-/* Every number of the head that sizes follow from, a little changed. */
+/* Slightly changes every number of the head that sizes depend on. */
 static void a_head_whose_numbers_disagree_is_refused(void **state)
 {
     enum { NUMBERS = 6 };
@@ -601,7 +607,7 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
             uint8_t *bytes = test_forge(f, &s, &len);
             umbel_filter *evil = NULL;
             umbel_status status = decode(bytes, len, &evil);
-            if (status == UMBEL_OK) { /* only what no size follows from */
+            if (status == UMBEL_OK) { /* only numbers that no size depends on */
                 hits(evil, 0, 1000);
                 umbel_close(evil);
             }
@@ -617,7 +623,7 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
     free(bytes);
 }
 
-/* A shape whose bits are those of its numbers, which may be impossible. */
+/* A shape whose settings have these numbers, which may be impossible. */
 typedef struct numbers {
     um_ribbon_form form;
     uint32_t value_bits;
@@ -646,27 +652,27 @@ static const numbers impossible[] = {
     {{7, UM_RIBBON_FINE},
      0,
      {{1, 0}, 0, 0, {0}, false},
-     {{0, 0}, 0, 0, {0}, false}}, /* a whole one */
+     {{0, 0}, 0, 0, {0}, false}}, /* a fraction of 1 */
     {{0, 0},
      0,
      {{1, 0}, 0, 0, {0}, false},
-     {{0, 0}, 100, 1, {0}, false}}, /* members without any */
+     {{0, 0}, 100, 1, {0}, false}}, /* members without any column */
     {{7, 0},
      0,
      {{1, 0}, 0, 1, {0}, false},
-     {{0, 0}, 0, 0, {0}, false}}, /* a salt of no tail */
+     {{0, 0}, 0, 0, {0}, false}}, /* a salt without a tail */
     {{7, 0},
      0,
      {{1, 0}, 0, 0, {0}, false},
-     {{1, 0}, 0, 1, {0}, false}}, /* the same */
+     {{1, 0}, 0, 1, {0}, false}}, /* the same for negatives */
     {{7, 0},
      8,
      {{1, 0}, 0, 0, {0}, false},
-     {{0, 0}, 0, 0, {0}, false}}, /* more value than bits */
+     {{0, 0}, 0, 0, {0}, false}}, /* more value bits than bits */
     {{33, 0},
      0,
      {{1, 0}, 0, 0, {0}, false},
-     {{0, 0}, 0, 0, {0}, false}}, /* a long fingerprint */
+     {{0, 0}, 0, 0, {0}, false}}, /* too long a fingerprint */
     {{65, 0},
      33,
      {{1, 0}, 0, 0, {0}, false},
@@ -674,15 +680,15 @@ static const numbers impossible[] = {
     {{64, 9},
      32,
      {{1, 0}, 0, 0, {0}, false},
-     {{0, 0}, 0, 0, {0}, false}}, /* with the finer one */
+     {{0, 0}, 0, 0, {0}, false}}, /* too many with a finer one */
     {{7, 0},
      4,
      {{1, 0}, 0, 0, {0}, false},
-     {{0, 0}, 100, 0, {0}, false}}, /* a map of exceptions */
+     {{0, 0}, 100, 0, {0}, false}}, /* a map with exceptions */
     {{7, 0},
      0,
      {{1, 0}, 100, UM_RIBBON_SALTS, {0}, false},
-     {{0, 0}, 0, 0, {0}, false}}, /* no such salt */
+     {{0, 0}, 0, 0, {0}, false}}, /* salt out of range */
 };
 
 static umbel_status check_numbers(const um_shape *like, const numbers *x)
@@ -748,7 +754,10 @@ static void wide_layers_hold_any_number_of_keys(void **state)
 /* --- the fast path ----------------------------------------------------------
  */
 
-/* Members and others, in batches of any length, by digests and by keys. */
+/*
+ * Compares members and others, in batches of any length, by digests and by
+ * keys.
+ */
 static void assert_same_answers(const umbel_filter *f, size_t members)
 {
     enum { KEYS = 6000 };
@@ -802,7 +811,7 @@ static void the_fast_path_answers_like_the_plain_one(void **state)
                 um_cpu_allowed() == UM_CPU_PLAIN);
 }
 
-/* Of more keys than caches hold, slots are fetched ahead. */
+/* With more keys than the caches hold, slots are prefetched. */
 static void the_fast_path_answers_alike_where_slots_are_far(void **state)
 {
     enum { KEYS = 4700000 };

@@ -1,7 +1,4 @@
-/*
- * scalable.c - the kind that grows: its error, its memory, what it
- * refuses.
- */
+/* scalable.c - the kind that grows: its error, its memory, what it refuses. */
 #include "support/test.h"
 
 #include "filter/handle.h"
@@ -41,7 +38,7 @@ static void it_keeps_its_error_and_its_keys_while_it_grows(void **state)
         assert_near(rate, p, 5 * sqrt(p / OUTSIDE));
         assert_near(umbel_fpr_at(f, (double)keys) / p, 1, 0.25);
         assert_int_equal(test_hits(f, 0, keys), keys);
-        /* Twice the least, just after it grew. */
+        /* At most twice the minimum, just after growing. */
         assert_true(keys < 4096 ||
                     (double)umbel_encoded_len(f) < 4.4 * (double)keys);
     }
@@ -84,7 +81,10 @@ static void an_error_that_entries_are_too_short_for_is_refused(void **state)
                    UMBEL_E_RANGE, "too few");
 }
 
-/* Fifteen bits are used up after fifteen doublings; keys stay. */
+/*
+ * After fifteen doublings all fifteen fingerprint bits are used up; keys must
+ * still match.
+ */
 static void entries_without_a_fingerprint_are_still_found(void **state)
 {
     umbel_filter *f = grown(0.3, 1, 0);
@@ -137,14 +137,14 @@ static void growth_without_memory_is_refused_and_changes_nothing(void **state)
         }
         assert_refused(status, UMBEL_E_NOMEM, "memory");
         assert_int_equal(test_hits(f, 0, (size_t)i), i);
-        test_add(f, i, 1000); /* memory is back */
+        test_add(f, i, 1000); /* memory is available again */
         assert_int_equal(test_hits(f, 0, (size_t)i + 1000), i + 1000);
         umbel_close(f);
         assert_int_equal(memory.live_bytes, 0);
     }
 }
 
-/* Whoever can choose digests fills one bucket; memory stays linear. */
+/* An attacker who chooses digests fills one bucket; memory must stay linear. */
 static void chosen_digests_do_not_take_memory_without_end(void **state)
 {
     umbel_filter *f = grown(0.01, 0, 0);
@@ -181,7 +181,7 @@ static void any_content_is_safe(void **state)
     }
 }
 
-/* Before anything is computed from it. */
+/* Checks that it is refused before anything is computed from it. */
 static void a_spill_out_of_range_is_refused(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

@@ -1,7 +1,8 @@
 /*
- * shared.c - shared filters: as exclusive ones alone, and safe together.
+ * shared.c - shared filters behave like exclusive ones with one thread, and are
+ * safe with several.
  *
- * The tests with threads say most in the build with ThreadSanitizer.
+ * The tests with threads are most useful with ThreadSanitizer.
  */
 #include "support/test.h"
 
@@ -22,7 +23,7 @@ static umbel_filter *open_kind(const char *kind, const umbel_params *p)
     return f;
 }
 
-/* The same keys in pieces of odd sizes, some of them twice. */
+/* Adds the same keys in pieces of odd sizes, some of them twice. */
 static void compare_adds(umbel_filter *shared, umbel_filter *alone)
 {
     enum { MOST = 700 };
@@ -63,8 +64,8 @@ static void compare_combo(const test_combo *c, uint64_t cells, uint32_t hashes)
 }
 
 /*
- * cells: no whole words, whole words, and enough cells to fetch ahead, which
- * counts do not.
+ * cells: no whole words, whole words, and enough cells for prefetching, which
+ * counts do not use.
  */
 static void gives_the_answers_and_cells_of_an_exclusive_filter(void **state)
 {
@@ -103,7 +104,7 @@ static void a_kind_that_cannot_is_refused_with_the_reason(void **state)
         umbel_filter *f = open_kind(kind->name, &p);
         assert_refused(umbel_share(f, &test_refusal), UMBEL_E_UNSUPPORTED,
                        "cannot be shared");
-        test_add(f, 0, 10); /* and goes on as before */
+        test_add(f, 0, 10); /* and it still works */
         assert_int_equal(test_hits(f, 0, 10), 10);
         umbel_close(f);
         refused++;
@@ -136,7 +137,10 @@ static umbel_filter *filled(void)
     return f;
 }
 
-/* However the filter came to be, sharing changes what it does in nothing. */
+/*
+ * Checks that sharing does not change the behaviour, however the filter was
+ * created.
+ */
 static void check_shared(umbel_filter *f)
 {
     assert_ok(umbel_share(f, &test_refusal));
@@ -251,7 +255,7 @@ static void add_some(umbel_filter *f, uint64_t from, size_t n, bool *fresh)
     for (size_t i = 0; i < n; i++)
         test_key(from + i, keys + i * TEST_KEY_LEN);
     if (umbel_add_fixed(f, keys, TEST_KEY_LEN, n, fresh, NULL) != UMBEL_OK)
-        abort(); /* cmocka's assertions are for its own thread */
+        abort(); /* cmocka's assertions work in its own thread only */
 }
 
 static void *adder(void *arg)
@@ -268,7 +272,7 @@ static void *adder(void *arg)
     return NULL;
 }
 
-/* A key that was found stays found; the count only grows. */
+/* Checks that a found key stays found, and that the count only grows. */
 static void *reader(void *arg)
 {
     work *w = arg;
@@ -306,7 +310,7 @@ static void run_together(umbel_filter *f, work w[ADDERS + READERS])
     pthread_barrier_destroy(&together);
 }
 
-/* Whoever added it, every common key was new to at least one. */
+/* Checks that every common key was new to at least one adder. */
 static void check_fresh(const work *w)
 {
     for (size_t i = 0; i < COMMON; i++) {
@@ -318,8 +322,8 @@ static void check_fresh(const work *w)
 }
 
 /*
- * So large that no key matches falsely: an error of 1e-9 for 64,000 keys. The
- * common keys may be counted by each adder.
+ * The error of 1e-9 for 64,000 keys excludes false positives. Each adder may
+ * count the common keys.
  */
 static void check_addressing(const char *addressing)
 {

@@ -1,8 +1,8 @@
 /*
- * shared_counts.c - shared counts: as exclusive ones alone, and never too
- * low together.
+ * shared_counts.c - shared counts behave like exclusive ones with one thread,
+ * and are never too low with several.
  *
- * The tests with threads say most in the build with ThreadSanitizer.
+ * The tests with threads are most useful with ThreadSanitizer.
  */
 #include "support/test.h"
 
@@ -18,11 +18,11 @@
 
 enum { PLAIN, REFINED };
 
-/* What is counted with: so wide, so updated. */
+/* A kind with its cell width and update. */
 typedef struct subject {
     const char *kind;
     uint64_t bits, update;
-    bool has_update; /* a setting; else always refined */
+    bool has_update; /* has the setting; else always refined */
 } subject;
 
 static const subject subjects[] = {
@@ -58,14 +58,14 @@ static uint64_t count(const umbel_filter *f, uint64_t i)
 
     test_key(i, key);
     if (umbel_count_many(f, &slice, 1, &n, NULL) != UMBEL_OK)
-        abort(); /* cmocka's assertions are for its own thread */
+        abort(); /* cmocka's assertions work in its own thread only */
     return n;
 }
 
 /* --- alone ------------------------------------------------------------------
  */
 
-/* The same keys and amounts, some of them 0, in pieces of odd sizes. */
+/* Adds the same keys and amounts, some of them 0, in pieces of odd sizes. */
 static void compare(umbel_filter *shared, umbel_filter *alone)
 {
     enum { MOST = 400 };
@@ -123,13 +123,13 @@ static void cells_across_words_are_refused(void **state)
                            "across two words");
         else
             assert_ok(umbel_share(f, &test_refusal));
-        test_add(f, 0, 10); /* either way it goes on */
+        test_add(f, 0, 10); /* it still works either way */
         assert_int_equal(test_hits(f, 0, 10), 10);
         umbel_close(f);
     }
 }
 
-/* Removing wants the filter alone; where it is alone, it is as ever. */
+/* Removing requires exclusive use; then it works as in any filter. */
 static void keys_can_be_taken_back_when_nobody_adds(void **state)
 {
     subject s = {"counting", 4, PLAIN, true};
@@ -156,14 +156,14 @@ static void keys_can_be_taken_back_when_nobody_adds(void **state)
 enum { ADDERS = 4, COMMON = 40, ROUNDS = 60 };
 
 /*
- * Adders add the same few keys, in orders of their own, and after each round a
- * key that is theirs alone: key COMMON + number. The reader sees counts grow.
+ * Adders add the same few keys, each in its own order, and after each round a
+ * key of their own: COMMON + number. The reader checks that counts only grow.
  */
 typedef struct work {
     umbel_filter *filter;
     pthread_barrier_t *start;
     uint64_t number;
-    uint64_t times[COMMON + ADDERS]; /* that this thread added */
+    uint64_t times[COMMON + ADDERS]; /* added by this thread */
     bool fresh[COMMON];              /* reported at least once */
     bool wrong;
 } work;
@@ -245,8 +245,8 @@ static uint64_t times(const work *w, uint64_t key)
 }
 
 /*
- * Sums that stick at a maximum do not depend on their order, so plain cells are
- * those of one thread. Refined ones depend on it, and are at most these.
+ * Saturating sums do not depend on their order, so plain cells equal those of
+ * one thread. Refined cells depend on it, and are at most these.
  */
 static void check_cells(const umbel_filter *f, const work *w, bool plain)
 {
@@ -254,7 +254,7 @@ static void check_cells(const umbel_filter *f, const work *w, bool plain)
     umbel_filter *sum = NULL;
 
     if (all.bits > 32)
-        return; /* no plain counts are so wide */
+        return; /* plain counts are at most 32 bits wide */
     sum = open_subject(&all, f->layout.row->name, f->layout.cells,
                        f->layout.hashes);
     um_cells a = um_cells_of(f->payload, (uint32_t)all.bits);
@@ -273,7 +273,7 @@ static void check_cells(const umbel_filter *f, const work *w, bool plain)
     umbel_close(sum);
 }
 
-/* cells: hardly more than keys, so that all share some with others. */
+/* There are hardly more cells than keys, so that all keys share some. */
 static void check_threads(const subject *s, const char *addressing)
 {
     umbel_filter *f = open_subject(s, addressing, 120, 3);
@@ -301,7 +301,9 @@ static void threads_never_count_too_little(void **state)
             check_threads(&subjects[i], test_own_addressing(j));
 }
 
-/* With this many cells none is shared: every key is new to one thread at least.
+/*
+ * With this many cells no key shares one: every key is new to at least one
+ * thread.
  */
 static void a_first_add_is_reported_to_a_thread(void **state)
 {
@@ -323,8 +325,8 @@ static void a_first_add_is_reported_to_a_thread(void **state)
 }
 
 /*
- * One key, lone in the filter: refined counts exactly, however the threads come
- * together. Without the lock two would start from the same count.
+ * Adds the only key in the filter: refined counts are exact, however the
+ * threads interleave. Without the lock two would start from the same count.
  */
 static void *hammer(void *arg)
 {

@@ -1,6 +1,4 @@
-/*
- * table.c - kind table: entries, counts, its error, and what it refuses.
- */
+/* table.c - kind table: entries, counts, its error, and its refusals. */
 #include "support/rulings.h"
 #include "support/test.h"
 
@@ -37,7 +35,9 @@ static uint64_t field(const umbel_filter *f, const char *name)
     return field.value.count;
 }
 
-/* Adds keys from on until one is refused; returns how many were added. */
+/*
+ * Adds keys from `from` on until one is refused. Returns how many were added.
+ */
 static uint64_t fill_up(umbel_filter *f, uint64_t from)
 {
     for (uint64_t i = 0;; i++) {
@@ -109,7 +109,7 @@ static void an_amount_of_zero_adds_nothing(void **state)
     umbel_close(f);
 }
 
-/* Entries never move, so the keys of a full table all keep their place. */
+/* Entries never move, so all keys of a full table keep their place. */
 static void no_count_changes_when_others_come(void **state)
 {
     (void)state;
@@ -126,7 +126,10 @@ static void no_count_changes_when_others_come(void **state)
     umbel_close(f);
 }
 
-/* A batch ends in the same bytes as its keys one after the other. */
+/*
+ * Checks that adding a batch gives the same bytes as adding its keys one by
+ * one.
+ */
 static void batches_give_the_same_bytes(void **state)
 {
     (void)state;
@@ -161,7 +164,7 @@ static void it_takes_its_capacity_and_then_refuses(void **state)
         assert_int_equal(field(f, "table_full"), 1);
         assert_int_equal(test_hits(f, 0, n), n);
         assert_false(test_has(f, n));
-        test_add(f, 0, n); /* keys that are in have room */
+        test_add(f, 0, n); /* existing keys need no space */
         assert_int_equal(test_count(f, n - 1), 2);
         umbel_close(f);
     }
@@ -206,8 +209,10 @@ static void verbs_that_move_or_lower_are_refused(void **state)
 
 /* --- error --- */
 
-/* The model, the prediction from the lines, and what happens, at several
- * loads. */
+/*
+ * Compares the model, the prediction from the lines, and the measured error, at
+ * several loads.
+ */
 static void the_error_is_as_predicted(void **state)
 {
     (void)state;
@@ -240,7 +245,7 @@ static void the_error_of_wide_fingerprints_is_small(void **state)
     umbel_close(f);
 }
 
-/* Five bytes and a half at an error of 1 in 400,000. */
+/* Five and a half bytes at an error of 1 in 400,000. */
 static void a_key_takes_few_bytes(void **state)
 {
     (void)state;
@@ -273,7 +278,10 @@ static void counts_reach_a_threshold_as_planned(void **state)
         reached += test_count(f, (1 << 24) + i) >= THRESHOLD;
     double want = plan.f_compound * TRIALS;
     assert_true(want > 100);
-    /* The keys that share an entry, and how full lines are, vary as well. */
+    /*
+     * The number of keys that share an entry, and the load of lines, vary as
+     * well.
+     */
     assert_near((double)reached, want, 5 * sqrt(want) + 0.05 * want);
     assert_false(plan.is_bound);
     assert_true(isnan(plan.f_paper));
@@ -325,7 +333,7 @@ static void claims_are_held_against_entries(void **state)
     umbel_close(f);
 }
 
-/* Returns the share of random keys that match. */
+/* Returns the fraction of random keys that match. */
 static double measured(const umbel_filter *f)
 {
     enum { TRIALS = 100000 };
@@ -341,7 +349,7 @@ static void a_table_of_full_lines_is_refused_for_its_error(void **state)
     f->added = field(f, "entries");
     double p = umbel_predict(f);
     assert_true(p > 1e-3);
-    /* All entries are equal: they match fewer keys than the bound says. */
+    /* All entries are equal, so they match fewer keys than the bound. */
     assert_true(measured(f) <= p);
     umbel_admission w = demand(1e-3, 0);
     test_expect_refused(f, &w, UMBEL_REFUSED_ERROR, "more than");
@@ -350,7 +358,7 @@ static void a_table_of_full_lines_is_refused_for_its_error(void **state)
     umbel_close(f);
 }
 
-/* Bytes of any content: the bound holds, and every call returns. */
+/* Checks that the bound holds for any bytes, and that every call returns. */
 static void the_bound_holds_for_any_bytes(void **state)
 {
     (void)state;
@@ -375,7 +383,7 @@ static void the_bound_holds_for_any_bytes(void **state)
     }
 }
 
-/* A head that claims a full table, and one that claims an empty one. */
+/* Tries a head that claims a full table, and one that claims an empty one. */
 static void a_false_number_of_keys_is_safe(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * tally.c - counts of rare and frequent keys, which are never too low, also
- * when the table is full.
+ * tally.c - counts of rare and frequent keys are never too low, even when the
+ * table is full.
  */
 #include "support/test.h"
 
@@ -61,7 +61,7 @@ static void a_lonely_key_is_counted_exactly(void **state)
     }
 }
 
-/* Counting looks at as many cells as adding does. */
+/* Counting must use the same cells as adding. */
 static void a_key_is_fresh_if_it_counted_nothing(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void no_amount_makes_a_count_wrap(void **state)
     umbel_close(f);
 }
 
-/* Its cells are those that the addressing gives it, and no others. */
+/* Checks that a key uses exactly the cells of its addressing. */
 static void the_cells_are_those_of_the_addressing(void **state)
 {
     (void)state;
@@ -126,14 +126,17 @@ static void the_cells_are_those_of_the_addressing(void **state)
 /* --- streams ----------------------------------------------------------------
  */
 
-/* P(count >= x) = 1/x, up to most. */
+/* Draws a count with P(count >= x) = 1/x, up to `most`. */
 static uint64_t draw(um_rng *rng, double most)
 {
     double u = (double)((um_random(rng) >> 11) + 1) * 0x1p-53;
     return (uint64_t)fmin(1 / u, most);
 }
 
-/* Numbers of keys, so often as they come, in random order. */
+/*
+ * Returns the numbers of keys, each repeated as often as it occurs, in random
+ * order.
+ */
 static uint32_t *draw_stream(uint64_t seed, size_t keys, double most,
                              uint64_t *truth, size_t *n)
 {
@@ -171,7 +174,10 @@ static void count_keys(const umbel_filter *f, size_t keys, uint64_t *out)
     }
 }
 
-/* How many are too high; none is too low, up to the limit. */
+/*
+ * Returns how many counts are too high; asserts that none is too low, up to the
+ * limit.
+ */
 static size_t check_counts(const umbel_filter *f, const uint64_t *truth,
                            size_t keys)
 {
@@ -189,7 +195,7 @@ static size_t check_counts(const umbel_filter *f, const uint64_t *truth,
     return wrong;
 }
 
-/* Crowded and roomy filters, as long as the table has room. */
+/* Tests crowded and sparse filters while the table has space. */
 static void counts_are_never_too_low(void **state)
 {
     uint64_t truth[KEYS];
@@ -210,9 +216,9 @@ static void counts_are_never_too_low(void **state)
 }
 
 /*
- * The promise: whole counts in at most 37 bits a key, at most 0.9 % wrong.
- * Of ten million keys 0.798 % are; so few keys as here must lie within
- * five sigma of it.
+ * The promise: full counts in at most 37 bits per key, at most 0.9 % wrong.
+ * With ten million keys 0.798 % are wrong; the smaller number here must be
+ * within five sigma of that.
  */
 static void few_counts_are_wrong_in_37_bits_a_key(void **state)
 {
@@ -255,7 +261,7 @@ static void an_amount_is_as_many_single_adds(void **state)
     umbel_close(b);
 }
 
-/* A batch does its table after its cells; nobody can tell. */
+/* A batch updates the table after the cells, which must make no difference. */
 static void a_batch_is_one_key_after_the_other(void **state)
 {
     uint64_t truth[KEYS];
@@ -303,7 +309,7 @@ static void a_full_table_says_so_and_how_much_is_missing(void **state)
     for (uint64_t i = 0; i < heavy; i++)
         stuck += test_count(f, i) == FULL;
     assert_int_equal(stuck, heavy - slots);
-    test_add_times(f, heavy - 1, 3); /* no room once is no room ever */
+    test_add_times(f, heavy - 1, 3); /* a full table stays full */
     assert_int_equal(test_count(f, heavy - 1), FULL);
     assert_int_equal(field(f, "not_counted"),
                      (heavy - slots) * (times - FULL) + 3);
@@ -329,7 +335,7 @@ static void counts_of_a_full_table_keep_to_the_limit(void **state)
     free(stream);
 }
 
-/* With twice the keys at home in every bucket, until none finds room. */
+/* Uses twice as many keys per bucket as fit, until none finds space. */
 static void the_table_finds_what_it_took(void **state)
 {
     enum { BUCKETS = 300, TRIES = 16 * BUCKETS };
@@ -383,7 +389,7 @@ static void its_bits_are_a_bloom_filter(void **state)
     umbel_close(bloom);
 }
 
-/* Whatever a file holds, every call ends and stays inside. */
+/* Checks that every call returns and stays in bounds for any payload. */
 static void any_payload_is_safe(void **state)
 {
     static const int fills[] = {0xFF, 0x01, 0xF0, -1};
