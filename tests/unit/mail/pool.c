@@ -1,6 +1,6 @@
 /*
- * pool.c - workers that read mails, and workers that do everything
- * else. The program starts itself as one: honest, or as one of the rows below.
+ * pool.c - workers that read mails, and workers that misbehave. The program
+ * starts itself as a worker: an honest one, or one of the rows below.
  */
 #include "support/test.h"
 
@@ -32,7 +32,7 @@ static void answer(um_mail_answer_kind kind, uint32_t id, size_t len)
         _exit(1);
 }
 
-/* Reads exactly len bytes, of which the last 12 are returned. */
+/* Reads exactly len bytes; the last 12 stay in head. */
 static void consume(uint8_t *head, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -57,7 +57,7 @@ static void killed(void)
     kill(getpid(), SIGKILL);
 }
 
-/* Dies before it reads a byte of the mail that came. */
+/* Dies before it reads a byte of the mail. */
 static void dies_idle(void)
 {
     char byte;
@@ -155,7 +155,7 @@ static const struct {
     void (*run)(void);
     um_mail_fail why;
     bool survives;
-    bool exact; /* it does not depend on time */
+    bool exact; /* does not depend on timing */
 } rows[] = {
     {"dies_idle", dies_idle, UM_MAIL_FAIL_DIED, false, true},
     {"dies_receiving", dies_receiving, UM_MAIL_FAIL_DIED, false, true},
@@ -178,7 +178,7 @@ typedef struct asked {
     um_loop *loop;
     um_mail_pool *pool;
     unsigned done, read, want;
-    unsigned *running; /* pools that owe answers; NULL: this one */
+    unsigned *running; /* pools with answers outstanding; NULL: this one */
     um_mail_fail why;
     um_mail_facts facts;
 } asked;
@@ -205,7 +205,7 @@ static umbel_status ask(asked *a, const char *text, size_t len)
     return um_mail_pool_submit(a->pool, mail, len, note_answer, a);
 }
 
-/* On that loop; NULL: on a new one. */
+/* Opens a pool on that loop; NULL: on a new one. */
 static void open_pool(asked *a, um_mail_pool_config c, um_loop *loop)
 {
     umbel_error err = {0};
@@ -223,7 +223,7 @@ static void close_pool(asked *a)
     um_loop_close(a->loop);
 }
 
-/* The program of a worker in the rows. */
+/* Returns the program of a worker in the rows. */
 static const char *const *program_of(const char *name)
 {
     static const char *programs[UM_COUNT(rows)][4];
@@ -284,8 +284,10 @@ static void many_mails_are_all_answered(void **state)
     close_pool(&a);
 }
 
-/* Its death costs one mail, and the other is read by its successor, which dies
- * in the same way. All rows at the same time, because some of them wait. */
+/*
+ * A worker's death costs one mail; its successor reads the other, and dies the
+ * same way. All rows run at the same time, because some of them wait.
+ */
 static void bad_workers_cost_one_mail_each(void **state)
 {
     asked a[UM_COUNT(rows)];
@@ -321,7 +323,7 @@ static void bad_workers_cost_one_mail_each(void **state)
     um_loop_close(a[0].loop);
 }
 
-/* The worker has four of them; two wait for a second. */
+/* The worker holds four mails; two wait for a second. */
 static void mails_that_no_worker_takes_are_given_back(void **state)
 {
     um_mail_pool_stats s;
@@ -360,7 +362,7 @@ static void a_full_queue_refuses(void **state)
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(ask(&a, mail, sizeof mail), UMBEL_OK);
     assert_int_equal(ask(&a, mail, sizeof mail), UMBEL_E_LIMIT);
-    close_pool(&a); /* three are given back */
+    close_pool(&a); /* three are returned */
     assert_int_equal(a.done, 3);
     assert_int_equal(a.why, UM_MAIL_FAIL_CLOSING);
 }
@@ -397,7 +399,10 @@ static void a_program_that_is_none_is_refused(void **state)
     um_loop_close(loop);
 }
 
-/* Each costs the pool no more than it may use; every request gets an answer. */
+/*
+ * Checks that each mail uses no more memory than allowed, and that every
+ * request gets an answer.
+ */
 static void bombs_stay_within_the_memory(void **state)
 {
     static const struct {
@@ -451,7 +456,7 @@ static void bombs_stay_within_the_memory(void **state)
 /* --- confinement -----------------------------------------------------------
  */
 
-/* Runs it in a confined child; returns how that ended. */
+/* Runs a function in a confined child. Returns its wait status. */
 static int confined(int (*run)(void))
 {
     pid_t child = fork();

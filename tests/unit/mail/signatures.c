@@ -1,7 +1,7 @@
 /*
  * signatures.c - signatures of texts: exact, Pyzor's, shingles.
  *
- * Digests named here come from Debian's pyzor 1.0.0.
+ * The digests here were computed by Debian's pyzor 1.0.0.
  */
 #include "mail/internal.h"
 #include "support/test.h"
@@ -80,7 +80,7 @@ static void every_end_of_line_that_python_knows_ends_a_line(void **state)
     assert_string_equal(pyzor(TEN_LINES("\xe2\x80\xa8")).text, TEN);
 }
 
-/* Dropped by pyzor before it digests; the rest is "restofline". */
+/* pyzor drops these before it computes the digest; the rest is "restofline". */
 static void addresses_urls_and_long_words_do_not_count(void **state)
 {
     static const char *const same[] = {
@@ -141,7 +141,7 @@ static void exact_ignores_white_space_only(void **state)
 {
     (void)state;
     assert_string_equal(exact("a b\n c\xc2\xa0").text, exact("abc").text);
-    assert_string_equal(exact("abc").text, /* of FIPS 180 */
+    assert_string_equal(exact("abc").text, /* from FIPS 180 */
                         "a9993e364706816aba3e25717850c26c9cd0d89d");
     assert_string_not_equal(exact("abC").text, exact("abc").text);
 }
@@ -151,7 +151,7 @@ static void exact_ignores_white_space_only(void **state)
 static const char *const syllables[] = {"ba", "ke", "li", "mo", "nu", "ra",
                                         "se", "ti", "vo", "zu", "pa", "de"};
 
-/* Word i of letter n, always the same: two or three syllables. */
+/* Writes word i of letter n, always the same: two or three syllables. */
 static void write_word(char *out, uint64_t n, unsigned i)
 {
     uint64_t x = (n * 1000003 + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -161,7 +161,10 @@ static void write_word(char *out, uint64_t n, unsigned i)
              x / 144 % 2 ? syllables[x / 288 % 12] : "");
 }
 
-/* A letter of 400 words, of which changed ones (one in eighty) are others. */
+/*
+ * Computes the shingles of a letter of 400 words; if changed, one word in
+ * eighty is different.
+ */
 static size_t shingle_letter(uint64_t n, bool changed,
                              uint64_t out[UM_SHINGLES])
 {
@@ -185,10 +188,12 @@ static unsigned count_shared(const uint64_t *a, const uint64_t *b)
     return shared;
 }
 
-/* One word in eighty: resemblance (1 - 3/80) / (1 + 3/80) = 0.928, to the
- * fourth power 0.741 of 2,400 shingles. Those of one letter vary together, so
- * the spread is taken as that of whole letters: sqrt(8 * 0.741 * 0.259) each
- * if they were independent; twice that is allowed for. */
+/*
+ * One word in eighty is different: the resemblance is (1 - 3/80) / (1 + 3/80) =
+ * 0.928, and its fourth power 0.741 the expected fraction of 2,400 shingles.
+ * Those of one letter are correlated, so sigma is computed for whole letters:
+ * sqrt(8 * 0.741 * 0.259) each if they were independent; twice that is allowed.
+ */
 static void near_copies_share_shingles_as_broder_says(void **state)
 {
     uint64_t a[UM_SHINGLES], b[UM_SHINGLES];

@@ -1,7 +1,6 @@
 /*
- * text.c - the text of mails: encodings, charsets, HTML, damage, and
- * mails that want to cost much. tests/systems/mail-text compares with the real
- * client.
+ * text.c - the text of mails: encodings, charsets, HTML, damage, and mails made
+ * to be expensive. tests/systems/mail-text compares with the real client.
  */
 #include "support/test.h"
 
@@ -37,7 +36,7 @@ static um_mail read_mail(const char *text, size_t len)
     return m;
 }
 
-/* The leaf parts of a mail are these texts. */
+/* Asserts that the leaf parts of a mail are these texts. */
 static void assert_leaves(const char *mail, size_t n, const char *const *texts)
 {
     um_mail m = read_mail(mail, strlen(mail));
@@ -223,7 +222,7 @@ static void names_are_found_in_the_header(void **state)
     assert_string_equal(m.received, "");
 }
 
-/* A client says whatever it likes in HELO, an address in brackets, too. */
+/* A client can send anything in HELO, even an address in brackets. */
 static void the_client_is_the_one_that_the_server_saw(void **state)
 {
     static const struct {
@@ -271,7 +270,7 @@ static void a_sample_is_one_line_cut_at_a_character(void **state)
 /* --- mails that want to cost much ------------------------------------------
  */
 
-/* A mail of a head, and a piece again and again. */
+/* Reads a mail of a head and a repeated piece. */
 static um_mail read_bomb(const char *head, const char *piece, size_t len,
                          size_t times)
 {
@@ -284,7 +283,7 @@ static um_mail read_bomb(const char *head, const char *piece, size_t len,
     for (size_t i = 0; i < times; i++)
         memcpy(mail + start + i * len, piece, len);
     m = read_mail(mail, start + len * times);
-    free(mail); /* leaves lie in it: only numbers are looked at */
+    free(mail); /* leaves point into it: only numbers are used */
     return m;
 }
 
@@ -312,7 +311,7 @@ static void bombs_are_bounded(void **state)
         {"Content-Type: text/plain; charset=none\n\n", "x", 10,
          UM_MAIL_CHARSET},
         {"Content-Transfer-Encoding: uue\n\nbegin 644 x\n", "M\n", 100000, 0},
-        /* get_boundary of GMime 3.2.13 does not return */
+        /* get_boundary of GMime 3.2.13 does not return for this */
         {"Content-Type: multipart/mixed; boundary=\n\n--\n\nx\n----\n", "x", 1,
          0},
     };

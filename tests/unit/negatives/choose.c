@@ -1,6 +1,4 @@
-/*
- * choose.c - members added so that known other keys do not match.
- */
+/* choose.c - members added so that known negatives do not match. */
 #include "support/test.h"
 
 #include "base/cpu.h"
@@ -16,7 +14,7 @@
 
 enum { MEMBERS = 10000, NEVER = 20000, HASHES = 5 };
 
-/* Members, and other keys whose weights fall by Zipf's law. */
+/* Members, and negatives with Zipf weights. */
 typedef struct instance {
     umbel_filter *f;
     umbel_digest *members, *never;
@@ -82,7 +80,10 @@ static umbel_choose_result choose(const instance *x)
     return bill;
 }
 
-/* Members that match already when they come are not new: as in one group. */
+/*
+ * Returns the number of new members in one group; members that already match
+ * are not new.
+ */
 static uint64_t count_new(const instance *x)
 {
     umbel_filter *plain = open_grouped(x->f->layout.row->name,
@@ -95,7 +96,7 @@ static uint64_t count_new(const instance *x)
     return n;
 }
 
-/* The bill, recomputed from single questions. */
+/* Recomputes the result by single queries. */
 static void check_bill(const instance *x, const umbel_choose_result *bill)
 {
     double left = 0, all = 0;
@@ -122,7 +123,7 @@ static void check_bill(const instance *x, const umbel_choose_result *bill)
     assert_int_equal(umbel_added(x->f), count_new(x));
 }
 
-/* At ten, six and four bits a member, in four instances each. */
+/* Tests ten, six and four bits per member, in four instances each. */
 static void two_groups_keep_what_was_promised(void **state)
 {
     static const struct {
@@ -177,7 +178,7 @@ static void every_addressing_can_choose(void **state)
     }
 }
 
-/* Before is what a filter without the setting does, key by key. */
+/* Checks that "before" equals a filter without the setting, key by key. */
 static void before_is_one_group(void **state)
 {
     instance x = create("classic", 60000, 2, 2);
@@ -211,7 +212,7 @@ static void the_same_input_gives_the_same_cells(void **state)
     drop(&y);
 }
 
-/* Cells that were there stay, and count as there. */
+/* Existing cells stay, and count as used. */
 static void a_filter_may_hold_keys_already(void **state)
 {
     umbel_filter *f = open_grouped("classic", 60000, 2, 4);
@@ -246,7 +247,7 @@ static void empty_lists_give_a_bill_of_zeros(void **state)
     assert_int_equal(test_hits(f, 0, 100), 100);
     assert_ok(umbel_choose(f, TEST_LIST(NULL, NULL, 0), TEST_LIST(d, NULL, 100),
                            NULL, &bill, NULL));
-    assert_int_equal(bill.matched, 100); /* they are in it: nothing to choose */
+    assert_int_equal(bill.matched, 100); /* they are members: no choice */
     assert_int_equal(test_hits(f, 0, 100), 100);
     free(d);
     umbel_close(f);
@@ -305,7 +306,7 @@ static uint64_t changed_cells(const umbel_filter *a, const umbel_filter *b)
     return n;
 }
 
-/* One member in a hundred is another, and as many of the unwanted keys. */
+/* Replaces one member in a hundred, and as many negatives. */
 static void choices_stay_where_they_were(void **state)
 {
     enum { CHANGED = MEMBERS / 100, KEYS = MEMBERS + CHANGED };
@@ -359,7 +360,10 @@ static void the_same_lists_give_the_older_filter(void **state)
     drop(&x);
 }
 
-/* The filter is the one without a list, up to members on keys that match. */
+/*
+ * The filter equals the one without negatives, except for members that cover
+ * matching keys.
+ */
 static void nobody_moves_who_need_not(void **state)
 {
     umbel_filter *f = open_grouped("classic", 100000, 2, 3);
@@ -392,7 +396,7 @@ static void nobody_moves_who_need_not(void **state)
     umbel_close(none);
 }
 
-/* Both of two equal members go, or the unwanted key would match for ever. */
+/* Both of two equal members must move, or the negative would match forever. */
 static void members_that_stand_twice_move_together(void **state)
 {
     instance x = create("classic", 100000, 2, 6);
@@ -427,7 +431,7 @@ static void an_older_filter_of_another_shape_is_refused(void **state)
     umbel_close(f);
 }
 
-/* Places members twice on counted cells; returns the cells they take. */
+/* Places members twice on counted cells. Returns the cells they use. */
 static uint8_t *place_all(const umbel_filter *f, um_place_fn *place,
                           const umbel_digest *d, size_t n, uint8_t *group)
 {
@@ -446,7 +450,7 @@ static uint8_t *place_all(const umbel_filter *f, um_place_fn *place,
     return bits;
 }
 
-/* Every member stands in the group that was chosen, and nothing else does. */
+/* Asserts that exactly the cells of the chosen groups are set. */
 static void assert_placed(const umbel_filter *f, const umbel_digest *d,
                           size_t n, const uint8_t *group, const uint8_t *bits)
 {
@@ -485,7 +489,7 @@ static void members_stand_where_they_were_placed(void **state)
 }
 
 #ifdef __x86_64__
-/* From 1 to 20 hashes, the same choices with and without vectors. */
+/* Compares the choices with and without vectors, for 1 to 20 hashes. */
 static void vectors_choose_as_the_definition_does(void **state)
 {
     (void)state;
@@ -511,7 +515,10 @@ static void vectors_choose_as_the_definition_does(void **state)
 }
 #endif
 
-/* Two threads, and members that are read again and again, change nothing. */
+/*
+ * Passes the members in pieces; two threads and repeated reading must change
+ * nothing.
+ */
 static umbel_status in_pieces(const void *ctx, size_t from, size_t to,
                               um_digests_fn *take, void *take_ctx,
                               umbel_error *err)

@@ -1,8 +1,9 @@
 /*
- * clearing.c - what clearing bits at random costs, against doing it.
+ * clearing.c - the predicted cost of clearing random bits, compared with a
+ * simulation.
  *
  * Equations (8) to (16) of Donnet, Baynat, Friedman 2006: each is computed from
- * the sets that a simulation leaves, and held against the planned value.
+ * the sets that a simulation leaves, and compared with the planned value.
  */
 #include "support/test.h"
 
@@ -43,7 +44,7 @@ static void clear_at_random(umbel_filter *f, double share, um_rng *rng)
     }
 }
 
-/* One run: shares by their definitions (8) to (12). */
+/* One run: fractions by their definitions (8) to (12). */
 typedef struct outcome {
     double fp, fp_after;          /* (1), (8) */
     double fn_after;              /* (9) */

@@ -1,6 +1,4 @@
-/*
- * compare.c - ways to keep listed keys from matching, side by side.
- */
+/* compare.c - strategies to keep listed keys from matching, side by side. */
 #include "support/test.h"
 
 #include <umbel/plan.h>
@@ -12,7 +10,7 @@
 
 enum { MEMBERS = 3000, LISTED = 6000, OUTSIDE = 200000 };
 
-/* Members, then listed keys, then keys of neither; Zipf weights. */
+/* Members, then listed keys, then keys of neither list; Zipf weights. */
 typedef struct fixture {
     umbel_params params;
     char *keys;
@@ -185,7 +183,7 @@ static void a_ribbon_that_has_room_leaves_nothing(void **state)
     fixture_fini(&s);
 }
 
-/* A filter of the shape that a way tells. */
+/* Returns a filter of the shape that a strategy reports. */
 static umbel_filter *like(const fixture *s, uint64_t cells, uint32_t hashes,
                           uint64_t keys)
 {
@@ -197,7 +195,10 @@ static umbel_filter *like(const fixture *s, uint64_t cells, uint32_t hashes,
     return test_open(&p);
 }
 
-/* p out of n keys match: within five sigma. p may come from 2^17 keys. */
+/*
+ * Asserts that hits of n keys agree with p within five sigma. p may be measured
+ * with 2^17 keys.
+ */
 static void assert_rate(double p, size_t hits, size_t n)
 {
     double sigma = sqrt(p * (1 - p) * (1 / (double)n + 1 / 131072.0));
@@ -244,7 +245,10 @@ static size_t hits_unless(const fixture *s, const umbel_filter *f,
     return sum;
 }
 
-/* The list stands by weight: its first keys that match are the heaviest. */
+/*
+ * Rebuilds a filter with exceptions. The list is sorted by weight: its first
+ * matching keys are the heaviest.
+ */
 static void rebuild_exceptions(uint64_t bytes)
 {
     size_t revoked = 0;
@@ -312,7 +316,10 @@ static void a_way_without_room_says_so_alone(void **state)
     fixture_fini(&s);
 }
 
-/* A row of its own is what the same way comes to if asked for. */
+/*
+ * Checks that the rows for classic equal the strategies run with that
+ * addressing.
+ */
 static void ways_on_classic_are_those_of_that_addressing(void **state)
 {
     static const char *const names[] = {"retouch", "groups", "anti-filter"};
@@ -340,7 +347,7 @@ static void ways_on_classic_are_those_of_that_addressing(void **state)
     fixture_fini(&s);
 }
 
-/* It never saw the list, so what it leaves is its error. */
+/* It ignores the list, so the fraction left is its error. */
 static void a_plain_ribbon_leaves_its_error(void **state)
 {
     fixture s;
@@ -359,7 +366,10 @@ static void a_plain_ribbon_leaves_its_error(void **state)
     fixture_fini(&s);
 }
 
-/* A list that is too long for groups has estimates, which are never named. */
+/*
+ * For a list too long for groups the results are estimates, which are never
+ * recommended.
+ */
 static void a_long_list_is_sampled_for_groups(void **state)
 {
     enum { LONG = OUTSIDE };
@@ -394,7 +404,7 @@ static void a_long_list_is_sampled_for_groups(void **state)
     fixture_fini(&s);
 }
 
-/* Few members leave no sample that is short enough. */
+/* With few members, even the smallest sample is too long. */
 static void groups_that_would_take_minutes_are_left_out(void **state)
 {
     fixture s;
@@ -493,7 +503,7 @@ static void bad_questions_are_refused(void **state)
     fixture_fini(&s);
 }
 
-/* An allocator that fails the n-th request, and counts what is live. */
+/* An allocator that fails the n-th request, and counts live bytes. */
 typedef struct scarce {
     size_t fail_at, asked, live;
 } scarce;

@@ -1,6 +1,4 @@
-/*
- * exact.c - sets that err on no key of a list.
- */
+/* exact.c - sets without false positives on a list. */
 #include "support/test.h"
 
 #include "filter/handle.h"
@@ -79,7 +77,7 @@ static size_t hits(const umbel_filter *f, const umbel_digest *d, size_t n)
     return sum;
 }
 
-/* The share of keys of neither that match. */
+/* Returns the fraction of keys in neither list that match. */
 static double unseen(const umbel_filter *f, const fixture *s)
 {
     enum { OUTSIDE = 200000 };
@@ -149,7 +147,7 @@ static void a_large_universe_is_near_the_least_bits(void **state)
     fixture_fini(&s);
 }
 
-/* Most of them are members: a second level alone, in wide layers. */
+/* Most keys are members, so there is only a second level, in wide layers. */
 static void a_large_share_of_a_universe_is_exact(void **state)
 {
     enum { MEMBERS = 70000, ALL = 100000 };
@@ -207,7 +205,7 @@ static void a_list_fits_into_a_budget(void **state)
     }
 }
 
-/* Half of those for which there is no room match by chance. */
+/* Half of the keys for which there is no space match by chance. */
 static void too_few_bits_leave_the_lightest_keys(void **state)
 {
     static double weights[LISTED];
@@ -261,7 +259,7 @@ static void too_few_bits_for_the_members_are_refused(void **state)
     fixture_fini(&s);
 }
 
-/* The list behind the members, in a file of at most bytes. */
+/* Builds from the list after the members, in a file of at most `bytes`. */
 static umbel_filter *build_within(const fixture *s, const double *weights,
                                   const umbel_exact_class *classes, size_t n,
                                   uint64_t bytes, umbel_exact_result *bill)
@@ -298,8 +296,8 @@ static double plain_error(const fixture *s, uint64_t bytes)
 }
 
 /*
- * The head of two levels is longer than that of one, and that of a part of a
- * column longer still: files of 7,500 bytes took 7,552. A step of the form is
+ * The head is longer with two levels, and longer still with a fraction of a
+ * column: files limited to 7,500 bytes once took 7,552. A step of the form is
  * 1/64 of a column, 20 bytes.
  */
 static void a_limit_of_bytes_holds_and_is_filled(void **state)
@@ -324,7 +322,7 @@ static void a_limit_of_bytes_holds_and_is_filled(void **state)
     fixture_fini(&s);
 }
 
-/* An error that was asked for leaves no choice of the first level. */
+/* A requested error determines the first level. */
 static void a_limit_of_bytes_holds_with_an_error(void **state)
 {
     enum { OTHERS = 200000 };
@@ -343,7 +341,7 @@ static void a_limit_of_bytes_holds_with_an_error(void **state)
     fixture_fini(&s);
 }
 
-/* Classes that know the weights leave less than one that counts keys. */
+/* Classes that know the weights leave less weight than one that counts keys. */
 static void weights_decide_which_keys_are_worth_their_bit(void **state)
 {
     static double weights[10 * LISTED];

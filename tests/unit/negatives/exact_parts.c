@@ -34,8 +34,10 @@ static double log2_choose(double n, double k)
     return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2);
 }
 
-/* None of the first is a member, all of the second, every other of the third;
- * of the others fewer and fewer. */
+/*
+ * Returns the members of a part: none of the first, all of the second, half of
+ * the third, and fewer and fewer of the others.
+ */
 static size_t members_of(size_t part, size_t size)
 {
     if (part < 2)
@@ -72,7 +74,7 @@ static void digest_keys(fixture *s)
     }
 }
 
-/* Without a hash: not in partitions. */
+/* Without a hash: not partitioned. */
 static void fixture_init(fixture *s, const char *hash, size_t size)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -183,7 +185,7 @@ static void a_prefix_is_a_partition_too(void **state)
     fixture s;
 
     (void)state;
-    fixture_init(&s, "xxh3-first2", 300); /* P0 to P9, with P1 to P3 many */
+    fixture_init(&s, "xxh3-first2", 300); /* P0 to P9; P1 to P3 have many */
     umbel_filter *f = build(&s, &bill);
     assert_int_equal(bill.partitions, 10);
     assert_exact(f, &s);
@@ -283,7 +285,7 @@ static void what_does_not_go_together_is_refused(void **state)
     fixture_fini(&s);
 }
 
-/* Numbers of settings, as docs/FORMAT.md has them. */
+/* Numbers of settings, as in docs/FORMAT.md. */
 enum { FINER = 1, STEPS = 10, INDEX_BITS = 13, INDEX_TAIL = 16, INDEX_SALT };
 
 static umbel_status fits(um_shape s, int setting, uint64_t value)
@@ -306,17 +308,17 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
     assert_int_equal(fits(good, INDEX_TAIL, 0), UMBEL_E_RANGE);
     assert_int_equal(fits(good, INDEX_TAIL, 4000), UMBEL_E_RANGE);
     assert_int_equal(fits(good, INDEX_SALT, UM_RIBBON_SALTS), UMBEL_E_RANGE);
-    assert_int_equal(fits(good, FINER, 1), UMBEL_E_RANGE); /* fewer than next */
+    assert_int_equal(fits(good, FINER, 1), UMBEL_E_RANGE); /* below next */
     assert_int_equal(fits(good, STEPS, good.setting[STEPS] | 0xFFFF),
                      UMBEL_E_RANGE);
-    assert_int_equal(fits(good, 18, 1), UMBEL_E_RANGE); /* wide, by itself */
+    assert_int_equal(fits(good, 18, 1), UMBEL_E_RANGE); /* wide alone */
     good.hash = um_hash_find("xxh3-64");
     assert_int_equal(fits(good, FINER, good.setting[FINER]), UMBEL_E_RANGE);
     umbel_close(f);
     fixture_fini(&s);
 }
 
-/* Whatever the index and the levels say. */
+/* Tries any index and levels. */
 static void any_payload_is_safe_to_ask(void **state)
 {
     umbel_exact_result bill;

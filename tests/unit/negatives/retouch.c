@@ -1,6 +1,4 @@
-/*
- * retouch.c - keys removed, members lost, and the bill for it.
- */
+/* retouch.c - removed keys, lost members, and the reported result. */
 #include "support/retouching.h"
 
 #include "filter/handle.h"
@@ -8,7 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Everything must go: greedy methods need no more than the others. */
+/*
+ * Removes everything: greedy methods must lose no more members than the others.
+ */
 static void check_method(test_fixture *s, const char *method)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
@@ -66,7 +66,9 @@ static void every_method_keeps_its_word_on_every_addressing(void **state)
     assert_true(tried >= 6);
 }
 
-/* The fewest members that must go, by trying all sets of those that stay. */
+/*
+ * Returns the minimum number of lost members, by trying all sets of those kept.
+ */
 static size_t optimum(const test_fixture *s)
 {
     uint64_t bits = umbel_cells(s->f);
@@ -155,7 +157,7 @@ static void consume_false_positives(test_fixture *s)
 typedef struct figure {
     const char *method;
     double beta;
-    double low, high; /* chi; equal: within five sigma of it */
+    double low, high; /* of chi; if equal, within five sigma of it */
 } figure;
 
 static const figure figures[] = {
@@ -203,7 +205,10 @@ static void figures_of_the_papers_and_ours(void **state)
         const figure *f = &figures[i];
         double sigma = sqrt(test_variance(&spread[i]) / RUNS);
         if (f->low == f->high) {
-            /* The figure is known to 0.01, and five runs guess sigma badly. */
+            /*
+             * The figure is rounded to 0.01, and five runs estimate sigma
+             * poorly.
+             */
             assert_near(spread[i].mean, f->low, 5 * sigma + 0.02);
         } else {
             assert_true(spread[i].mean > f->low);
@@ -212,7 +217,7 @@ static void figures_of_the_papers_and_ours(void **state)
     }
 }
 
-/* Section III of 2006: clearing any bits removes as much as it loses. */
+/* Section III of 2006: clearing random bits removes as much as it loses. */
 static void random_bits_trade_one_for_one(void **state)
 {
     (void)state;
@@ -288,13 +293,13 @@ static void dear_members_stay(void **state)
         odd_now += s.lost[i];
     assert_int_equal(b.left, 0);
     assert_true(plain.lost > 20);
-    assert_true(odd_now * 2 < odd); /* some keys have dear ones on all bits */
+    assert_true(odd_now * 2 < odd); /* some keys have only dear bits */
     assert_near(b.lost_weight, (double)(odd_now * 1000 + b.lost - odd_now),
                 1e-6);
     test_fixture_fini(&s);
 }
 
-/* Cost: with a limit of L, no more is lost than L times what is gained. */
+/* Checks that with a cost limit of L at most L times the gain is lost. */
 static void cost_bounds_the_price(void **state)
 {
     (void)state;
@@ -353,7 +358,7 @@ static void stopped_runs_leave_what_they_reached(void **state)
             test_check_bill(&s, &b);
             assert_true(at > 1 || b.stopped);
             assert_int_equal(b.stopped, stop.calls == at);
-            /* An annealing that is stopped is no worse than greedy. */
+            /* A stopped annealing is no worse than greedy. */
             if (strcmp(methods[i], "anneal") == 0)
                 assert_int_equal(b.left, 0);
         }

@@ -1,7 +1,4 @@
-/*
- * retouch_input.c - what retouching makes of odd lists, and what it
- * refuses.
- */
+/* retouch_input.c - retouching with unusual lists, and its refusals. */
 #include "support/retouching.h"
 
 #include <umbel/describe.h>
@@ -121,7 +118,7 @@ static void other_members_are_noticed(void **state)
         UMBEL_E_MISMATCH, "only 200 members");
     test_assert_same_file(s.before, s.f);
 
-    /* Forced with half of the members, the others mostly survive. */
+    /* Forced with half of the members, most others survive. */
     p.force = true;
     p.max_fn = 1;
     assert_ok(umbel_retouch(s.f, &some, &s.never, &p, &b, NULL, &test_refusal));
@@ -132,7 +129,7 @@ static void other_members_are_noticed(void **state)
     test_fixture_fini(&s);
 }
 
-/* What a merged filter holds is an estimate, and still more than half. */
+/* A merged filter's number of keys is an estimate, but still more than half. */
 static void merged_filters_want_all_their_members(void **state)
 {
     (void)state;
@@ -175,7 +172,7 @@ static void weights_have_bounds(void **state)
     test_fixture_fini(&s);
 }
 
-/* Keys that are worth nothing are worth no member. */
+/* Keys of weight 0 are not worth a member. */
 static void weight_zero_buys_nothing(void **state)
 {
     (void)state;
@@ -194,7 +191,7 @@ static void weight_zero_buys_nothing(void **state)
     free(zeros);
 }
 
-/* A second retouching takes the members of the first as they are. */
+/* A second retouching starts from the members that the first left. */
 static void retouched_filters_can_be_retouched(void **state)
 {
     (void)state;
@@ -283,7 +280,7 @@ static void only_bits_in_own_memory_can_be_retouched(void **state)
     test_dir_remove(dir);
 }
 
-/* The nth allocation fails, for every n: refused, and nothing has changed. */
+/* Fails the nth allocation, for every n: it must be refused without changes. */
 static size_t try_without_memory(test_fixture *s, test_memory *m,
                                  const umbel_retouch_params *p)
 {

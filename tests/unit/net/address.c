@@ -1,6 +1,4 @@
-/*
- * address.c - addresses as text, and their networks.
- */
+/* address.c - addresses as text, and their networks. */
 #include "support/test.h"
 
 #include "net/server/address.h"

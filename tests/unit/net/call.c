@@ -1,6 +1,4 @@
-/*
- * call.c - connections that we make, and peers that both send much.
- */
+/* call.c - outgoing connections, and peers that both send much. */
 #include "support/test.h"
 
 #include "net/server/socket.h"
@@ -18,7 +16,7 @@ typedef struct side {
     um_listener *listener;
     size_t opened, closed, ended, got;
     um_end why;
-    bool seen;      /* the data that the call was given */
+    bool seen;      /* it got the data passed to the call */
     um_timer *pace; /* NULL: reads as fast as it can */
     um_stream *paused;
     bool may_take;
@@ -48,7 +46,7 @@ static void send_flood(um_stream *s)
     free(bytes);
 }
 
-/* Takes something once in a turn. */
+/* Returns true, and pauses the stream, if it already read in this iteration. */
 static bool must_pause(side *own, um_stream *s)
 {
     if (!own->pace || own->may_take) {
@@ -101,7 +99,7 @@ static void note_end(void *ctx, const um_address *client, um_end why)
     (void)client;
     own->ended++;
     own->why = why;
-    if (own->seen) /* the caller's side: the last that the tests wait for */
+    if (own->seen) /* the caller's side, which ends last */
         um_loop_stop(own->loop);
 }
 
@@ -226,7 +224,7 @@ static void a_call_that_nobody_takes_ends_without_being_opened(void **state)
     call(s);
     assert_int_equal(s->caller.opened, 0);
     assert_int_equal(s->caller.why, UM_END_IO);
-    /* Nor where there is no socket. */
+    /* Nor if there is no socket. */
     s->caller = (side){.loop = s->loop, .listener = s->caller.listener};
     s->address = (um_address){.path = "/nowhere/at/all"};
     call(s);

@@ -73,7 +73,7 @@ static void local_clients_share_only_the_total(void **state)
     um_connection_limits_close(p);
 }
 
-/* Against plain counts, while networks come and go. */
+/* Compares the table with plain counts while networks come and go. */
 static void the_table_agrees_with_plain_counts(void **state)
 {
     enum { NETWORKS = 97, TOTAL = 60, EACH = 3, STEPS = 20000 };
@@ -99,7 +99,7 @@ static void the_table_agrees_with_plain_counts(void **state)
             used--;
         }
         assert_int_equal(um_connection_limits_used(p), used);
-        if (i % 1000 == 999) /* a table of another size, too */
+        if (i % 1000 == 999) /* resizes the table, too */
             assert_ok(um_connection_limits_set(
                 p,
                 &(um_connection_limits_config){.total = TOTAL,

@@ -1,5 +1,5 @@
 /*
- * control_socket.c - the control socket, asked by its client and by others.
+ * control_socket.c - the control socket, queried by its client and by others.
  */
 #include "support/test.h"
 
@@ -19,10 +19,10 @@ typedef struct fixture {
     um_control *control;
     um_timer *patience;
     char *dir, *path;
-    um_control_request *request; /* one that is answered later */
+    um_control_request *request; /* a request that is answered later */
     um_timer *later;
     size_t want, all_ended, ended[UM_END_COUNT], asked;
-    /* The client's thread. */
+    /* Used by the client's thread. */
     pthread_t client;
     const char *line;
     umbel_slice more;
@@ -71,7 +71,10 @@ static void reply_late(void *ctx)
         um_loop_stop(s->loop);
 }
 
-/* "sum" adds the bytes that follow; "sum later" takes its time. */
+/*
+ * Replies to "sum" with the sum of the bytes that follow; "sum later" replies
+ * later.
+ */
 static void consume(void *ctx, um_control_request *r, const char *line,
                     uint8_t *bytes, size_t len)
 {
@@ -158,7 +161,10 @@ static void *ask(void *ctx)
     return NULL;
 }
 
-/* Runs the loop until want connections have ended, that one included. */
+/*
+ * Asks in a thread, and runs the loop until `want` connections have ended,
+ * including this one.
+ */
 static void ask_in_a_thread(fixture *s, const char *line, size_t want)
 {
     s->line = line;
@@ -218,7 +224,7 @@ static void a_reply_may_come_later_or_find_nobody(void **state)
     ask_in_a_thread(s, "sum later", 1);
     assert_string_equal(s->reply, "4711\n");
     assert_int_equal(s->ended[UM_END_DONE], 1);
-    /* A client that ends before its reply. */
+    /* A client that disconnects before its reply. */
     assert_ok(um_socket_connect(s->path, &fd, &test_refusal));
     assert_int_equal(send(fd, "sum later\nx", 11, 0), 11);
     close(fd);
@@ -296,7 +302,7 @@ static void the_client_names_what_fails(void **state)
     assert_refused(
         um_control_query(s->path, line, none, 1000, stdout, &test_refusal),
         UMBEL_E_RANGE, "one line of at most 1022 bytes");
-    /* The loop does not run. */
+    /* The loop is not running. */
     assert_refused(
         um_control_query(s->path, "x", none, 20, stdout, &test_refusal),
         UMBEL_E_IO, "control: the server does not answer");

@@ -104,7 +104,7 @@ static void serve(fixture *s, size_t want)
     assert_int_equal(s->got, want);
 }
 
-/* The length of the next reply, or -1 without one. */
+/* Returns the length of the next reply, or -1 if there is none. */
 static ssize_t reply(fixture *s, char *bytes, size_t cap)
 {
     struct pollfd p = {.fd = s->client, .events = POLLIN};
@@ -147,9 +147,9 @@ static void each_length_around_the_ceiling_is_known(void **state)
     serve(s, 5);
     assert_int_equal(s->cut, 2);
     assert_int_equal(s->sum, 4 * CEILING - 1);
-    /* A reply is no longer than its own ceiling. */
+    /* A reply is truncated to its maximum length. */
     assert_int_equal(reply(s, bytes, sizeof bytes), REPLY);
-    /* The headers are as they were: the next batch is whole. */
+    /* The headers were restored: the next batch is not truncated. */
     s->got = s->cut = 0;
     assert_int_equal(send(s->client, bytes, 7, 0), 7);
     serve(s, 1);
@@ -179,7 +179,7 @@ static void a_reply_may_come_later(void **state)
     assert_memory_equal(bytes, "rrrr", 4);
 }
 
-/* A forged sender may have any port; 0 makes the system refuse the reply. */
+/* A forged sender may have any port; replying to port 0 fails. */
 static void a_reply_that_cannot_be_sent_does_not_stop_the_others(void **state)
 {
     fixture *s = *state;
@@ -251,7 +251,7 @@ static void ipv6_clients_are_answered(void **state)
     assert_memory_equal(um_address_print(&s->last_peer, text), "[::1]:", 6);
 }
 
-/* A client that asks 127.0.0.5 gets its reply from 127.0.0.5. */
+/* Checks that a client that asks 127.0.0.5 gets its reply from 127.0.0.5. */
 static void assert_answered_by_whom_it_asked(fixture *s, const char *all,
                                              const char *one)
 {
@@ -325,8 +325,10 @@ static void stop_when_quiet(void *ctx)
     s->got_before = s->got;
 }
 
-/* The system has dropped a part of the flood, and of the others' datagrams only
- * those of the networks that share its lane. */
+/*
+ * The system dropped a part of the flood, and of the other networks' datagrams
+ * only those that share its lane.
+ */
 static void a_flood_fills_the_queue_of_its_own_network(void **state)
 {
     fixture *s = *state;

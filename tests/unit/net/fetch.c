@@ -1,7 +1,4 @@
-/*
- * fetch.c - libcurl as a fetcher, of files; tests/systems has real
- * servers.
- */
+/* fetch.c - libcurl as a fetcher of files; tests/systems tests real servers. */
 #include "support/test.h"
 
 #include <umbel/fetch.h>
@@ -10,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What came, and when to refuse more. */
+/* The bytes received, and when to refuse more. */
 typedef struct taken {
     uint8_t bytes[1000000];
     uint64_t first, end;
@@ -70,7 +67,7 @@ static void files_are_fetched_whole_and_from_a_byte_on(void **state)
     assert_int_equal(t->end, sizeof bytes);
     assert_memory_equal(t->bytes + 500000, bytes + 500000, 200000);
     assert_false(out.bad_range || out.missing || out.unchanged);
-    /* Whoever takes the bytes may stop it. */
+    /* The receiver may stop the transfer. */
     *t = (taken){.refuse_at = 2};
     assert_refused(fetch(url, 0, t, &out), UMBEL_E_LIMIT, "enough");
     assert_int_equal(t->calls, 2);
@@ -118,7 +115,7 @@ static void parameters_have_a_size(void **state)
                    "UMBEL_FETCH_INIT");
 }
 
-/* Each of these would be next to nothing if it overflowed. */
+/* Each limit would become tiny if it overflowed. */
 static void limits_may_be_huge(void **state)
 {
     char *dir = test_dir_make(), *path = test_path(dir, "file"), url[512];

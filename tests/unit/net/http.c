@@ -1,6 +1,4 @@
-/*
- * http.c - documents over HTTP, to clients good and bad.
- */
+/* http.c - documents over HTTP, to good and bad clients. */
 #include "support/test.h"
 
 #include "net/server/http.h"
@@ -170,7 +168,7 @@ static void read_some(void *ctx)
     s->got[s->ngot] = '\0';
 }
 
-/* Sends a request, reads the reply while the server sends it. */
+/* Sends a request, and reads the reply while the server sends it. */
 static const char *ask(fixture *s, const char *request)
 {
     s->ngot = 0;
@@ -257,7 +255,7 @@ static void garbage_ends_a_connection(void **state)
     serve_at(s, (um_http_limits){0});
     ask(s, "\x16\x03\x01 what is this\r\n\r\n\r\n");
     assert_int_equal(s->ended[UM_END_BAD], 1);
-    /* A head that is longer than its buffer. */
+    /* The head is longer than its buffer. */
     snprintf(head, sizeof head, "GET /hello HTTP/1.1\r\nHost: %090000d\r\n\r\n",
              0);
     ask(s, head);
@@ -273,7 +271,7 @@ static void silent_and_slow_clients_are_ended(void **state)
     for (int i = 0; i < 6; i++)
         join(s, i);
     say(s, 1, "GET /hel");
-    say(s, 2, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n"); /* and reads nothing */
+    say(s, 2, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n"); /* and does not read */
     say(s, 3, "POST /hello HTTP/1.1\r\nContent-Length: 9\r\n");
     say(s, 4, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"); /* and stays */
     run_until_ended(s, 6);
@@ -317,7 +315,7 @@ static void drip(void *ctx)
 {
     fixture *s = ctx;
 
-    (void)!send(s->fd[0], "x", 1, MSG_NOSIGNAL); /* fails once it is closed */
+    (void)!send(s->fd[0], "x", 1, MSG_NOSIGNAL); /* fails after the close */
 }
 
 static void a_drip_is_ended(void **state)

@@ -112,7 +112,7 @@ static void each_turn_with_events_has_its_end(void **state)
     assert_ok(um_watch_open(s->loop, s->pipe[0], UM_READABLE, read_byte, s,
                             &s->watch, &test_refusal));
     assert_ok(um_hook_open(s->loop, see_end, s, &s->hook, &test_refusal));
-    um_loop_run(s->loop); /* a hook alone keeps it not running */
+    um_loop_run(s->loop); /* a hook alone does not keep it running */
     assert_int_equal(s->reads, 3);
     assert_true(s->ends >= 3);
     assert_true(s->ends_after_read >= 2);

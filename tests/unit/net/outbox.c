@@ -1,6 +1,6 @@
 /*
- * outbox.c - datagrams that leave together arrive one by one, whole
- * and in their order, whether the system takes several as one or not.
+ * outbox.c - datagrams sent together arrive one by one, complete and in order,
+ * whether or not the system accepts several as one.
  */
 #include "support/test.h"
 
@@ -79,7 +79,10 @@ static void expect_nothing(const fixture *s)
     }
 }
 
-/* Any order of clients and lengths, 0 and equal ones in a row included. */
+/*
+ * Sends to clients in any order with any lengths, including 0 and equal ones in
+ * a row.
+ */
 static void send_any(fixture *s, um_rng *r)
 {
     int client[UM_OUTBOX];
@@ -130,7 +133,7 @@ static void a_system_that_refuses_several_as_one_gets_one_by_one(void **state)
     close_fixture(&s);
 }
 
-/* Nobody can be reached at port 0: that says nothing of the others. */
+/* Port 0 cannot be reached, which must not affect the others. */
 static void a_client_that_cannot_be_reached_changes_nothing(void **state)
 {
     (void)state;

@@ -1,6 +1,4 @@
-/*
- * redis_reply.c - replies of Redis, whole, cut and bad.
- */
+/* redis_reply.c - replies of Redis: complete, truncated and malformed. */
 #include "support/test.h"
 
 #include "net/redis.h"
@@ -12,7 +10,7 @@ enum { LIMIT = 100 };
 
 static um_redis_parsed parse(const char *text, size_t len, um_redis_reply *out)
 {
-    /* Exactly as long as it is: a sanitizer sees who reads further. */
+    /* Exact length, so that sanitizers detect reads past its end. */
     char *copy = malloc(len ? len : 1);
 
     assert_non_null(copy);
@@ -66,7 +64,7 @@ static void bad_replies_are_bad_at_once(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(bad); i++)
         assert_int_equal(parse(bad[i], strlen(bad[i]), &r), UM_REDIS_BAD);
-    memset(line, '+', sizeof line); /* without end */
+    memset(line, '+', sizeof line); /* never ends */
     assert_int_equal(parse(line, sizeof line, &r), UM_REDIS_BAD);
 }
 

@@ -1,8 +1,8 @@
 /*
  * stream.c - connections over loopback and unix sockets, good and bad.
  *
- * The protocol echoes lines. "stall" is a request without a reply, "end" is
- * answered by goodbye, "flood" by more than the system's buffers hold.
+ * The protocol echoes lines. "stall" gets no reply, "end" a goodbye, "flood"
+ * more than the system's buffers hold.
  */
 #include "support/test.h"
 
@@ -28,7 +28,7 @@ typedef struct fixture {
     char *dir, path[UM_ADDRESS_TEXT];
     int fd[CLIENTS];
     size_t ended[UM_END_COUNT], all_ended, opened, closed;
-    size_t want; /* connections that end before the loop does */
+    size_t want; /* connections that end before the loop stops */
     char got[1000];
     size_t ngot;
     int drip_left, drips_lost;
@@ -95,7 +95,7 @@ static void count_end(void *ctx, const um_address *client, um_end why)
 {
     fixture *s = ctx;
 
-    /* A connection that broke before it was accepted has no name. */
+    /* A connection that broke before it was accepted has no address. */
     assert_true(um_address_is_loopback(client) || why == UM_END_IO);
     s->ended[why]++;
     if (++s->all_ended == s->want)
@@ -186,7 +186,7 @@ static void say(int fd, const char *text)
     assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-/* Runs the loop until that many connections have ended. */
+/* Runs the loop until this many connections have ended. */
 static void run_until_ended(fixture *s, size_t want)
 {
     s->want = want;
@@ -194,7 +194,7 @@ static void run_until_ended(fixture *s, size_t want)
     assert_int_equal(s->all_ended, want);
 }
 
-/* All that arrived up to the end of the connection. */
+/* Returns all bytes that arrived up to the end of the connection. */
 static const char *received(fixture *s, int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -258,7 +258,7 @@ static void drip(void *ctx)
 {
     fixture *s = ctx;
 
-    /* Fails once the server has closed. */
+    /* Fails after the server has closed. */
     if (s->drip_left-- > 0)
         s->drips_lost +=
             send(s->fd[0], s->drip_left ? "x" : "\n", 1, MSG_NOSIGNAL) != 1;
@@ -278,7 +278,7 @@ static void a_request_may_come_byte_by_byte(void **state)
     assert_string_equal(received(s, s->fd[0]), "xxxx\nlast:");
 }
 
-/* Closing at once would reset the connection, and the reply with it. */
+/* Closing immediately would reset the connection and lose the reply. */
 static void the_end_waits_for_a_client_that_still_sends(void **state)
 {
     fixture *s = *state;
@@ -425,7 +425,7 @@ static void who_finds_no_place_is_closed_at_once(void **state)
     assert_int_equal(s->ended[UM_END_NETWORK_FULL], CLIENTS - 3);
     assert_int_equal(um_listener_connections(s->listener), 3);
     assert_int_equal(um_connection_limits_used(s->limits), 3);
-    /* The first that came are served as before. */
+    /* The first clients are still served. */
     say(s->fd[0], "end\n");
     shutdown(s->fd[0], SHUT_WR);
     run_until_ended(s, CLIENTS - 2);
@@ -483,7 +483,7 @@ static void sockets_of_dead_servers_are_replaced_and_no_other_file(void **state)
     assert_ok(um_socket_listen(&a, SOCK_STREAM, 0600, &fd, &test_refusal));
     assert_refused(um_socket_listen(&a, SOCK_STREAM, 0, &other, &test_refusal),
                    UMBEL_E_IO, "cannot listen on /");
-    close(fd); /* its file stays */
+    close(fd); /* its file remains */
     assert_ok(um_socket_listen(&a, SOCK_STREAM, 0600, &fd, &test_refusal));
     close(fd);
     unlink(path);

@@ -1,6 +1,4 @@
-/*
- * systemd.c - readiness, and sockets that were passed to us.
- */
+/* systemd.c - readiness, and sockets passed by systemd. */
 #include "support/test.h"
 
 #include "net/server/socket.h"
@@ -99,7 +97,7 @@ static um_address passed_socket(int fd, int type)
     return a;
 }
 
-/* With descriptors 3 and 4 free for it. */
+/* Runs with descriptors 3 and 4 free for it. */
 static void consume_passed_sockets(void)
 {
     um_address stream = passed_socket(3, SOCK_STREAM);

@@ -1,5 +1,6 @@
 /*
- * attacks.c - the laboratory: what is filled, placed, refused, accepted.
+ * attacks.c - the attack laboratory: what is filled, placed, refused and
+ * accepted.
  */
 #include "support/test.h"
 
@@ -37,7 +38,7 @@ static void a_check_refuses_six_sigma_above_a_half(void **state)
     }
 }
 
-/* The places of a model are those that the library has set. */
+/* Checks that the model's cells are those that the library sets. */
 static void places_are_the_librarys(void **state)
 {
     static lab l;
@@ -84,7 +85,7 @@ static void blocked_places_share_a_block_and_differ(void **state)
     lab_close(&l);
 }
 
-/* Without a secret everybody hashes alike, with one the enemy does not. */
+/* Without a secret the attacker computes the same hashes, with one not. */
 static void guessing_secrets_fails(void **state)
 {
     static lab l;

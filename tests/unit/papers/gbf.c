@@ -1,6 +1,6 @@
 /*
- * gbf.c - the generalized filter of the paper: its equations, its
- * definition and the hole in it.
+ * gbf.c - the paper's generalized filter: its equations, its definition and the
+ * hole in it.
  */
 #include "support/test.h"
 
@@ -41,7 +41,7 @@ static void zeros_and_ones_are_mirrors(void **state)
                 um_gbf_accepts_distinct(&mirror, 3096), 1e-12);
 }
 
-/* Equation 27: a start at k0 / (k0 + k1) zeros stays there. */
+/* Equation 27: a start with k0 / (k0 + k1) zeros stays there. */
 static void the_worst_start_stays_at_the_bound(void **state)
 {
     um_gbf g = {.p0 = 0.4, .k0 = 2, .k1 = 3, .m = 1 << 16, .n = 0};
@@ -69,7 +69,7 @@ static void no_content_accepts_more_than_the_bound(void **state)
     assert_near(um_gbf_accepts_distinct(&g, 509), 0, 0);
 }
 
-/* Table 7 tells them apart: with b0 and b1 four cells would be off. */
+/* Table 7 distinguishes them: with b0 and b1 four cells would be off. */
 static void the_tables_ask_for_equation_16(void **state)
 {
     um_gbf g = {1, 1, 355, 131072, 256};
@@ -111,7 +111,10 @@ static void distinct_places_differ(void **state)
     }
 }
 
-/* The last element, 4 + 4 places in 256 bits: 6.1 % as defined, 0 distinct. */
+/*
+ * The last element, with 4 + 4 places in 256 bits, is lost with 6.1 % as
+ * defined, and never with distinct places.
+ */
 static void the_hole_is_as_large_as_reported(void **state)
 {
     enum { TRIALS = 200000 };
@@ -168,7 +171,10 @@ static void a_round_without_queries_or_elements_is_a_round(void **state)
     um_gbf_space_fini(&s);
 }
 
-/* Few expected: an exact test. Many: the larger of both errors. */
+/*
+ * Few expected events need an exact test; otherwise the larger of both errors
+ * counts.
+ */
 static void sigmas_count_the_larger_error(void **state)
 {
     um_mean m = {.n = 100, .value = 0.5, .sd = NAN, .error = NAN};
@@ -236,7 +242,7 @@ static void all_ones_accuse_everybody_of_a_standard_filter(void **state)
     assert_true(t.branches < 10 && t.missed == 0 && t.found == 1);
 }
 
-/* Nobody inserts himself after the router next to the victim. */
+/* No router inserts itself after the one next to the victim. */
 static void distinct_places_never_lose_the_nearest_router(void **state)
 {
     static const way ways[] = {{"distinct", 4, 4, true},
@@ -261,7 +267,7 @@ static void distinct_places_never_lose_the_nearest_router(void **state)
 
 /* --- the tables ------------------------------------------------------------*/
 
-/* Cells of expected.csv that the paper prints in a table: all 200 of them. */
+/* The 200 cells of expected.csv that the paper prints in tables. */
 static void the_tables_have_two_hundred_cells(void **state)
 {
     size_t cells = 0, twice = 0, misprints = 0;

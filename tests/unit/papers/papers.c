@@ -1,6 +1,4 @@
-/*
- * papers.c - the frame of reproductions: rounds, tests, expected values.
- */
+/* papers.c - the framework of reproductions: rounds, tests, expected values. */
 #include "support/test.h"
 
 #include "base/error.h"
@@ -53,7 +51,7 @@ static void poisson_sums_are_exact(void **state)
     assert_true(um_poisson_cdf(0, 0) == 1);
 }
 
-/* By hand: P(X = 0 | 10.5) is 2.7536e-5, twice that passes 2.7e-5. */
+/* By hand: P(X = 0 | 10.5) is 2.7536e-5, and twice that exceeds 2.7e-5. */
 static void rare_events_pass_up_to_the_level(void **state)
 {
     double low, high;
@@ -69,7 +67,10 @@ static void rare_events_pass_up_to_the_level(void **state)
     assert_true(um_poisson_test(high + 1, 11.3) < 2.7e-5);
 }
 
-/* By hand: 16 events against none are 2 / 2^16 = 3.05e-5 likely, 17 half. */
+/*
+ * By hand: 16 events against none have probability 2 / 2^16 = 3.05e-5, 17 half
+ * of that.
+ */
 static void two_rare_counts_are_compared(void **state)
 {
     double low, high;
@@ -78,7 +79,7 @@ static void two_rare_counts_are_compared(void **state)
     assert_near(um_poisson_pair_test(16, 0, 1), 2 / 65536., 1e-12);
     um_poisson_pair_accept(0, 1, 2.7e-5, &low, &high);
     assert_true(low == 0 && high == 16);
-    /* Given 4 in all, 3 or fewer fall into ten elevenths of the time. */
+    /* Of 4 events in all, 3 or fewer are in ten elevenths of the time. */
     assert_near(um_poisson_pair_test(3, 1, 10), 2 * (1 - pow(10 / 11., 4)),
                 1e-12);
     assert_near(um_poisson_pair_test(5, 5, 1), 1, 1e-12);
@@ -168,8 +169,10 @@ static void printed_numbers_are_rounded_in_their_last_digit(void **state)
                     1e-9 * rows[i].half);
 }
 
-/* A printed mean of 1000 rounds, ours of 1000, and its rounding; what is drawn
- * once adds to the variance, not to the width. */
+/*
+ * The interval of a printed mean includes its 1000 rounds, our 1000, and its
+ * rounding; what is drawn only once adds to the variance, not to the width.
+ */
 static void bars_of_printed_means_follow_from_their_statistics(void **state)
 {
     um_expected e;
@@ -259,7 +262,7 @@ static void the_first_round_that_failed_is_reported(void **state)
     um_study_fini(&s);
 }
 
-/* Every row of the table has expected values that can be read. */
+/* Checks that every row of the table has readable expected values. */
 static void every_paper_has_readable_values(void **state)
 {
     const um_paper *p;
@@ -279,7 +282,7 @@ static void every_paper_has_readable_values(void **state)
 /* --- wrong runs ------------------------------------------------------------
  */
 
-static const um_paper *spoiled; /* the row whose numbers are made wrong */
+static const um_paper *spoiled; /* the row whose numbers are falsified */
 
 static umbel_status spoil(um_round *r, double *out, umbel_error *err)
 {
@@ -300,8 +303,10 @@ static um_verdicts verdicts_of(const um_paper *row, uint64_t rounds)
     return v;
 }
 
-/* A study whose every number is three times too large does not hold; the same
- * rounds, left alone, do. */
+/*
+ * Checks that a study with every number three times too large fails, and that
+ * the unchanged rounds pass.
+ */
 static void wrong_runs_fail(void **state)
 {
     static const struct {
@@ -323,8 +328,10 @@ static void wrong_runs_fail(void **state)
     }
 }
 
-/* Every interval that counts refuses one of the wrong results at least: the
- * studies that take a moment, in full. papers/verdicts tries all of them. */
+/*
+ * Checks that every interval rejects at least one of the wrong results, for the
+ * quick studies in full. papers/verdicts tries all of them.
+ */
 static void no_wrong_result_passes_a_bar(void **state)
 {
     static const char *const rows[] = {"rbf-fig3", "spam-table1", "spam-table2",
@@ -355,7 +362,7 @@ static umbel_status one_and_two(um_round *r, double *out, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* An order, a distance, and a bar that takes anything. */
+/* Checks an order, a ratio, and an interval that accepts anything. */
 static void hold_bars(um_study *s)
 {
     double a = um_column(s, 0).value, b = um_column(s, 1).value;
@@ -382,10 +389,10 @@ static void bars_that_refuse_nothing_are_blind(void **state)
     (void)state;
     assert_ok(um_study_run(&s, &test_refusal));
     const um_check *c = s.record.check;
-    assert_int_equal(c[0].refuses, 3u << 4); /* only the order changed */
+    assert_int_equal(c[0].refuses, 3u << 4); /* only the reversed order */
     assert_int_equal(c[1].refuses, 3u << 4 | 3);
     assert_true(c[2].pass && c[2].refuses == 0 && um_check_is_blind(&c[2]));
-    assert_int_equal(c[3].refuses, 1u << 6); /* a rise by an equation */
+    assert_int_equal(c[3].refuses, 1u << 6); /* one that an equation raises */
     assert_string_equal(um_wrong_name(5), "settings in reverse order");
     um_study_fini(&s);
 }

@@ -1,6 +1,4 @@
-/*
- * publish.c - what reproductions write: checks, pages, the directory.
- */
+/* publish.c - output of reproductions: checks, pages, the directory. */
 #include "support/markup.h"
 
 #include "draw/document.h"
@@ -23,7 +21,7 @@ static const um_paper paper = {.name = "some-paper",
                                .source = "a <script> of \"theirs\"",
                                .claim = "1 < 2 & 3"};
 
-/* A study with checks that pass, fail and are not numbers. */
+/* Returns a study with checks that pass, fail and are not numbers. */
 static um_study some_study(void)
 {
     um_study s = {.paper = &paper, .rounds = 3, .seed = 4};
@@ -80,7 +78,7 @@ static void pages_escape_what_they_show(void **state)
     um_study_fini(&study);
 }
 
-/* A bar that lets twice the value through, or half of it, checks nothing. */
+/* An interval that accepts twice the value, or half of it, checks nothing. */
 static void a_bar_that_a_wrong_value_passes_is_weak(void **state)
 {
     static const struct {

@@ -1,7 +1,4 @@
-/*
- * spam.c - the counters of the spam paper, and the short way to its
- * errors.
- */
+/* spam.c - the counters of the spam paper, and the shortcut to its errors. */
 #include "support/test.h"
 
 #include "papers/spam/draw.h"
@@ -16,8 +13,11 @@
 
 /* --- counters --------------------------------------------------------------*/
 
-/* The same keys are wrong whether a filter gets all insertions or only those
- * that matter; and the plain filter's errors are just the suspects. */
+/*
+ * Checks that the same keys are wrong whether a filter gets all insertions or
+ * only the relevant ones, and that the plain filter's errors are exactly the
+ * suspects.
+ */
 static void the_short_way_has_the_same_errors(void **state)
 {
     static um_spam_load load;
@@ -31,8 +31,10 @@ static void the_short_way_has_the_same_errors(void **state)
         const um_spam_experiment *e = &um_spam_experiments[i];
         um_spam_draw_keys(&load, &rng);
         um_spam_draw_counts(e, false, &load, &rng);
-        /* In rounds and runs the order is given: only the seed is drawn, and
-         * both ways must agree exactly. */
+        /*
+         * In rounds and runs the order is fixed: only the seed is drawn, and
+         * both must agree exactly.
+         */
         if (e->sequence == SPAM_SHUFFLED)
             continue;
         for (size_t shape = 0; shape < SPAM_HASHES; shape++) {
@@ -52,8 +54,10 @@ static void the_short_way_has_the_same_errors(void **state)
     um_spam_space_free(s);
 }
 
-/* A shuffled sequence: what is left of it when only the keys that matter are
- * kept gives each of them the same count. */
+/*
+ * Checks that a shuffled sequence, reduced to the relevant keys, gives each of
+ * them the same count.
+ */
 static void a_shuffled_part_counts_as_the_whole_does(void **state)
 {
     static um_spam_load load;
@@ -144,7 +148,10 @@ static void even_counts_have_the_mean_of_their_law(void **state)
     }
 }
 
-/* Five sigma around the laws' means: variances 0, 36.7, 10, 20, 140. */
+/*
+ * Means must be within five sigma of their distributions' (variances 0, 36.7,
+ * 10, 20, 140).
+ */
 static void free_counts_follow_their_laws(void **state)
 {
     static const double mean[] = {20, 20, 20, 10, 10, 10, 20, 20};
@@ -182,7 +189,7 @@ static void a_split_store_holds_any_counts(void **state)
     for (uint32_t i = 0; i < N; i++)
         assert_int_equal(um_split_get(&s, i), wide[i]);
     assert_int_equal(s.used, N / 2);
-    for (uint32_t i = 0; i < N; i++) /* every table full */
+    for (uint32_t i = 0; i < N; i++) /* all tables are full */
         um_split_append(&s, i, 1000 + i);
     assert_int_equal(s.used, N);
     um_split_merge(&s, &s, N);
@@ -194,8 +201,8 @@ static void a_split_store_holds_any_counts(void **state)
 /* --- the part of the draw --------------------------------------------------*/
 
 /*
- * The plain rate follows the number of keys that are inserted, by k a e^-a / (1
- * - e^-a), and nothing else: with zeros and sum given, it does not spread.
+ * The plain rate depends only on the number of inserted keys, by k a e^-a / (1
+ * - e^-a): with zeros and sum fixed, it does not vary.
  */
 static void plain_rates_follow_the_number_of_keys_alone(void **state)
 {
@@ -217,7 +224,7 @@ static void plain_rates_follow_the_number_of_keys_alone(void **state)
         0, 0);
 }
 
-/* Refined counters of SMALL keys at k = 4, eight cells a key. */
+/* Refined counters of SMALL keys at k = 4, eight cells per key. */
 enum { SMALL = 50, SMALL_CELLS = 8 * SMALL, SMALL_K = 4, SMALL_MAX = 20 };
 
 static double small_rate(const uint8_t *count, um_rng *rng)
@@ -234,7 +241,7 @@ static double small_rate(const uint8_t *count, um_rng *rng)
             sequence[n++] = i;
     }
     um_spam_shuffle(sequence, n, rng);
-    for (size_t i = 0; i < n + SMALL; i++) { /* then each is asked for */
+    for (size_t i = 0; i < n + SMALL; i++) { /* then each key is queried */
         const uint32_t *c = cell[i < n ? sequence[i] : i - n];
         uint8_t least = UINT8_MAX;
         for (size_t j = 0; j < SMALL_K; j++)
@@ -249,10 +256,10 @@ static double small_rate(const uint8_t *count, um_rng *rng)
 }
 
 /*
- * The variance over draws of the counts is what means of rounds vary by beyond
- * the noise of the rounds. Scaled to 10,000 keys and a tenth of it, what the
- * delta method says, within five standard errors of 600 draws. The model leaves
- * out errors that come from the order: it may be below by half, not above.
+ * The means of rounds vary over draws of the counts, beyond the noise of the
+ * rounds. Scaled to 10,000 keys, that variance must agree with the delta method
+ * within five standard errors of 600 draws. The model omits errors caused by
+ * the order: it may be too low by half, but not too high.
  */
 static void refined_rates_spread_over_draws_as_predicted(void **state)
 {
@@ -299,7 +306,9 @@ static um_wide wide(const char *hex)
     return x;
 }
 
-/* Computed with Python's integers: (c x + d) mod (2^160 + 7), x a SHA-1. */
+/*
+ * Computed with Python's integers: (c x + d) mod (2^160 + 7), x being a SHA-1.
+ */
 static void signatures_are_hashed_by_equation_2(void **state)
 {
     static const struct {

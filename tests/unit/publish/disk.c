@@ -1,7 +1,7 @@
 /*
- * disk.c - stores of files, key files, and readers that meet.
+ * disk.c - stores in files, key files, and concurrent readers and publishers.
  */
-#define _DEFAULT_SOURCE /* symlink, link beside cmocka */
+#define _DEFAULT_SOURCE /* for symlink and link besides cmocka */
 #include "support/exchange.h"
 
 #include "filter/content.h"
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A directory, and a store of the file "copy" in it. */
+/* A directory, and the store of the file "copy" in it. */
 typedef struct fixture {
     char *dir, *path;
     umbel_store store;
@@ -274,7 +274,7 @@ typedef struct meeting {
     umbel_filter *filter;
 } meeting;
 
-/* Reads a file of the publish directory: a server without a network. */
+/* Serves a file of the publish directory, like a server without a network. */
 static umbel_status serve_file(void *ctx, const umbel_request *r,
                                umbel_response *out, umbel_error *err)
 {
@@ -307,9 +307,9 @@ static void *pull_often(void *ctx)
         assert_ok(umbel_pull_round(p, 1, NULL, &test_refusal));
         umbel_filter *f = NULL;
         umbel_status status = umbel_load(path, NULL, &f, NULL);
-        assert_true(status == UMBEL_OK || status == UMBEL_E_IO); /* not there */
+        assert_true(status == UMBEL_OK || status == UMBEL_E_IO); /* missing */
         umbel_close(f);
-        if (i % 3 == 2) /* let the others find nothing */
+        if (i % 3 == 2) /* the others then find nothing */
             unlink(path);
     }
     umbel_pull_close(p);
@@ -398,7 +398,7 @@ static void keys_are_kept_in_files(void **state)
     assert_memory_equal(secret, test_secret, sizeof secret);
     assert_refused(umbel_sign_key_save(sign, a, &test_refusal), UMBEL_E_IO,
                    "exists");
-    /* A key of another kind, one that others can read, one that is damaged. */
+    /* A key of another kind, one readable by others, one that is damaged. */
     assert_refused(umbel_sign_key_load(b, back, &test_refusal), UMBEL_E_FORMAT,
                    "is a public key");
     assert_refused(umbel_trust_key_load(c, back, &test_refusal), UMBEL_E_FORMAT,
@@ -431,7 +431,7 @@ static void other_texts_are_no_keys(void **state)
     uint8_t *text = test_read_file(path, &len);
     assert_int_equal(len, START + 2 * UMBEL_TRUST_KEY_LEN + 1);
     for (size_t i = 0; i < len; i++) {
-        test_write_file(path, text, i); /* cut short */
+        test_write_file(path, text, i); /* truncated */
         assert_refused(umbel_trust_key_load(path, back, &test_refusal),
                        UMBEL_E_FORMAT, "not a key file");
         text[i] ^= 0x20; /* another letter, an upper case digit */
@@ -442,7 +442,7 @@ static void other_texts_are_no_keys(void **state)
                            UMBEL_E_FORMAT, "not a key file");
         text[i] ^= 0x20;
     }
-    test_write_file(path, text, len + 1); /* it ends with a NUL */
+    test_write_file(path, text, len + 1); /* with a NUL at its end */
     assert_refused(umbel_trust_key_load(path, back, &test_refusal),
                    UMBEL_E_FORMAT, "not a key file");
     assert_refused(umbel_sign_key_load(dir, back, &test_refusal), UMBEL_E_IO,
@@ -484,7 +484,7 @@ static void contents_come_from_files_and_pipes(void **state)
                    UMBEL_E_IO, "No such file");
     assert_refused(um_content_read_within(&c, dir, 9, &test_refusal),
                    UMBEL_E_IO, "directory");
-    /* A device has no length before it is read, and this one no end. */
+    /* A device has no length before it is read, and this one has no end. */
     assert_refused_as(
         um_content_read_within(&c, "/dev/zero", 3 << 20, &test_refusal),
         UMBEL_E_LIMIT, UMBEL_D_COMPRESSED, "more than 3145728 bytes");

@@ -1,5 +1,6 @@
 /*
- * manifest.c - manifests as text, the next one, and how readers treat them.
+ * manifest.c - manifests as text, successor manifests, and how readers treat
+ * them.
  */
 #include "publish/manifest.h"
 #include "support/test.h"
@@ -36,7 +37,7 @@ static um_manifest named(void)
     return (um_manifest){.name = "words"};
 }
 
-/* Publish filters a, b, c, ... of 1000 bytes, with steps of 100 each. */
+/* Publishes filters a, b, c, ... of 1000 bytes, with steps of 100 each. */
 static um_manifest after(const char *editions, size_t keep)
 {
     um_manifest m = named();
@@ -116,7 +117,7 @@ static void a_text_reads_as_documented(void **state)
                         "349c0c03ea4 1000\nunsigned\n");
 }
 
-/* Whatever byte of it changes, to whatever. */
+/* Changes every byte to every value. */
 static void no_other_text_is_taken(void **state)
 {
     char text[UM_MANIFEST_MAX];
@@ -143,7 +144,7 @@ static void no_other_text_is_taken(void **state)
                          UMBEL_OK);
 }
 
-/* Unsigned there is no signature that would notice: the form must. */
+/* Without a signature, the format alone must reject these. */
 static void unsigned_texts_have_one_form(void **state)
 {
     static const char *const bad[] = {"serial 01",
@@ -255,7 +256,7 @@ static void readers_take_the_cheaper_way(void **state)
     assert_false(um_route_from(&m, strange.digest).by_steps);
 }
 
-/* Lengths of a forged manifest must not wrap around. */
+/* Lengths in a forged manifest must not wrap around. */
 static void huge_steps_are_no_bargain(void **state)
 {
     um_manifest m = after("abc", 16);
@@ -311,7 +312,7 @@ static void readers_believe_what_is_signed_new_and_not_expired(void **state)
                    "not signed");
 }
 
-/* One key signs many lists: none may stand in for another. */
+/* One key signs many lists: none may replace another. */
 static void readers_get_the_list_they_asked_for(void **state)
 {
     um_manifest m = signed_by("abc", secret), other = m;
@@ -326,7 +327,7 @@ static void readers_get_the_list_they_asked_for(void **state)
                       UMBEL_D_STATE, "the last pull was of \"others\"");
 }
 
-/* Whoever lost the key, or the directory, starts with serial 1 again. */
+/* A publisher who lost the key or the directory starts with serial 1 again. */
 static void a_key_that_is_named_begins_anew(void **state)
 {
     um_manifest before = signed_by("abc", secret);
@@ -344,7 +345,9 @@ static void a_key_that_is_named_begins_anew(void **state)
                    "another key");
 }
 
-/* "Nothing changed" is an answer only to a reader that has what it asks for. */
+/*
+ * "Unchanged" is valid only for a reader that has the list and key it asks for.
+ */
 static void a_memory_fits_its_name_and_key(void **state)
 {
     um_manifest m = signed_by("abc", secret), plain = signed_by("abc", NULL);
@@ -364,7 +367,7 @@ static void a_memory_fits_its_name_and_key(void **state)
     assert_false(um_policy_unchanged(&none, &any));
 }
 
-/* A serial that none can follow would lock readers out for ever. */
+/* A serial without a successor would lock readers out for ever. */
 static void the_last_serial_is_never_reached(void **state)
 {
     char text[UM_MANIFEST_MAX];

@@ -1,6 +1,4 @@
-/*
- * publish.c - a publisher, against a publish directory in memory.
- */
+/* publish.c - a publisher, with a publish directory in memory. */
 #include "filter/handle.h"
 #include "support/exchange.h"
 #include "support/retouching.h"
@@ -46,7 +44,7 @@ static void assert_blob(test_publisher *s, const um_blob *blob,
     assert_memory_equal(digest, blob->digest, sizeof digest);
 }
 
-/* Everything that the manifest names is there, and whole. */
+/* Asserts that everything the manifest names exists, undamaged. */
 static void assert_whole(test_publisher *s)
 {
     um_manifest m = manifest_of(s, "words.manifest");
@@ -154,7 +152,7 @@ static void differences_are_kept_up_to_a_number(void **state)
         assert_ok(umbel_publish_tidy(&s.ops, s.done.last, 1, &test_refusal));
         assert_int_equal(test_store_count(&s.site, ".umd"), rows[i].want);
         assert_whole(&s);
-        s.what.keep = 1; /* also when nothing else changes */
+        s.what.keep = 1; /* even if nothing else changed */
         assert_ok(test_publish(&s));
         assert_true(s.done.unchanged && s.done.steps <= 1);
         test_publisher_close(&s);
@@ -168,16 +166,16 @@ static void a_missing_difference_has_a_reason(void **state)
     (void)state;
     test_publisher_open(&s);
     assert_ok(test_publish(&s));
-    /* Another shape. */
+    /* A different shape. */
     umbel_filter *other = open_filter(3000);
     s.what.filter = other;
     assert_ok(test_publish(&s));
     assert_non_null(strstr(s.done.no_step.text, "differ in cells"));
-    /* Nothing in common. */
+    /* No keys in common. */
     test_add(other, 100000, 3000);
     assert_ok(test_publish(&s));
     assert_non_null(strstr(s.done.no_step.text, "too much has changed"));
-    /* The last filter is lost, or damaged, or too large. */
+    /* The last filter is lost, damaged, or too large. */
     test_add(other, 5000, 1);
     s.what.memory_limit = 100;
     assert_ok(test_publish(&s));
@@ -221,7 +219,7 @@ static void only_the_last_signer_publishes(void **state)
     (void)state;
     test_publisher_open(&s);
     assert_ok(test_publish(&s));
-    s.what.sign_key = test_sign_key; /* after an unsigned one, any key may */
+    s.what.sign_key = test_sign_key; /* after an unsigned one, any key */
     assert_ok(test_publish(&s));
     s.what.sign_key = test_other_sign;
     assert_refused(test_publish(&s), UMBEL_E_REFUSED, "another key");
@@ -370,12 +368,12 @@ static void tidying_removes_only_files_named_by_their_digest(void **state)
     assert_ok(test_publish(&s));
     um_digest_parts(&(umbel_slice){"mine", 4}, 1, blob.digest);
     um_blob_name(&blob, UM_BLOB_FILTER, name);
-    test_store_write(&s.site, name, "mine", 4); /* old, and of ours */
+    test_store_write(&s.site, name, "mine", 4); /* old, and ours */
     blob.digest[0] ^= 1;
     um_blob_name(&blob, UM_BLOB_STEP, name);
     test_store_write(&s.site, name, "mine", 4);
     test_store_write(&s.site, "notes.umb", "mine", 4);
-    test_store_write(&s.site, ".manifest", "mine", 4); /* of no name */
+    test_store_write(&s.site, ".manifest", "mine", 4); /* without a name */
     assert_ok(umbel_publish_tidy(&s.ops, NULL, 0, &test_refusal));
     assert_int_equal(s.site.n, 5);
     assert_non_null(test_store_find(&s.site, name));
@@ -484,8 +482,10 @@ static void reported_members_stay(void **state)
     test_fixture_fini(&s);
 }
 
-/* Members that own no cell of a reported key are only counted; none of them is
- * lost, and as many are lost as when all are at hand. */
+/*
+ * Members that share no cell with a reported key are only counted: none of them
+ * is lost, and as many are lost as if all were given.
+ */
 static void bystanders_keep_their_cells(void **state)
 {
     umbel_params p = test_classic(20000, 4, 1);
@@ -512,7 +512,7 @@ static void bystanders_keep_their_cells(void **state)
     test_fixture_fini(&s);
 }
 
-/* Ten of 2,000 members are others on the next day. */
+/* Ten of 2,000 members change on the next day. */
 static void a_filter_with_groups_is_built_like_the_last_edition(void **state)
 {
     enum { N = 2000, CHANGED = 10 };

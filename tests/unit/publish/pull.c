@@ -1,6 +1,6 @@
 /*
- * pull.c - a reader, against stores in memory and a server that
- * misbehaves on request.
+ * pull.c - a reader, with stores in memory and a server that misbehaves on
+ * request.
  */
 #include "support/reader.h"
 
@@ -93,7 +93,7 @@ static void a_file_that_is_no_filter_is_not_replaced(void **state)
     test_store_write(&s->place, "", notes, sizeof notes);
     assert_refuses(s, UMBEL_E_IO, "not a filter");
     assert_null(test_store_find(&s->place, ".pull"));
-    test_store_write(&s->place, "", notes, 0); /* nothing is lost */
+    test_store_write(&s->place, "", notes, 0); /* nothing would be lost */
     assert_pulls(s, UMBEL_PULL_WHOLE);
     test_store_write(&s->place, "", notes, sizeof notes); /* was a filter */
     assert_pulls(s, UMBEL_PULL_WHOLE);
@@ -121,7 +121,7 @@ static void a_broken_difference_is_no_matter(void **state)
         char wrong[80];
         test_publish_more(&s->pub, 5000 + 2 * i, 1);
         test_publish_more(&s->pub, 5001 + 2 * i, 1);
-        /* One step has another digest: damaged, too long, not there. */
+        /* One step does not match its digest: damaged, too long, or missing. */
         um_manifest m;
         assert_ok(um_manifest_read((char *)manifest_of(s)->bytes,
                                    manifest_of(s)->len, &m, &test_refusal));
@@ -137,7 +137,7 @@ static void a_broken_difference_is_no_matter(void **state)
     }
 }
 
-/* Publishes by hand: a filter, and one step to it that is anything. */
+/* Publishes a filter, and an arbitrary step to it. */
 static void publish_step(fixture *s, const uint8_t *from, umbel_slice step)
 {
     char name[UM_BLOB_NAME], text[UM_MANIFEST_MAX];
@@ -162,7 +162,7 @@ static void a_step_that_leads_elsewhere_is_no_matter(void **state)
 
     assert_pulls(s, UMBEL_PULL_WHOLE);
     umbel_published first = s->pub.done;
-    /* A difference to another filter; one that is none at all. */
+    /* The difference leads to another filter, or is not one. */
     test_publish_more(&s->pub, 8000, 1);
     test_file *f = test_store_ending(&s->pub.site, ".umd");
     uint8_t *step = malloc(f->len);
@@ -184,8 +184,8 @@ static void a_whole_file_of_another_digest_is_refused(void **state)
     s->server.only = ".umb";
     s->server.flips = true;
     assert_refuses(s, UMBEL_E_REFUSED, "not what was published");
-    assert_int_equal(s->server.requests, 2); /* it is not asked for again */
-    assert_int_equal(s->place.n, 1); /* the state: no part of it is kept */
+    assert_int_equal(s->server.requests, 2); /* not requested again */
+    assert_int_equal(s->place.n, 1); /* the state: no partial file is kept */
     s->server.flips = false;
     s->server.longer = true;
     assert_refuses(s, UMBEL_E_LIMIT, "sends more than");
@@ -197,7 +197,7 @@ static void a_whole_file_of_another_digest_is_refused(void **state)
     assert_pulls(s, UMBEL_PULL_WHOLE);
 }
 
-/* Breaks a download off after that many bytes of the filter. */
+/* Breaks off a download after that many bytes of the filter. */
 static void break_off(fixture *s, uint64_t at)
 {
     s->server.only = ".umb";
@@ -312,13 +312,15 @@ static void a_server_that_goes_away_leaves_a_part(void **state)
     test_publish_more(&s->pub, 5000, 1);
     s->server.only = ".umd";
     s->server.cut = 100;
-    assert_refuses(s, UMBEL_E_IO, "broke"); /* and does not try the whole */
+    assert_refuses(s, UMBEL_E_IO, "broke"); /* does not try the full file */
     assert_non_null(part_of(s));
     s->server.cut = 0;
     assert_pulls(s, UMBEL_PULL_STEPS);
 }
 
-/* Publishes a newer filter when the first one is asked for, and removes that.
+/*
+ * Publishes a newer filter when the first one is requested, and removes the
+ * first.
  */
 static void replace_filter(test_server *server, const char *name)
 {
@@ -369,7 +371,10 @@ static uint64_t serial_of(fixture *s)
     return state.serial;
 }
 
-/* Tidying up may, and reading for a step: then the whole file comes. */
+/*
+ * Returns true if the failed call need not be reported: tidying, or reading for
+ * a step, after which the full file is fetched.
+ */
 static bool may_fail_unseen(const fixture *s, bool by_steps)
 {
     const char *call = s->place.failed;
@@ -379,7 +384,10 @@ static bool may_fail_unseen(const fixture *s, bool by_steps)
             s->pulled.route == UMBEL_PULL_WHOLE);
 }
 
-/* A round whose nth store call fails: what it leaves, and the next round. */
+/*
+ * Fails the nth store call of a round; checks what it leaves, and the next
+ * round.
+ */
 static bool fails_at(umbel_pull_route route, size_t n, bool dead)
 {
     fixture *s = fixture_open();
@@ -447,7 +455,7 @@ static void a_state_that_nobody_wrote_is_refused(void **state)
         assert_refuses(s, UMBEL_E_FORMAT, ".pull: not the state");
         f->len += i;
     }
-    f->len = 0; /* as after the very first lock */
+    f->len = 0; /* as after the first lock */
     assert_pulls(s, UMBEL_PULL_CURRENT);
     test_store_remove(&s->place, ".pull");
     assert_pulls(s, UMBEL_PULL_CURRENT);

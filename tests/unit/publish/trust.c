@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Publishes anew, signed with key or not at all. */
+/* Publishes again from serial 1, signed with key or unsigned. */
 static void publish_anew(fixture *s, const uint8_t *key)
 {
     test_store_remove(&s->pub.site, manifest);
@@ -35,7 +35,7 @@ static void an_older_manifest_is_refused(void **state)
     test_store_fini(&older);
 }
 
-/* Even when the newer one's filter never came. */
+/* A newer manifest counts even if its filter was never received. */
 static void a_manifest_counts_as_seen_before_its_filter_comes(void **state)
 {
     fixture *s = *state;
@@ -163,7 +163,9 @@ static void the_first_key_is_trusted_from_then_on(void **state)
     assert_ok(test_publish(&s->pub));
     publish_anew(s, test_other_sign);
     assert_refuses(s, UMBEL_E_REFUSED, "another key");
-    /* A key that is named starts over, with its own serial numbers. */
+    /*
+     * A trusted key given explicitly starts over, with its own serial numbers.
+     */
     s->params.trust_key = test_other_key;
     open_puller(s);
     assert_pulls(s, UMBEL_PULL_CURRENT);
@@ -191,7 +193,7 @@ static void an_expired_manifest_is_refused(void **state)
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_int_equal(s->pulled.expires, TEST_NOW + 60);
     assert_ok(umbel_pull_round(s->puller, TEST_NOW + 60, NULL, &test_refusal));
-    /* Also when the server answers that nothing changed. */
+    /* Also if the server answers "unchanged". */
     assert_refused(
         umbel_pull_round(s->puller, TEST_NOW + 61, NULL, &test_refusal),
         UMBEL_E_REFUSED, "expired 1 s ago");
@@ -225,16 +227,16 @@ static void unchanged_is_no_answer_to_other_questions(void **state)
 
     s->server.tags = true;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    /* Another key is asked for. */
+    /* Another key is required. */
     s->params.trust_key = test_other_key;
     open_puller(s);
     assert_refuses(s, UMBEL_E_REFUSED, "another key");
-    /* The file is not what it was. */
+    /* The file was changed. */
     s->params.trust_key = test_trust_key;
     open_puller(s);
     test_store_find(&s->place, "")->bytes[300] ^= 1;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    /* Admission is held against a file that stays, too. */
+    /* Admission also applies to an unchanged file. */
     s->wants.max_error = 1e-9;
     open_puller(s);
     assert_refuses(s, UMBEL_E_REFUSED, "not admitted");
@@ -250,7 +252,7 @@ static void a_change_is_seen_whatever_the_tag(void **state)
     test_publish_more(&s->pub, 5000, 1);
     assert_pulls(s, UMBEL_PULL_STEPS);
     s->server.tags = false;
-    s->server.tag = "W/\"a ~\""; /* every character that may be in one */
+    s->server.tag = "W/\"a ~\""; /* all allowed characters */
     test_publish_more(&s->pub, 5001, 1);
     assert_pulls(s, UMBEL_PULL_STEPS);
     assert_pulls(s, UMBEL_PULL_CURRENT);
@@ -301,7 +303,7 @@ static void a_filter_that_errs_too_much_is_not_fetched_twice(void **state)
     s->wants.max_error = 0;
     open_puller(s);
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    /* By differences as well, and then the whole is not tried. */
+    /* Also for differences, and then the full file is not tried. */
     test_publish_more(&s->pub, 5000, 1);
     s->wants.max_error = 1e-9;
     open_puller(s);

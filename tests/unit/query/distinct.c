@@ -1,6 +1,4 @@
-/*
- * distinct.c - counting different keys of a list that is not kept.
- */
+/* distinct.c - counting distinct keys without storing the list. */
 #include "support/test.h"
 
 #include "base/alloc.h"
@@ -10,7 +8,7 @@
 
 enum { PIECE = 1000 };
 
-/* Keys from, from + 1, ... as digests of their own. */
+/* Adds the keys from, from + 1, ... as digests. */
 static void come(um_distinct *d, uint64_t from, uint64_t n)
 {
     umbel_digest digests[PIECE];
@@ -58,7 +56,10 @@ static void counts_any_number_exactly_where_none_comes_twice(void **state)
     um_distinct_fini(&d);
 }
 
-/* Those that tell are in the sample of a long list with chance 2^-level. */
+/*
+ * Asserts the count within five sigma: the `telling` keys are in the sample
+ * with probability 2^-level.
+ */
 static void assert_about(const um_distinct *d, uint64_t n, uint64_t telling)
 {
     double sigma = sqrt((double)telling * (ldexp(1, (int)d->level) - 1));
@@ -81,7 +82,7 @@ static void estimates_what_comes_again_in_long_lists(void **state)
     um_distinct_fini(&d);
 }
 
-/* The sample has n 2^-level keys or so, whatever came how often. */
+/* The sample has about n 2^-level keys, however often each occurs. */
 static void a_key_that_comes_often_is_no_more_than_one(void **state)
 {
     const uint64_t n = 2 * (uint64_t)UM_DISTINCT_MAX, often = 3000;
@@ -96,7 +97,7 @@ static void a_key_that_comes_often_is_no_more_than_one(void **state)
     um_distinct_fini(&d);
 }
 
-/* At the very edge: full, and one more. */
+/* Tests a table that is just full, and one key more. */
 static void a_full_table_is_exact(void **state)
 {
     umbel_alloc alloc;

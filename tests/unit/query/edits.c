@@ -1,6 +1,4 @@
-/*
- * edits.c - keys that one edit makes a member.
- */
+/* edits.c - keys that are one edit away from a member. */
 #include "support/test.h"
 
 #include "query/query.h"
@@ -52,8 +50,10 @@ static void one_edit_is_found_and_two_are_not(void **state)
     umbel_close(f);
 }
 
-/* Every neighbour is asked, and only these: of a filter that matches nothing
- * they are counted by the formula. */
+/*
+ * Checks the number of lookups by the formula: every neighbour is queried, and
+ * no other key.
+ */
 static void lookups_are_as_many_as_the_formula_says(void **state)
 {
     (void)state;

@@ -1,6 +1,4 @@
-/*
- * probe.c - probes as bytes, and who may answer them.
- */
+/* probe.c - probes as bytes, and which answers are accepted. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -10,7 +8,7 @@
 #include <string.h>
 
 enum { IP4 = 20, IP6 = 40, ICMP = 8, PACKET = 1024 };
-enum { QUOTE = IP4 + ICMP + IP4 }; /* where an error quotes our message */
+enum { QUOTE = IP4 + ICMP + IP4 }; /* offset of our message in an error */
 
 static const ss_stamp stamp = {
     {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 7};
@@ -61,7 +59,10 @@ static size_t write_ip6(uint8_t *out, const char *to)
     return IP6;
 }
 
-/* A time-exceeded message from a router about p, quoting that much of it. */
+/*
+ * Writes a time-exceeded message from a router about p, quoting that much of
+ * it.
+ */
 static size_t expired4(const ss_probe *p, size_t quoted, uint8_t out[PACKET])
 {
     uint8_t probe[SS_PROBE_MAX];
@@ -139,7 +140,7 @@ static void the_destination_sends_the_probe_back(void **state)
     packet[0] = 129;
     assert_true(ss_read_icmp6(&stamp, p6.to, packet, len, &a));
     assert_int_equal(a.outcome, SS_REACHED);
-    /* From another address it is an answer to nothing that we sent. */
+    /* A reply from another address matches no probe of ours. */
     assert_false(
         ss_read_icmp6(&stamp, address("2001:db8::6"), packet, len, &a));
 }
@@ -176,13 +177,13 @@ static void a_udp_payload_comes_back_with_its_name(void **state)
     assert_false(ss_read_udp(&stamp, address("203.0.113.6"), payload, len, &q));
     for (size_t cut = 0; cut < 10; cut++)
         assert_false(ss_read_udp(&stamp, p.to, payload, cut, &q));
-    payload[0]++; /* another TTL */
+    payload[0]++; /* a changed TTL */
     assert_false(ss_read_udp(&stamp, p.to, payload, len, &q));
 }
 
 /*
- * A forger knows everything but the key. With little quoted it has to guess
- * identifier and checksum, 32 bits: a million tries find one with 0.02 %.
+ * A forger knows everything but the key. If little is quoted, it must guess
+ * identifier and checksum, 32 bits: a million tries succeed with 0.02 %.
  */
 static void forged_answers_are_ignored(void **state)
 {
@@ -220,7 +221,7 @@ static void a_flow_of_another_run_is_not_ours(void **state)
     assert_false(ss_read_icmp4(&other, packet, len, &a));
 }
 
-/* Every prefix of an answer, in memory of just that size. */
+/* Tries every prefix of an answer, in memory of exactly that size. */
 static void a_cut_packet_is_no_answer(void **state)
 {
     uint8_t packet[PACKET];

@@ -1,6 +1,6 @@
 /*
- * readers.c - traces in warts and JSON: what is read, what is
- * skipped and counted, what is refused and where.
+ * readers.c - traces in warts and JSON: what is read, skipped and counted, and
+ * refused, with its position.
  */
 #include "stopset/formats/input.h"
 #include "stopset/formats/internal.h"
@@ -118,8 +118,10 @@ static void prefixes_keep_the_first_bits(void **state)
 /* --- warts -----------------------------------------------------------------
  */
 
-/* A trace as scamper wrote it: to 10.200.1.1, with hops 1 and 2, of which the
- * second has the number of an address. */
+/*
+ * A trace written by scamper: to 10.200.1.1, with hops 1 and 2; the second
+ * refers to an address by number.
+ */
 static const uint8_t warts_trace[] = {
     0x12, 0x05, 0x00, 0x06, 0x00, 0x00, 0x00, 0x3f, /* head: 63 bytes */
     0xb0, 0xc0, 0x84, 0x30, 0x00, 0x18, /* fields 5 6, 14, 17, 26 27 */
@@ -172,7 +174,7 @@ static void pieces_of_any_size_give_the_same(void **state)
     }
 }
 
-/* Changes one byte, and expects a refusal that has the word. */
+/* Changes one byte, and expects a refusal whose text contains word. */
 static void refuse_changed(size_t at, uint8_t byte, const char *word)
 {
     uint8_t copy[sizeof warts_trace];
@@ -222,7 +224,7 @@ static void unknown_objects_are_passed_over_without_memory(void **state)
     assert_ok(feed(bytes, 8 + LEN + sizeof warts_trace, 1 << 16, &s));
     assert_int_equal(s.counts.others, 1);
     assert_int_equal(s.counts.traces, 1);
-    /* 2^32 - 1 bytes that do not come */
+    /* 2^32 - 1 bytes that never come */
     memset(bytes + 4, 0xff, 4);
     assert_refused(feed(bytes, 8 + LEN, 1 << 16, &s), UMBEL_E_FORMAT,
                    "ends in the middle");
@@ -272,7 +274,7 @@ static void scamper_json_is_read(void **state)
     (void)state;
     assert_ok(feed("                          \n{}", 29, 1, &s));
     assert_int_equal(s.counts.others, 1);
-    assert_ok(feed("\n \n", 3, 1, &s)); /* nothing in it */
+    assert_ok(feed("\n \n", 3, 1, &s)); /* no content */
     assert_ok(feed("", 0, 1, &s));
     assert_ok(feed_text("{\"type\":\"cycle-start\", \"id\":0}\n" TRACE(
                             HOP(1, "192.0.2.254") "," HOP(4, "203.0.113.7")),

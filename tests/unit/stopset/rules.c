@@ -1,7 +1,4 @@
-/*
- * rules.c - where a trace goes on and where it stops, alone and in
- * replay.
- */
+/* rules.c - where a trace continues and where it stops, alone and in replay. */
 #include "stopset/replay/replay.h"
 #include "support/test.h"
 
@@ -11,8 +8,9 @@
 /* --- walks -----------------------------------------------------------------
  */
 
-/* Replies by TTL: '.' a node, '*' silent, 'D' destination, 'r' red, 'g' global,
- * 'l' local, 'u' unreachable, 's' seen before. What is behind the end is 'D'.
+/*
+ * Replies by TTL: '.' a node, '*' silent, 'D' destination, 'r' red, 'g' global,
+ * 'l' local, 'u' unreachable, 's' seen before. After the end all are 'D'.
  */
 static ss_reply reply(const char *route, uint8_t ttl)
 {
@@ -27,7 +25,7 @@ static ss_reply reply(const char *route, uint8_t ttl)
                       .local = c == 'l'};
 }
 
-/* Walks; out gets the TTLs that were probed, as characters. */
+/* Runs a walk; out gets the probed TTLs as characters. */
 static ss_walk walk(ss_policy policy, const char *route, char out[300])
 {
     ss_walk w;
@@ -113,14 +111,14 @@ static void the_largest_ttl_ends_every_walk(void **state)
     ss_walk w = walk((ss_policy){0}, route, probes);
     assert_int_equal(w.at, 255);
     assert_int_equal(w.stop, SS_STOP_HOPLIMIT);
-    ss_walk_apply(&w, &(ss_reply){.red = true}); /* it is over */
+    ss_walk_apply(&w, &(ss_reply){.red = true}); /* already over */
     assert_int_equal(w.stop, SS_STOP_HOPLIMIT);
 }
 
 /* --- replay ----------------------------------------------------------------
  */
 
-/* Routes of numbers, all with a destination behind. */
+/* Adds a route of node numbers, followed by a destination. */
 static void add_route(ss_corpus *c, uint32_t monitor, const uint32_t *node,
                       uint8_t n)
 {
@@ -170,7 +168,9 @@ static void stops_are_genuine_lucky_short_or_collisions(void **state)
     ss_corpus_fini(&c);
 }
 
-/* Two monitors meet at node 3: the second stops there, and goes back. */
+/*
+ * Two monitors meet at node 3: the second stops there, and continues backwards.
+ */
 static void sets_grow_while_traces_are_replayed(void **state)
 {
     ss_corpus c = {0};
@@ -224,7 +224,7 @@ static void records_with_gaps_cost_what_was_probed(void **state)
     assert_int_equal(o.probes, 5);
     assert_int_equal(o.probes_full, 5);
     assert_int_equal(o.collision, 1);
-    /* The same without an end. */
+    /* The same without the destination. */
     t->dst = ss_addr_v4(100);
     t->nhops--;
     assert_ok(ss_corpus_add(&c, t, &test_refusal));

@@ -1,6 +1,4 @@
-/*
- * sets.c - tables of traces, and the sets that are made of them.
- */
+/* sets.c - tables of traces, and the sets built from them. */
 #include "stopset/sets/build_set.h"
 #include "stopset/sets/node_table.h"
 #include "support/test.h"
@@ -19,8 +17,10 @@ static ss_addr address(const char *text)
     return a;
 }
 
-/* Learns a trace whose hops are words; "*" is silent, the last is at the TTL
- * of its place. */
+/*
+ * Learns a trace whose hops are words; "*" is silent. A hop's TTL is its
+ * position.
+ */
 static void learn(ss_table *t, const char *monitor, const char *dst,
                   const char *hops)
 {
@@ -47,8 +47,10 @@ static void learn(ss_table *t, const char *monitor, const char *dst,
 #define D2 "203.0.113.2"
 #define D3 "198.51.100.3"
 
-/* Node 10.0.0.1 is passed by all, 10.0.0.2 ends two, 10.0.0.3 ends one and is
- * passed by another. */
+/*
+ * Learns four traces: all pass 10.0.0.1, two end at 10.0.0.2, one ends at
+ * 10.0.0.3 and another passes it.
+ */
 static void learn_four(ss_table *t)
 {
     ss_table_init(t, (ss_prefix_len){32, 128});
@@ -124,7 +126,7 @@ static void tables_join_as_their_traces_do(void **state)
     ss_table_init(&joined, (ss_prefix_len){SS_PREFIX4, SS_PREFIX6});
     learn(&one, "192.0.2.1", D1, "10.0.0.1 10.0.0.2 " D1);
     learn(&one, "192.0.2.1", D2, "10.0.0.1 10.0.0.2 " D2);
-    two.traces = 2; /* as its times should be those of the third and fourth */
+    two.traces = 2; /* so that its times are those of traces 3 and 4 */
     learn(&two, "192.0.2.2", D3, "10.0.0.1 * 10.0.0.3 " D3);
     learn(&two, "192.0.2.2", D1, "10.0.0.1 10.0.0.3 10.0.0.4");
     two.traces = 2;
@@ -187,7 +189,7 @@ static void lines_that_are_none_are_refused(void **state)
         assert_refused(
             ss_table_line(&t, lines[i], strlen(lines[i]), &test_refusal),
             UMBEL_E_FORMAT, "");
-    assert_int_equal(t.hops.n, 1); /* of the hop whose counts were wrong */
+    assert_int_equal(t.hops.n, 1); /* of the hop with wrong counts */
     ss_table_fini(&t);
 }
 
@@ -260,7 +262,7 @@ static void every_form_of_a_red_set_has_its_members(void **state)
         assert_false(has(&s, "10.0.0.1", D1));
         assert_false(has(&s, "10.0.0.4", D1));
         assert_int_equal(made.lost + made.matched, 0);
-        /* One of three traces that reached its end: 10.0.0.3 is passed. */
+        /* One of three complete traces passes 10.0.0.3. */
         assert_near(made.success, 2.0 / 3, 1e-9);
         ss_set_fini(&s);
     }
@@ -276,7 +278,7 @@ static void keys_tell_destinations_apart(void **state)
     learn_four(&t);
     ss_set s = made_set(&t, SS_RED, SS_HOP_PREFIX, SS_LIST, &made);
     assert_int_equal(s.info.members, 2);
-    assert_true(has(&s, "10.0.0.2", "203.0.113.99")); /* of the same /24 */
+    assert_true(has(&s, "10.0.0.2", "203.0.113.99")); /* in the same /24 */
     assert_true(has(&s, "10.0.0.3", D3));
     assert_false(has(&s, "10.0.0.3", D1));
     assert_near(made.success, 1, 1e-9);
@@ -328,7 +330,7 @@ static void what_a_table_does_not_know_is_refused(void **state)
     ss_table_fini(&t);
 }
 
-/* A thousand penultimate nodes behind a hundred others. */
+/* Learns a thousand penultimate nodes after a hundred others. */
 static void learn_many(ss_table *t)
 {
     char dst[32], hops[96];

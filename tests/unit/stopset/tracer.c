@@ -1,6 +1,4 @@
-/*
- * tracer.c - the tracer on a network that exists in this file.
- */
+/* tracer.c - the tracer on a network simulated in this file. */
 #include "support/test.h"
 
 #include "stopset/tracer/tracer.h"
@@ -13,12 +11,12 @@ enum { MAX_PATH = 40, DESTINATIONS = 500, WAIT = 1000000 };
 #define STAR UINT32_C(0)
 
 typedef struct world {
-    uint32_t hops[MAX_PATH]; /* on the way to every destination; then it */
+    uint32_t hops[MAX_PATH]; /* to every destination, which follows */
     unsigned nhops;
-    ss_outcome last; /* what the last hop of the path sends */
-    unsigned drop;   /* the first attempts that get lost */
+    ss_outcome last; /* sent by the last hop of the path */
+    unsigned drop;   /* number of first attempts that are lost */
     uint64_t delay;
-    bool twice; /* each answer comes twice */
+    bool twice; /* each answer arrives twice */
 
     uint32_t red, local;
     unsigned given, destinations;
@@ -119,7 +117,7 @@ static uint64_t earliest(const world *w)
     return at;
 }
 
-/* Runs until nothing is due; returns the time that passed. */
+/* Runs until nothing is due. Returns the time that passed. */
 static uint64_t trace_all(world *w, ss_tracer_config c)
 {
     const uint64_t start = 1000 * WAIT;
@@ -204,11 +202,11 @@ static void probes_keep_to_the_rate(void **state)
     ss_tracer_close(w.tracer);
 }
 
-/* 600,000 probes a second are 1.67 microseconds apart, and not 1. */
+/* 600,000 probes per second are 1.67 microseconds apart, not 1. */
 static void a_rate_that_is_not_a_whole_interval_is_kept(void **state)
 {
     static const double rates[] = {600000, 700000, 999999, 333333};
-    const double burst = 20000; /* microseconds that a start may catch up */
+    const double burst = 20000; /* microseconds to catch up at a start */
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(rates); i++) {
@@ -363,7 +361,7 @@ static void a_late_answer_is_written_down(void **state)
     world w = path_of(3);
 
     (void)state;
-    w.delay = 2 * WAIT + WAIT / 2; /* after both attempts have been given up */
+    w.delay = 2 * WAIT + WAIT / 2; /* after both attempts timed out */
     trace_all(&w, usual);
     assert_int_equal(w.stop, SS_STOP_COMPLETED);
     assert_int_equal(w.got[0].ttl, 1);

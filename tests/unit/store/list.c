@@ -1,6 +1,4 @@
-/*
- * list.c - lists: sums over epochs, and advancing them.
- */
+/* list.c - lists: sums over epochs, and advancing them. */
 #include "support/epochs.h"
 
 #include <umbel/counting.h>
@@ -111,7 +109,7 @@ static void an_epoch_ends_by_time(void **state)
     assert_false(um_list_is_due(l, T0));
     assert_false(um_list_is_due(l, T0 + DAY - 1));
     assert_true(um_list_is_due(l, T0 + DAY));
-    assert_false(um_list_is_due(l, T0 - 1)); /* a clock that was set back */
+    assert_false(um_list_is_due(l, T0 - 1)); /* the clock was set back */
     advance(l, T0 + DAY + 5);
     assert_int_equal(um_list_epoch_number(l, 0), 13);
     assert_false(um_list_is_due(l, T0 + 2 * DAY - 1));
@@ -134,7 +132,7 @@ static void an_epoch_ends_when_it_is_full(void **state)
     for (uint64_t i = 0; i < 10; i++) {
         assert_false(um_list_is_due(l, T0));
         add_key(l, i, 1);
-        add_key(l, i, 1); /* not another digest */
+        add_key(l, i, 1); /* not a new digest */
     }
     assert_true(um_list_is_due(l, T0));
     advance(l, T0 + 1);
@@ -180,7 +178,7 @@ static void a_held_epoch_goes_on_with_the_digests_that_it_has(void **state)
     }
 }
 
-/* Wherever a server begins, at whatever second it looks at its clock. */
+/* Epoch numbers do not depend on when a server starts or reads its clock. */
 static void epochs_have_the_same_numbers_everywhere(void **state)
 {
     (void)state;
@@ -202,7 +200,10 @@ static void epochs_have_the_same_numbers_everywhere(void **state)
     um_list_close(b);
 }
 
-/* An hour too early, an hour too late: only the end moves by that. */
+/*
+ * With the clock an hour too early or too late, only the end of the epoch
+ * moves.
+ */
 static void a_clock_that_is_set_back_brings_no_epoch_back(void **state)
 {
     (void)state;
@@ -213,14 +214,14 @@ static void a_clock_that_is_set_back_brings_no_epoch_back(void **state)
     add_key(l, 2, 1);
     assert_false(um_list_is_due(l, T0 + DAY - 3600));
     assert_false(um_list_is_due(l, 0));
-    advance(l, T0 + DAY - 3600); /* full, say */
+    advance(l, T0 + DAY - 3600); /* as if it were full */
     assert_int_equal(um_list_epoch_number(l, 0), T0 / DAY + 1);
     assert_int_equal(um_list_epoch_number(l, 1), T0 / DAY + 1);
     assert_int_equal(count_key(l, 1) + count_key(l, 2), 2);
     um_list_close(l);
 }
 
-/* A full batch after the last look at um_list_is_due. */
+/* Adds a full batch after the last call of um_list_is_due. */
 static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
 {
     (void)state;
@@ -252,7 +253,7 @@ static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
     }
 }
 
-/* The server was off for longer than counts may live. */
+/* The server was off for longer than counts are kept. */
 static void epochs_expire_although_nobody_turned(void **state)
 {
     (void)state;
@@ -439,7 +440,7 @@ static void statistics_tell_what_epochs_hold(void **state)
     um_list_close(l);
 }
 
-/* Full epochs, and digests that were never added. */
+/* Queries digests that were never added, with full epochs. */
 static void the_error_of_all_epochs_together_is_kept(void **state)
 {
     (void)state;

@@ -1,6 +1,4 @@
-/*
- * list_bytes.c - lists as bytes, and back; memory that runs out.
- */
+/* list_bytes.c - encoding and decoding lists; running out of memory. */
 #include "support/bytes.h"
 #include "support/epochs.h"
 
@@ -37,7 +35,10 @@ static umbel_status decode(const um_list_config *c, const uint8_t *secret,
     return decode_from(c, secret, b, false, out);
 }
 
-/* Two epochs, with keys 0 .. 99 in the first and 50 .. 149 in the second. */
+/*
+ * Returns a list with keys 0 .. 99 in the first epoch and 50 .. 149 in the
+ * second.
+ */
 static um_list *two_epochs(const um_list_config *c)
 {
     um_list *l = open_list(c);
@@ -87,7 +88,7 @@ static const um_list_config paper = {.name = "body",
                                      .refined = true,
                                      .threshold = 20};
 
-/* Key i comes i % 7 + 1 times, and every 50th of them 40 times. */
+/* Returns the count of key i: i % 7 + 1, and 40 for every 50th. */
 static uint64_t times_of(uint64_t i)
 {
     return i % 50 == 0 ? 40 : i % 7 + 1;
@@ -120,7 +121,9 @@ static void a_threshold_predicts_wrong_verdicts(void **state)
     um_list_stats s = stats_of(l);
     assert_int_equal(s.count_limit, 31);
     assert_int_equal(s.threshold, 20);
-    /* A few keys of 2,000 are taken for others: 2 % is all that differs. */
+    /*
+     * A few of the 2,000 keys match others, which explains a difference of 2 %.
+     */
     assert_true(s.f_compound > 0.8 * plan.f_compound &&
                 s.f_compound < 1.25 * plan.f_compound);
     assert_true(s.f_paper > 0 && s.f_paper <= plan.f_paper);
@@ -161,8 +164,10 @@ static void another_configuration_holds_from_the_next_epoch_on(void **state)
     um_list_close(l);
 }
 
-/* The length of the filter stands before it: here after the version, the
- * number of epochs, two times and a threshold of 0. */
+/*
+ * The filter's length precedes it, here after the version, the number of
+ * epochs, two times and a threshold of 0.
+ */
 static void another_layout_is_another_version_and_not_cut_short(void **state)
 {
     enum { LEN_AT = 8 + 16 + 4 };
@@ -238,7 +243,7 @@ static void a_list_cut_short_is_refused(void **state)
     um_list_close(l);
 }
 
-/* No byte can change unnoticed, except the epochs' times. */
+/* No changed byte may go unnoticed, except in the epochs' times. */
 static void a_changed_byte_is_refused_or_harmless(void **state)
 {
     (void)state;
@@ -281,7 +286,7 @@ static void another_version_is_refused_by_name(void **state)
     um_list_close(l);
 }
 
-/* A filter of another origin where an epoch should be. */
+/* Puts a filter that is no epoch in place of one. */
 static void filters_that_are_no_epoch_are_refused(void **state)
 {
     (void)state;
@@ -316,7 +321,7 @@ static void filters_that_are_no_epoch_are_refused(void **state)
         bytes b = {.at = calloc(1, len + 36), .len = len + 36};
         b.at[0] = 2;
         b.at[4] = 1;
-        um_store64(b.at + 28, len); /* behind a threshold of 0 */
+        um_store64(b.at + 28, len); /* after a threshold of 0 */
         memcpy(b.at + 36, file, len);
         assert_refused(decode(&usual, test_secret, &b, &l), UMBEL_E_FORMAT,
                        bad[i].word);

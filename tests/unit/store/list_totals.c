@@ -1,6 +1,4 @@
-/*
- * list_totals.c - totals: upper bounds from the epochs that have ended.
- */
+/* list_totals.c - totals: upper bounds from the ended epochs. */
 #include "support/test.h"
 
 #include "base/rng.h"
@@ -41,7 +39,7 @@ static void open_world(world *w, const um_list_config *c, uint64_t seed)
     }
 }
 
-/* Few keys come often. */
+/* Adds a random amount of a key; a few keys are frequent. */
 static void add_some(world *w)
 {
     uint64_t key = um_random_below(&w->rng, KEYS);
@@ -74,7 +72,10 @@ static void fill(world *w, unsigned epochs)
     }
 }
 
-/* Returns how many bounds are counts; *exact: the list says that all are. */
+/*
+ * Returns how many bounds equal the counts; *exact if the list reports that all
+ * do.
+ */
 static unsigned check_bounds(const world *w, bool *exact)
 {
     uint64_t count[KEYS], bound[KEYS];
@@ -135,7 +136,7 @@ static void most_bounds_are_counts(void **state)
         check_bounds(&w, &exact);
         assert_true(exact);
         sum_all(w.list);
-        /* A sum of 255 or more is none: a seventh of the keys at most. */
+        /* Sums of 255 or more are not stored: at most a seventh of the keys. */
         assert_true(check_bounds(&w, &exact) >= KEYS * 3 / 4);
         assert_false(exact);
         um_list_close(w.list);
@@ -162,7 +163,7 @@ static void what_is_added_is_seen_at_once(void **state)
     um_list_close(w.list);
 }
 
-/* Two epochs need no sums: the older one is asked as fast. */
+/* Two epochs need no totals: querying the older one is as fast. */
 static void sums_are_made_of_two_epochs_that_have_ended(void **state)
 {
     (void)state;
@@ -203,7 +204,7 @@ static void sums_take_no_more_memory_than_given(void **state)
     check_bounds(&w, &exact);
     assert_true(exact);
     assert_true(um_list_build_totals(w.list, need, STEP));
-    advance(&w); /* begins anew, in the same memory */
+    advance(&w); /* starts over, in the same memory */
     while (um_list_build_totals(w.list, 0, STEP))
         continue;
     check_bounds(&w, &exact);
@@ -236,7 +237,7 @@ static void without_memory_epochs_are_asked(void **state)
     assert_int_equal(m.live_blocks, 0);
 }
 
-/* A mail is not a count, and its kind has no sums. */
+/* A mail is not a count, and its kind has no totals. */
 static void kinds_without_sums_are_counted(void **state)
 {
     (void)state;

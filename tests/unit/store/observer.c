@@ -1,7 +1,4 @@
-/*
- * observer.c - observed keys, and lists that are emptied: what a start
- * reports of them.
- */
+/* observer.c - observed keys, and emptied lists: what a start reports. */
 #include "support/sim_disk.h"
 #include "support/test.h"
 
@@ -19,7 +16,7 @@
 
 enum { T0 = 1000000, KEYS = 300, LISTS = 2 };
 
-/* Values are checksums of list 0, which the observer can check. */
+/* Values are checksums of list 0, so that the observer can check them. */
 typedef struct fixture {
     um_store_config config;
     sim_disk *disk;
@@ -29,7 +26,7 @@ typedef struct fixture {
     unsigned shown, dropped, resets, snapshots, asked;
     uint64_t amounts;     /* that were counted */
     char reset_value[16]; /* the last one reported */
-    uint64_t counted;     /* in list 1 when it was reported last */
+    uint64_t counted;     /* in list 1 at the last report */
 } fixture;
 
 static umbel_slice text(const char *s)
@@ -178,7 +175,7 @@ static void tick(fixture *w, uint64_t seconds)
 
 /* --- keys and lists ------------------------------------------------------ */
 
-/* Reports between two keys, more than a batch of the replay and less. */
+/* Adds reports between setting keys, more and fewer than the replay's batch. */
 static unsigned report_and_set(fixture *w, unsigned keys)
 {
     for (unsigned i = 0; i < keys; i++) {
@@ -295,7 +292,9 @@ static umbel_status refuse_value(void *ctx, const um_list *const *lists,
     return UMBEL_E_MISMATCH;
 }
 
-/* What a killed process wrote may not be durable before the next journal is. */
+/*
+ * What a killed process wrote need not be durable before the next journal is.
+ */
 static void what_was_replayed_is_committed_after_a_tick(void **state)
 {
     (void)state;
@@ -385,8 +384,10 @@ static umbel_status append_key(fixture *w, uint64_t key, uint64_t other)
                         &test_refusal);
 }
 
-/* Also with many more reports than the list has space for digests: a replay
- * collects them, and must not take them for new ones. */
+/*
+ * Adds many more reports than the list has space for digests: a replay collects
+ * them, and must not count them as new digests.
+ */
 static void a_held_list_is_the_same_after_a_replay(void **state)
 {
     (void)state;
@@ -399,7 +400,7 @@ static void a_held_list_is_the_same_after_a_replay(void **state)
     w->now = T0 / 500 * 500;
     for (uint64_t i = 0; i < 19; i++)
         assert_ok(append_key(w, i, i));
-    um_entry e[UM_STORE_BATCH]; /* one more digest, and then a batch of new */
+    um_entry e[UM_STORE_BATCH]; /* one more digest, then a batch of new ones */
     uint64_t ticket;
     for (uint64_t i = 0; i < UM_STORE_BATCH; i++)
         e[i] = (um_entry){0, 1, {um_remix(i), um_remix(~i)}, 0};

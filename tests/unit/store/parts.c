@@ -1,6 +1,6 @@
 /*
- * parts.c - the parts of the store: records, journals, snapshots,
- * the replay guard and the key-value table, also from bytes that are wrong.
+ * parts.c - the parts of the store: records, journals, snapshots, the replay
+ * guard and the key-value table, also with invalid bytes.
  */
 #include "support/sim_disk.h"
 #include "support/test.h"
@@ -15,7 +15,7 @@
 
 enum { ROOM = 1 << 16 };
 
-/* Bytes in memory, to write to and to read from. */
+/* Bytes in memory, for writing and reading. */
 typedef struct memory {
     uint8_t bytes[ROOM];
     size_t len, at;
@@ -133,7 +133,7 @@ static int read_bytes(void *ctx, uint64_t at, void *out, size_t len,
     return 0;
 }
 
-/* Three blocks; the third knows that the first was durable. */
+/* Writes three blocks; the third records that the first was durable. */
 static memory *create_journal(size_t end[3])
 {
     static memory m;
@@ -150,7 +150,7 @@ static memory *create_journal(size_t end[3])
     return &m;
 }
 
-/* Returns how many blocks there are, and if one of them is missing. */
+/* Returns the number of blocks, and in *damaged whether one is missing. */
 static uint64_t walk(memory *m, bool *damaged)
 {
     um_journal_walk w;
@@ -201,8 +201,7 @@ static void a_hole_below_what_was_durable_is_damage(void **state)
         m->bytes[at] ^= 4;
     }
     um_journal_durable_encode(end[1], m->bytes + UM_JOURNAL_DURABLE_AT);
-    m->len =
-        end[1] - 1; /* half a journal; its head says that more was durable */
+    m->len = end[1] - 1; /* half a journal whose head says more is durable */
     assert_int_equal(walk(m, &damaged), 1);
     assert_true(damaged);
     m->bytes[UM_JOURNAL_DURABLE_AT] ^=
@@ -231,7 +230,7 @@ static size_t write_snapshot(sim_disk *d, size_t len)
     return size;
 }
 
-/* Reads len bytes in steps; the status of the first failure. */
+/* Reads len bytes in steps. Returns the status of the first failure. */
 static umbel_status read_snapshot(sim_disk *d, size_t len, size_t step)
 {
     static uint8_t bytes[3 * UM_PIECE_MAX];
@@ -274,7 +273,7 @@ static void snapshots_are_read_in_any_steps(void **state)
     }
 }
 
-/* Replaces the snapshot by some of its bytes, one of them changed. */
+/* Overwrites the snapshot with these bytes. */
 static void replace(sim_disk *d, const uint8_t *bytes, size_t len)
 {
     um_disk *disk = sim_ops(d);

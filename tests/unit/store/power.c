@@ -1,8 +1,8 @@
 /*
- * power.c - the store on a simulated disk that loses power, fails
- * and fills up: nothing acknowledged is lost, nothing is counted twice.
+ * power.c - the store on a simulated disk that loses power, fails and fills up:
+ * nothing acknowledged is lost, nothing is counted twice.
  *
- *     test_store_power [CUTS [ERRORS]]     as many as the long test wants
+ *     test_store_power [CUTS [ERRORS]]     numbers for the long test
  */
 #include "support/store_load.h"
 #include "support/test.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHAIN = 50 }; /* crashes that one disk lives through */
+enum { CHAIN = 50 }; /* crashes per disk */
 
 static uint64_t cuts = 400, errors = 200;
 
@@ -54,7 +54,7 @@ static void print_totals(const char *what, const totals *t)
                   t->writes_lost, t->writes_torn, t->names_lost, t->torn);
 }
 
-/* Starts again; the power may fail meanwhile, at any operation. */
+/* Restarts; the power may fail meanwhile, at any operation. */
 static void restart(load *l, bool power)
 {
     do {
@@ -65,7 +65,7 @@ static void restart(load *l, bool power)
     sim_cut_after(l->disk, 0);
 }
 
-/* From a start to a crash, and what is left then. */
+/* Runs from a start to a crash, and checks what is left. */
 static void live_and_crash(load *l, bool power)
 {
     if (power)
@@ -78,7 +78,9 @@ static void live_and_crash(load *l, bool power)
         load_check(l, power && l->durability != UM_DURABILITY_ALWAYS);
 }
 
-/* Until that many power cuts were survived, and a kill for every third. */
+/*
+ * Runs until that many power cuts were survived, with a kill for every third.
+ */
 static void survives(um_durability d, uint64_t want)
 {
     totals t = {0};
@@ -110,7 +112,7 @@ static void without_sync_power_cuts_still_leave_a_store(void **state)
     survives(UM_DURABILITY_NONE, cuts / 4);
 }
 
-/* Ticks until the store is well; false if it does not get well. */
+/* Ticks until the store recovers. Returns false if it does not. */
 static bool recovers(load *l)
 {
     for (int i = 0; i < 400 && um_store_failure(l->store); i++) {
@@ -120,7 +122,10 @@ static bool recovers(load *l)
     return !um_store_failure(l->store);
 }
 
-/* Errors come, look-ups and refusals go on, errors end, the store recovers. */
+/*
+ * Errors begin; queries and refusals continue; errors end; the store must
+ * recover.
+ */
 static void suffer(load *l, bool full)
 {
     if (full)
@@ -174,7 +179,9 @@ static void tick(load *l, uint64_t seconds)
     um_store_tick(l->store, l->now);
 }
 
-/* Fails, and goes on until a child writes the snapshot that ends the failure.
+/*
+ * Makes the store fail, and continues until a child writes the snapshot that
+ * ends the failure.
  */
 static void fail_and_write_snapshot(load *l)
 {
@@ -215,7 +222,7 @@ static void epochs_that_end_during_a_failure_end_after_a_restart(void **state)
     load_close(l);
 }
 
-/* Retries and syncs go on, though the time of records stands still. */
+/* Retries and syncs continue, although the time of records stands still. */
 static void a_clock_that_is_set_back_stops_no_compaction(void **state)
 {
     (void)state;
@@ -240,7 +247,7 @@ static void a_clock_that_is_set_back_stops_no_compaction(void **state)
     load_close(l);
 }
 
-/* Two snapshots, and a journal that is waiting for the next one. */
+/* At most two snapshots, and a journal until the next one. */
 static void the_disk_does_not_fill_up(void **state)
 {
     (void)state;

@@ -1,13 +1,13 @@
 /*
- * publish_markers.c - what was published to peers is the same after any crash.
+ * publish_markers.c - versions published to peers are the same after any crash.
  *
- *     test_store publish_markers [CRASHES]     as many as the long test wants
+ *     test_store publish_markers [CRASHES]     number for the long test
  *
- * A substitute for the machine of umbel/experimental/sync.h has a copy of each
- * live epoch, and takes over some pages of it at a time as a new version, with
- * a marker in the store. At a start it recomputes its copies from the markers
- * that are reported. Every version must have the checksum that it had before
- * the crash, and none may be missing that was committed.
+ * A substitute for the machine of umbel/experimental/sync.h has a replica of
+ * each live epoch. It publishes some pages at a time as a new version, with a
+ * marker in the store. At a start it recomputes its replicas from the reported
+ * markers. Every version must have the checksum that it had before the crash,
+ * and no committed version may be missing.
  */
 #include "support/sim_disk.h"
 #include "support/test.h"
@@ -29,7 +29,7 @@ enum {
     PAGE = 64,
     KEYS = 40,
     COPIES = 16,
-    CHAIN = 40, /* crashes that one disk lives through */
+    CHAIN = 40, /* crashes per disk */
     BOOK = 1 << 16,
     WAITING = 4096
 };
@@ -59,13 +59,13 @@ typedef struct copy {
     bool used;
     unsigned list;
     uint64_t epoch, version;
-    uint64_t committed; /* of its versions; outlives a crash */
-    uint64_t replayed;  /* committed with the last that was replayed */
+    uint64_t committed; /* its last committed version; survives a crash */
+    uint64_t replayed;  /* committed with the last replayed one */
     size_t len;
     uint8_t *bytes;
 } copy;
 
-/* The checksum that a version had when it was made last. */
+/* The checksum of a version when it was last created. */
 typedef struct line {
     uint64_t key, sum;
     bool given; /* a peer may know it */
@@ -81,12 +81,12 @@ typedef struct world {
     um_store *store;
     uint64_t now, incarnation, committed_incarnation;
     copy copy[COPIES];
-    copy before[COPIES]; /* the crash; without bytes */
+    copy before[COPIES]; /* before the crash; without bytes */
     line book[BOOK];
     waiting wait[WAITING];
     size_t n;
     unsigned shown;
-    uint64_t start_ticket; /* of what was replayed; 0: it is committed */
+    uint64_t start_ticket; /* of the replay; 0: already committed */
     uint64_t versions, replayed, renewals, snapshots, refused;
     char wrong[160];
 } world;
@@ -168,7 +168,7 @@ static const umbel_filter *live_filter(const um_list *l, uint64_t epoch)
     return NULL;
 }
 
-/* A marker: the version, and the bytes that it took over. */
+/* A marker: the version, and the range of bytes that it published. */
 typedef struct marker {
     uint64_t version, from, to;
 } marker;
@@ -179,7 +179,10 @@ static umbel_slice name_of(char out[40], unsigned list, uint64_t epoch)
     return (umbel_slice){out, (size_t)len};
 }
 
-/* The marker comes first: if it is refused nothing is published. */
+/*
+ * Publishes bytes. The marker is stored first: if it is refused, nothing is
+ * published.
+ */
 static void publish(world *w, um_store *s, unsigned list, unsigned i,
                     uint64_t from, uint64_t to)
 {
@@ -267,7 +270,9 @@ static void show_leader(world *w, const um_list *const *l, umbel_slice value)
     drop_copies(w);
 }
 
-/* The first marker of a copy that has versions already is that of a snapshot.
+/*
+ * Applies a marker. The first marker of a replica that has versions already is
+ * from a snapshot.
  */
 static void show_marker(world *w, const umbel_filter *f, copy *c,
                         const marker *m)
@@ -415,7 +420,7 @@ static void step(world *w)
         break;
     case 6:
         w->now += sim_below(w->disk, 12);
-        w->now -= sim_below(w->disk, 40) == 0 ? 50 : 0; /* the clock */
+        w->now -= sim_below(w->disk, 40) == 0 ? 50 : 0; /* set back */
         break;
     case 7:
         if (sim_below(w->disk, 16) == 0)
@@ -495,7 +500,7 @@ static void check_versions(world *w)
     }
 }
 
-/* All of a reset, or nothing. */
+/* Checks that a reset is complete or has no effect. */
 static void check_renewal(world *w)
 {
     for (unsigned list = 0; list < LISTS; list++)
@@ -590,7 +595,7 @@ static void report_some(world *w)
     }
 }
 
-/* The kernel regards as written what it could not write. */
+/* After a failed sync the kernel considers the data written. */
 static void a_failed_sync_a_kill_and_a_power_cut_damage_nothing(void **state)
 {
     (void)state;

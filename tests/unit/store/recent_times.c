@@ -1,6 +1,4 @@
-/*
- * recent_times.c - times of the last hour, over simulated time.
- */
+/* recent_times.c - times of the last hour, over simulated time. */
 #include "support/bytes.h"
 
 #include "base/rng.h"
@@ -82,7 +80,7 @@ static void a_new_digest_has_its_times_for_an_hour(void **state)
     um_recent_times_close(r);
 }
 
-/* It came before: only its epoch knows when. */
+/* It was counted before, so only its epoch knows when. */
 static void a_known_digest_is_not_entered(void **state)
 {
     (void)state;
@@ -108,7 +106,7 @@ static void columns_have_times_of_their_own(void **state)
     assert_times(times_at(r, REPORTS, 1, T0 + 900), T0, T0 + 800);
     assert_times(times_at(r, WHITE, 1, T0 + 900), T0 + 500, T0 + 700);
     assert_int_equal(stats_of(r).digests, 1);
-    /* One column is over, the other is not. */
+    /* One column has expired, the other has not. */
     append(r, REPORTS, 99, 0, T0 + HOUR + 100);
     assert_false(times_at(r, REPORTS, 1, T0 + HOUR + 100).known);
     assert_times(times_at(r, WHITE, 1, T0 + HOUR + 100), T0 + 500, T0 + 700);
@@ -127,7 +125,7 @@ static void a_clock_set_back_stands_still(void **state)
     um_recent_times_close(r);
 }
 
-/* Days in which digests come and go, against an exact record. */
+/* Compares with an exact record over days in which digests come and go. */
 static void times_are_right_over_days(void **state)
 {
     (void)state;
@@ -144,7 +142,7 @@ static void times_are_right_over_days(void **state)
         if (s % 40 == 0)
             now += pauses[um_random_below(&rng, TEST_COUNT(pauses))];
         bool known = entered[c][i] && um_random_below(&rng, 50);
-        if (!known) /* all of its epochs are gone, as rare as that is */
+        if (!known) /* all of its epochs are gone, though that is rare */
             entered[c][i] = entered[c][i] && now / 10 - entered[c][i] / 10 < 360
                                 ? entered[c][i]
                                 : now;
@@ -173,7 +171,7 @@ static void what_is_over_makes_room(void **state)
         for (uint64_t i = 0; i < 600; i++)
             append(r, REPORTS, hour * 600 + i, 0, T0 + hour * HOUR + 6 * i);
     assert_int_equal(stats_of(r).pushed, 0);
-    /* 128 ticks after its hour a digest has gone. */
+    /* A digest is gone 128 ticks after its hour. */
     assert_true(stats_of(r).digests <= 600 + 600 * 1280 / HOUR + 5);
     um_recent_times_close(r);
 }
@@ -187,7 +185,7 @@ static void a_full_table_keeps_the_latest(void **state)
 
     for (uint64_t i = 0; i < CAPACITY; i++)
         append(r, REPORTS, i, 0, T0 + i / 100);
-    /* Made for these: hardly one was pushed out. */
+    /* The capacity suffices: hardly any was displaced. */
     assert_true(stats_of(r).pushed < CAPACITY / 1000);
     assert_true((double)stats_of(r).bytes < 8.95 * CAPACITY);
     for (uint64_t i = CAPACITY; i < 3 * CAPACITY; i++)
@@ -267,7 +265,7 @@ static void decoding_gives_the_same_times(void **state)
     bytes b = encoded(r);
 
     assert_true(b.len < 800 * 8 + 200);
-    append(again, REPORTS, 5000, 0, T0); /* goes */
+    append(again, REPORTS, 5000, 0, T0); /* removed */
     assert_ok(decode(again, &b));
     assert_false(times_at(again, REPORTS, 5000, T0 + 800).known);
     for (uint64_t i = 0; i < 800; i++) {
@@ -277,7 +275,7 @@ static void decoding_gives_the_same_times(void **state)
     bytes twice = encoded(again);
     assert_int_equal(b.len, twice.len);
     assert_memory_equal(b.at, twice.at, b.len);
-    /* Time goes on from there. */
+    /* Time continues from there. */
     for (uint64_t t = 800; t < 3 * HOUR; t += 50)
         append(again, REPORTS, 6000 + t, 0, T0 + t);
     assert_false(times_at(again, REPORTS, 1, T0 + 3 * HOUR).known);

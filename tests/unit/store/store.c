@@ -1,6 +1,4 @@
-/*
- * store.c - the store on a real disk: what it keeps, and what it refuses.
- */
+/* store.c - the store on a real disk: what it keeps, and what it refuses. */
 #include "support/test.h"
 
 #include "store/internal.h"
@@ -145,7 +143,7 @@ static void counts_are_there_after_a_restart(void **state)
     test_dir_remove(dir);
 }
 
-/* In a child, which ends without closing anything. */
+/* Runs in a child that ends without closing anything. */
 static void killed_after(const char *dir, um_durability d)
 {
     pid_t pid = fork();
@@ -155,7 +153,7 @@ static void killed_after(const char *dir, um_durability d)
         c.durability = d;
         um_store *s = open_at(&c, T0);
         fill(s, 0, MANY);
-        append(s, 0, MANY, 1, 0, T0); /* not flushed, so not answered */
+        append(s, 0, MANY, 1, 0, T0); /* not flushed, so not acknowledged */
         _exit(0);
     }
     int status;
@@ -215,7 +213,7 @@ static void snapshots_replace_the_journal(void **state)
     fill(s, MANY, 10);
     assert_true(stats_of(s).journal_bytes < 10000);
     assert_true(stats_of(s).snapshot_bytes > 1000);
-    um_store_close(s); /* the worker has removed what is old */
+    um_store_close(s); /* the worker has removed old files */
     assert_int_equal(test_dir_count(dir), 4); /* lock, secret, one of each */
     s = open_store(dir);
     assert_filled(s, 0, MANY);
@@ -399,7 +397,7 @@ static void lists_may_be_added_and_change_places(void **state)
     test_dir_remove(dir);
 }
 
-/* A capacity that was lowered: what the journal holds still has a place. */
+/* After lowering the capacity, the journal's content still fits. */
 static void a_smaller_capacity_takes_the_journal(void **state)
 {
     (void)state;
@@ -411,7 +409,7 @@ static void a_smaller_capacity_takes_the_journal(void **state)
     c.lists = less;
     um_store *s = open_at(&c, T0);
     append(s, 0, 5000, 1, 0, T0);
-    append(s, 0, 5001, 1, 0, T0 + DAY); /* another epoch */
+    append(s, 0, 5001, 1, 0, T0 + DAY); /* in another epoch */
     for (uint64_t i = 0; i < MANY; i++)
         append(s, 0, i, 2, 0, T0 + DAY);
     um_store_close(s);
@@ -440,11 +438,11 @@ static void assert_all_times(const um_store *s)
     umbel_digest never = digest_of(s, 77);
     uint64_t e, u, now = T0 + 4000;
 
-    /* First seen within the hour: to ten seconds. */
+    /* First seen within the hour: exact to ten seconds. */
     assert_times(s, 0, 2, now, T0 + 1000, T0 + 2500);
     assert_times(s, 1, 2, now, T0 + 3000, T0 + 3000);
     assert_times(s, 1, 3, now, T0 + 3010, T0 + 3010);
-    /* Older: the begin and the end of the epoch so far. */
+    /* Older: the beginning and the end of the epoch so far. */
     assert_times(s, 0, 1, now, T0, now);
     assert_false(um_store_times(s, 0, &never, now, &e, &u));
     assert_false(um_store_times(s, 0, &(umbel_digest){1, 1}, now, &e, &u));
@@ -476,7 +474,7 @@ static void times_of_the_last_hour_survive_restarts(void **state)
     um_store_close(s);
     s = open_at(&c, T0 + 4000); /* from the snapshot */
     assert_all_times(s);
-    /* Key 1 is over; whether it was swept out depends on the secret. */
+    /* Key 1 has expired; the secret decides whether it was removed already. */
     assert_in_range(stats_of(s).recent_digests, 2, 3);
     assert_true(stats_of(s).recent_bytes < 10000);
     um_store_close(s);
@@ -489,7 +487,7 @@ static void times_of_the_last_hour_survive_restarts(void **state)
 
 /* --- the format ---------------------------------------------------------- */
 
-/* Each line of the file, as xxd prints it, is in the document. */
+/* Asserts that each line of the file, as xxd prints it, is in the document. */
 static void assert_documented(const char *dir, const char *name)
 {
     char *path = test_path(dir, name);
@@ -552,7 +550,7 @@ static void refuses(const um_store_config *c, umbel_status status,
     assert_null(s);
 }
 
-/* A directory with a snapshot and a journal of MANY records. */
+/* Creates a directory with a snapshot and a journal of MANY records. */
 static char *create_data(void)
 {
     char *dir = test_dir_make();
@@ -592,7 +590,7 @@ static void a_second_server_is_refused(void **state)
     test_dir_remove(dir);
 }
 
-/* A snapshot's child that waits for the disk dies later than its parent. */
+/* A snapshot's child that waits for the disk ends after its parent. */
 static void the_last_child_of_a_killed_server_is_waited_for(void **state)
 {
     (void)state;
@@ -631,7 +629,7 @@ static void the_secret_is_made_once_and_for_the_owner(void **state)
     test_dir_remove(dir);
 }
 
-/* Changes a byte of a file, and a checksum if its offset is given. */
+/* Changes a byte of a file, and corrects a checksum if its offset is given. */
 static void spoil(const char *dir, const char *name, size_t at, uint8_t with,
                   size_t sum_of)
 {

@@ -38,7 +38,7 @@ static void close_worker(fixture *f)
     close(f->event[1]);
 }
 
-/* Asks for a sync of blocks up to seq, and returns the error it met. */
+/* Requests a sync of blocks up to seq. Returns its error. */
 static int sync_to(fixture *f, uint64_t seq, bool fails)
 {
     um_work_done done;

@@ -1,6 +1,6 @@
 /*
- * answers.c - counts over origins: our own live filter, quorum, caps,
- * and the index.
+ * answers.c - counts over origins: our own live filter, quorum, caps, and the
+ * index.
  */
 #include "base/rng.h"
 #include "support/sync.h"
@@ -143,7 +143,7 @@ static umbel_filter *small_shape(const char *kind)
     return shape;
 }
 
-/* What all copies say, one after the other. */
+/* Returns the sum over all replicas, queried one by one. */
 static uint64_t plain_sum(const umbel_sync *s, const umbel_digest *d,
                           uint32_t *origins)
 {
@@ -167,7 +167,7 @@ static uint64_t plain_sum(const umbel_sync *s, const umbel_digest *d,
     return sum;
 }
 
-/* Verdicts are those of counts, with any threshold. */
+/* Asserts that verdicts agree with counts, for any threshold. */
 static void compare_verdicts(const umbel_sync *s, const umbel_digest *d,
                              const uint64_t *own)
 {
@@ -207,7 +207,7 @@ static void compare_counts(const test_sync_server *s)
 }
 
 typedef struct crowd {
-    test_sync_server one[ORIGINS], all; /* all: takes from each */
+    test_sync_server one[ORIGINS], all; /* all: receives from each */
     test_sync_link link[ORIGINS];
     uint64_t now;
     um_rng rng;
@@ -221,7 +221,7 @@ static void set_up(test_sync_server *s, umbel_filter *shape, uint64_t seed)
     s->list.epoch_seconds = EPOCH_SECONDS;
     s->list.page_bytes = 512;
     s->list.indexed = true;
-    s->params.strict = seed < 1000; /* writers take nothing */
+    s->params.strict = seed < 1000; /* writers accept nothing */
     s->params.limits.message_bytes = 16384;
     test_sync_open(s, seed);
 }
@@ -249,7 +249,7 @@ static void begin_epoch(crowd *c)
 
 static void random_event(crowd *c)
 {
-    const uint8_t *origin = /* one of a few */
+    const uint8_t *origin = /* one of three */
         umbel_sync_origin(c->one[um_random_below(&c->rng, 3)].machine);
 
     switch (um_random_below(&c->rng, 25)) {
@@ -316,9 +316,10 @@ static void the_index_never_changes_an_answer(void **state)
     free(c);
 }
 
-/* Sums are never below counts, cell by cell, whatever is in them: a copy that
- * grew, one that has gone, and one that came. Once made anew they are
- * exact where no two keys meet. */
+/*
+ * Totals are never below counts, cell by cell, after a replica grew, was
+ * dropped, or was added. Once rebuilt they are exact where no two keys collide.
+ */
 static void totals_bound_what_replicas_count(void **state)
 {
     static const char *const kinds[] = {"table", "counting", "countmin"};
@@ -348,7 +349,7 @@ static void totals_bound_what_replicas_count(void **state)
                                   umbel_sync_origin(one[1].machine), false,
                                   &test_refusal));
         um_totals_bound(&all.machine->list[0], &d, 1, &most);
-        assert_int_equal(most, 3 * (1 + 2 + 3)); /* too large, and no less */
+        assert_int_equal(most, 3 * (1 + 2 + 3)); /* too large, never less */
         umbel_sync_tick(all.machine, 1001);
         assert_true(um_totals_cover(all.machine, 0));
         um_totals_bound(&all.machine->list[0], &d, 1, &most);
@@ -357,7 +358,7 @@ static void totals_bound_what_replicas_count(void **state)
         test_sync_publish(&one[0]);
         exchange(&one[0], &all, 1001);
         um_totals_bound(&all.machine->list[0], &d, 1, &most);
-        uint64_t count = test_sync_count(&all, 7); /* cells may be small */
+        uint64_t count = test_sync_count(&all, 7); /* cells may saturate */
         assert_int_equal(most, count < UM_TOTAL_MAX ? count : UM_TOTAL_MAX);
         for (size_t i = 0; i < TEST_COUNT(one); i++)
             test_sync_close(&one[i]);
@@ -366,7 +367,7 @@ static void totals_bound_what_replicas_count(void **state)
     }
 }
 
-/* Copies of as many origins as memory has room for. */
+/* Adds replicas of as many origins as memory has space for. */
 static void an_index_gives_its_memory_to_copies(void **state)
 {
     enum { ROOM = 14 };

@@ -1,5 +1,5 @@
 /*
- * liars.c - origins and peers that lie: refused or bounded, and named. With
+ * liars.c - lying origins and peers: refused or bounded, and named. With
  * Ed25519.
  */
 #include "base/hash.h"
@@ -20,7 +20,7 @@ static void assert_named(const test_sync_server *s, umbel_sync_reason reason,
                         UMBEL_ORIGIN_LEN);
 }
 
-/* The next update from end 0, so that a test can change it; release it. */
+/* Returns the next update from end 0, so that a test can change it. Free it. */
 static uint8_t *catch_update(test_sync_link *l, uint64_t now, size_t *len)
 {
     umbel_slice m;
@@ -61,12 +61,12 @@ static void an_origin_that_sets_all_its_cells_is_refused(void **state)
     assert_int_equal(test_sync_count(&b, 8), 0);
     uint64_t bytes = l.bytes[0];
     test_sync_run(&l, 100000);
-    assert_true(l.bytes[0] == bytes); /* it is not sent for ever */
+    assert_true(l.bytes[0] == bytes); /* not sent again and again */
     test_sync_close(&a);
     test_sync_close(&b);
 }
 
-/* What the cells say is not looked at for each of its messages. */
+/* The cells are not checked for each of its messages. */
 static void one_that_was_refused_waits_a_minute(void **state)
 {
     test_sync_server a = {0}, b = {0};
@@ -90,7 +90,10 @@ static void one_that_was_refused_waits_a_minute(void **state)
     test_sync_close(&b);
 }
 
-/* Before it sends them: what is published meanwhile would contradict it. */
+/*
+ * Detected before the peer sends them: anything published meanwhile would
+ * contradict them.
+ */
 static void a_peer_that_has_more_of_ours_is_seen(void **state)
 {
     test_sync_server a = {0}, restored = {0}, b = {0};
@@ -266,7 +269,7 @@ static void one_that_floods_is_held_at_its_capacity(void **state)
         test_sync_add(&a, i, 1);
     assert_refused(umbel_sync_publish(a.machine, 0, 0, a.own, &test_refusal),
                    UMBEL_E_FULL, "capacity");
-    /* A machine that does not know its limit. */
+    /* A machine that ignores its limit. */
     a.machine->list[0].shape->capacity = 0;
     test_sync_publish(&a);
     test_sync_run(&l, 20);
@@ -332,7 +335,7 @@ static void one_that_is_allowed_again_is_sent_again(void **state)
         assert_int_equal(test_sync_count(&b, 1), rounds + 1);
         assert_ok(umbel_sync_drop(b.machine, umbel_sync_origin(a.machine),
                                   false, &test_refusal));
-        if (rounds) /* the other side learns of it, or not */
+        if (rounds) /* the other side may learn of it */
             test_sync_run(&ab, 10);
         assert_int_equal(test_sync_count(&b, 1), 0);
         assert_ok(umbel_sync_allow(b.machine, umbel_sync_origin(a.machine),
@@ -391,7 +394,7 @@ static void another_shape_is_refused_with_the_field(void **state)
     assert_string_equal(umbel_sync_reason_name(b.last_reason), "shape");
     assert_non_null(strstr(b.last_text, "seed"));
     test_sync_run(&l, 1);
-    umbel_sync_peer_stats stats; /* and of that list nothing is sent */
+    umbel_sync_peer_stats stats; /* nothing of that list is sent */
     umbel_sync_peer_stats_get(b.machine, l.peer[1], &stats);
     assert_int_equal(stats.refused[UMBEL_SYNC_LIST], 0);
     umbel_sync_peer_stats_get(a.machine, l.peer[0], &stats);
@@ -402,7 +405,7 @@ static void another_shape_is_refused_with_the_field(void **state)
     umbel_close(shape);
 }
 
-/* Returns what b says about a greeting of a. */
+/* Returns b's error about a greeting of a. */
 static const char *greeted_with(const char *at_a, const char *at_b)
 {
     static char text[256];
@@ -430,7 +433,10 @@ static const char *greeted_with(const char *at_a, const char *at_b)
     return text;
 }
 
-/* What lists agree on beside their shape is compared, and named. */
+/*
+ * Checks that list settings besides the shape are compared, and differences
+ * named.
+ */
 static void lists_that_do_not_agree_are_refused_with_the_field(void **state)
 {
     static const struct {
@@ -453,7 +459,7 @@ static void lists_that_do_not_agree_are_refused_with_the_field(void **state)
     }
 }
 
-/* A greeting whose last part is damaged is refused as a whole. */
+/* Checks that a greeting with a damaged last part is refused entirely. */
 static void what_lists_agree_on_may_be_damaged(void **state)
 {
     static const char good[] = "seed=1-2";
@@ -586,7 +592,7 @@ static void one_that_was_allowed_again_stays_so_after_a_restart(void **state)
 
 enum { LOG_ROOM = 16384, LOG_TYPE = UMBEL_SYNC_LOG_FIRST };
 
-/* Entries without a body take memory, too. */
+/* Entries without a body use memory, too. */
 static void a_log_of_others_is_bounded_and_leaves_room_for_ours(void **state)
 {
     test_sync_server a = {0}, b = {0};

@@ -1,7 +1,4 @@
-/*
- * lost.c - late and lost messages: the engine recovers on a connection that
- * stays.
- */
+/* lost.c - late and lost messages: the engine recovers without a reconnect. */
 #include "support/sync.h"
 
 #include <stdlib.h>
@@ -30,8 +27,10 @@ static void free_kept(kept *k)
         free(k->bytes[--k->n]);
 }
 
-/* Carries messages until both are silent; keeps those of end 0, and loses those
- * of a type. */
+/*
+ * Delivers messages until neither side has any left; stores those of end 0, and
+ * loses those of one type.
+ */
 static void carry(test_sync_link *l, uint64_t now, kept *k, int lost)
 {
     umbel_slice m;
@@ -71,8 +70,10 @@ static void messages_of_an_old_connection_say_nothing(void **state)
     carry(&l, 10, NULL, UM_MSG_HAVE);
     carry(&l, 10 + RETRY, &old, 0); /* from a greeting that knows B */
     assert_int_equal(test_sync_count(&a, 7), 3);
-    /* A loses all; what B sends again is lost; then what A said before comes
-     * once more. */
+    /*
+     * A loses everything; what B sends again is lost; then A's old messages
+     * arrive once more.
+     */
     disconnect(&l);
     test_sync_close(&a);
     a.incarnation = 2;
@@ -90,7 +91,9 @@ static void messages_of_an_old_connection_say_nothing(void **state)
     test_sync_close(&b);
 }
 
-/* Two machines have the key of one origin: it was restored from a backup. */
+/*
+ * Opens two machines with the key of one origin, as after restoring a backup.
+ */
 static void open_twins(test_sync_server *a, test_sync_server *b)
 {
     *a = *b = (test_sync_server){.seed = 0};

@@ -1,6 +1,6 @@
 /*
  * memory.c - each allocation of an exchange fails once: no call does harm, and
- * once there is memory again, every server has everything.
+ * when memory is available again, every server gets everything.
  */
 #include "support/sync.h"
 
@@ -47,8 +47,10 @@ static void exchange(test_sync_link *l, uint64_t now)
     test_sync_run(l, now + 62);
 }
 
-/* A first exchange, a difference, an entry of a log, an origin that is dropped.
- * Returns false if fewer allocations were made. */
+/*
+ * Runs a first exchange, a difference, a log entry, a dropped origin. Returns
+ * false if fewer than nth allocations were made.
+ */
 static bool live_through(size_t nth, uint32_t slice_pages)
 {
     test_sync_server a = {0}, b = {0};

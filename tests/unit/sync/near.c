@@ -1,7 +1,7 @@
 /*
- * near.c - pages of mails (kind near) that an origin crafted: signed,
- * and anything at all. They are refused, or taken and safe to read; what others
- * said is as before.
+ * near.c - crafted pages of mails (kind near) with arbitrary content, but
+ * signed. They are refused, or accepted and safe to read; replicas of other
+ * origins are unchanged.
  */
 #include "kinds/near/near.h"
 #include "base/rng.h"
@@ -25,7 +25,7 @@ static umbel_filter *create_shape(void)
     return f;
 }
 
-/* Mail number i, the same each time. */
+/* Returns mail number i, always the same. */
 static um_near_write mail(uint64_t i)
 {
     um_near_write w = {
@@ -49,7 +49,10 @@ static void write_mails(umbel_filter *f)
     }
 }
 
-/* Changes a byte, if its page may then be one that grew from nothing. */
+/*
+ * Changes a byte if its page is then still one that could have grown from
+ * zeros.
+ */
 static void change_byte(const um_pages *pages, umbel_filter *f,
                         const uint8_t *zeros, um_rng *r)
 {
@@ -63,8 +66,10 @@ static void change_byte(const um_pages *pages, umbel_filter *f,
         *at = was;
 }
 
-/* Any bytes; all ones; mails with many bytes changed; some bytes alone. Pages
- * of the last two pass as pages that grew. */
+/*
+ * Crafts arbitrary bytes; all ones; mails with many bytes changed; a few bytes
+ * alone. Pages of the last two pass as pages that grew.
+ */
 static void craft_pages(const umbel_sync *s, umbel_filter *f, unsigned round,
                         um_rng *r)
 {
@@ -81,7 +86,7 @@ static void craft_pages(const umbel_sync *s, umbel_filter *f, unsigned round,
     free(zeros);
 }
 
-/* Signs what the pages of its own copy say, as no honest machine would. */
+/* Signs its own replica's pages without the checks of an honest machine. */
 static void sign_copy(umbel_sync *s, const umbel_filter *f)
 {
     um_replica *c = s->replica[0];
@@ -102,7 +107,7 @@ static void sign_copy(umbel_sync *s, const umbel_filter *f)
     um_statement_sign(s, c, &next);
     um_replica_drop_steps(c, c->nsteps);
     um_replica_end_step(s, c, &none, &next);
-    um_replica_drop_steps(c, c->nsteps); /* all pages are sent as they are */
+    um_replica_drop_steps(c, c->nsteps); /* all pages are sent whole */
 }
 
 static void open_server(test_sync_server *s, umbel_filter *shape, uint64_t seed)
@@ -115,7 +120,7 @@ static void open_server(test_sync_server *s, umbel_filter *shape, uint64_t seed)
     test_sync_open(s, seed);
 }
 
-/* Reads a copy in all ways; returns how many of the honest mails it has. */
+/* Reads a replica in all ways. Returns how many of the honest mails it has. */
 static uint64_t read_copy(const umbel_filter *f)
 {
     um_near_record record;
@@ -181,7 +186,7 @@ static void crafted_pages_of_mails_are_safe_to_read(void **state)
         else
             refused += b.events[UMBEL_SYNC_REFUSED] > 0;
         craft_pages(liar.machine, liar.own, round + 1,
-                    &r); /* a second version: other bytes */
+                    &r); /* a second version with other bytes */
         sign_copy(liar.machine, liar.own);
         test_sync_run(&link[1], 100);
         read_copies(&b, umbel_sync_origin(honest.machine));

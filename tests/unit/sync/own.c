@@ -1,5 +1,5 @@
 /*
- * own.c - our own filters in a machine: published by slices of pages, and
+ * own.c - our own filters in a machine: published in slices of pages, and
  * restored at a start.
  */
 #include "support/sync.h"
@@ -63,7 +63,7 @@ static void slices_in_any_order_give_the_root_of_one_publish(void **state)
         }
         assert_true(test_sync_word(&up) == test_sync_word(&whole));
         assert_true(test_sync_word(&down) == test_sync_word(&whole));
-        /* What did not change makes no version. */
+        /* Unchanged pages make no new version. */
         assert_int_equal(publish_slice(&down, whole.own, 0, pages), version);
     }
     test_sync_close(&whole);
@@ -98,7 +98,7 @@ static bool page_is_same(const test_sync_server *s, uint64_t number,
     return memcmp(a->payload + p.offset, b->payload + p.offset, p.len) == 0;
 }
 
-/* So that a restart compares no more than these. */
+/* A restart then compares only these pages. */
 static void a_publish_names_the_pages_that_changed(void **state)
 {
     test_sync_server s = {0};
@@ -129,8 +129,10 @@ static void a_publish_names_the_pages_that_changed(void **state)
     test_sync_close(&s);
 }
 
-/* Keys whose cells are all in slices that are not published yet must not make
- * others doubt those that are. */
+/*
+ * Keys whose cells are all in unpublished slices must not make peers reject the
+ * published ones.
+ */
 static void others_take_a_filter_slice_by_slice(void **state)
 {
     static const char *const kinds[] = {"bloom", "counting", "tally", "table"};
@@ -165,14 +167,16 @@ static void others_take_a_filter_slice_by_slice(void **state)
     }
 }
 
-/* What a journal has of one publish. */
+/* The journal's record of one publish. */
 typedef struct mark {
     umbel_filter *then;
     umbel_sync_slice at;
     um_statement signed_as;
 } mark;
 
-/* Publishes slices while keys come; mark 0 is of all pages: the snapshot. */
+/*
+ * Publishes slices while keys are added; mark 0 covers all pages: the snapshot.
+ */
 static void live_and_mark(test_sync_server *s, mark *m)
 {
     uint64_t pages = umbel_sync_pages(s->machine, 0);
@@ -254,7 +258,10 @@ static void a_claim_that_grew_alone_is_published_with_all_pages(void **state)
     test_sync_close(&b);
 }
 
-/* A peer has all that was published; we restart after a kill and replay. */
+/*
+ * A peer has everything that was published; the server is killed, restarts and
+ * replays.
+ */
 static void a_restored_machine_goes_on_where_its_peers_are(void **state)
 {
     test_sync_server a = {0}, b = {0}, again = {0};
@@ -271,7 +278,7 @@ static void a_restored_machine_goes_on_where_its_peers_are(void **state)
     umbel_sync_disconnect(b.machine, l.peer[1]);
     open_paged(&again, 3);
     replay(&again, m);
-    add_keys(&a, 0, 1); /* what the journal has beyond the last mark */
+    add_keys(&a, 0, 1); /* in the journal after the last mark */
     publish_slice(&again, a.own, 0, umbel_sync_pages(a.machine, 0));
     test_sync_connect(&l, &again, &b);
     test_sync_run(&l, 2000);
@@ -287,7 +294,10 @@ static void a_restored_machine_goes_on_where_its_peers_are(void **state)
     test_sync_close(&again);
 }
 
-/* Backup: 100 keys. Its peer has 150. Alone again, it takes `alone` others. */
+/*
+ * Restores a backup of 100 keys of which a peer has 150, after adding `alone`
+ * other keys without connection.
+ */
 static void restore_backup(uint64_t alone, uint64_t *lost, uint64_t *word)
 {
     test_sync_server a = {0}, b = {0}, again = {0}, c = {0};
@@ -336,7 +346,7 @@ static void restore_backup(uint64_t alone, uint64_t *lost, uint64_t *word)
         *lost += test_sync_count(&c, i) < 1 + i % 5;
     for (uint64_t i = 500; i < 500 + alone; i++)
         *lost += test_sync_count(&c, i) < 1 + i % 5;
-    /* It goes on, empty. */
+    /* It continues, empty. */
     assert_ok(umbel_clear(again.own, &test_refusal));
     add_keys(&again, 900, 901);
     test_sync_publish(&again);

@@ -1,6 +1,6 @@
 /*
- * protocol.c - the worked exchange of docs/PROTOCOL.md: the document has these
- * bytes.
+ * protocol.c - the worked exchange of docs/PROTOCOL.md: the document contains
+ * these bytes.
  *
  *   test_sync_protocol --print   writes them for the document
  */

@@ -1,16 +1,16 @@
 /*
  * schedules.c - random schedules: five servers and a liar in a ring, a star or
- * a line, links that lose, repeat and reorder, restarts with state, without,
- * and with that of an old backup, epochs that end, drops; half of the servers
+ * a line; links that lose, repeat and reorder messages; restarts with state,
+ * without, and from an old backup; epochs that end; drops. Half of the servers
  * work on one page at a time, and anything may happen meanwhile. At every
- * moment each copy must be one that its origin gave out, counts must cover the
- * reports and not exceed what the origins say; and once links heal all agree.
+ * moment each replica must be a version that its origin published, and counts
+ * must cover the reports without exceeding what the origins report; and once
+ * links heal all agree.
  *
  *   test_sync_schedules [SCHEDULES [FIRST SEED]]
  *
- * Of fifty schedules one has Ed25519; in the others signatures are a keyed
- * hash, which is a hundred times as fast. No liar here computes that of
- * another.
+ * One schedule in fifty uses Ed25519; in the others signatures are a keyed
+ * hash, which is a hundred times as fast. No liar here forges another's hash.
  */
 #include "base/hash.h"
 #include "base/rng.h"
@@ -37,7 +37,7 @@ enum {
     EPOCH = 1000,
     RETRY = 20,
     KEPT = 96,  /* messages that a liar repeats later */
-    SIGNED = 50 /* one schedule of these has real signatures */
+    SIGNED = 50 /* one schedule in this many uses Ed25519 */
 };
 
 typedef struct truth {
@@ -54,14 +54,16 @@ typedef struct message {
     uint8_t *bytes;
 } message;
 
-/* What was reported to a server in the present epoch: all, before the pass over
- * its pages that is going on, and before the last one that is complete. */
+/*
+ * Reports to a server in the current epoch: all, those before the current pass
+ * over its pages, and those before the last complete pass.
+ */
 typedef struct reported {
     uint8_t all[KEYS], passing[KEYS], passed[KEYS];
-    uint64_t page; /* the next of the pass */
+    uint64_t page; /* the next page of the pass */
 } reported;
 
-/* What a server had once; its machine is NULL without a backup. */
+/* An earlier state of a server; machine is NULL without a backup. */
 typedef struct backup {
     test_sync_server server;
     reported reports;
@@ -76,9 +78,8 @@ typedef struct world {
     reported reports[SERVERS];
     backup backup[HONEST];
     uint64_t skew[SERVERS], epoch[SERVERS], incarnation[SERVERS], now;
-    bool
-        restored[SERVERS]; /* it receives from all others before it publishes */
-    uint64_t sessions, latest; /* and the latest incarnation */
+    bool restored[SERVERS];    /* receives from all before it publishes */
+    uint64_t sessions, latest; /* latest incarnation */
     test_sync_link link[LINKS];
     unsigned nlinks;
     bool up[LINKS];
@@ -93,7 +94,7 @@ typedef struct world {
 /* --- cheap signatures ------------------------------------------------------
  */
 
-/* Eight words, each of a hash of origin and text. */
+/* Writes eight words derived from a hash of origin and text as a signature. */
 static void hash_sign_as(const uint8_t *origin, const void *text, size_t len,
                          uint8_t *signature)
 {
@@ -163,8 +164,8 @@ static bool any_session(uint64_t expected, uint64_t session)
 }
 
 /*
- * Functions of sync/accept.c that a machine replaces; NULL: the library's. This
- * program is linked so that their callers come here first.
+ * Functions of sync/accept.c that a machine replaces; NULL: the library's. The
+ * linker redirects their callers to this file.
  */
 typedef struct rules {
     bool (*is_signed)(const uint8_t *origin, const void *text, size_t len,
@@ -178,7 +179,7 @@ typedef struct rules {
     bool (*is_session)(uint64_t expected, uint64_t session);
 } rules;
 
-static const rules *broken; /* of the schedule that runs */
+static const rules *broken; /* of the current schedule */
 
 #define SEAM(type, rule, parameters, arguments)                                \
     type __real_um_sync_##rule parameters;                                     \
@@ -216,7 +217,7 @@ void __wrap_um_sync_sign(const uint8_t *key, const void *text, size_t len,
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
 
-/* A machine, and a schedule that notices it: the search begins there. */
+/* A machine, and a schedule that detects it: the search begins there. */
 typedef struct machine {
     const char *name;
     rules rules;
@@ -263,7 +264,7 @@ static uint64_t clock_of(const world *w, unsigned i)
     return w->now + w->skew[i];
 }
 
-/* The liar's twin has its key. */
+/* Returns the seed of a server's key; the liar's twin has the same key. */
 static uint64_t seed_of(unsigned i)
 {
     return 100 + (i == TWIN ? LIAR : i);
@@ -314,8 +315,10 @@ static void cut_link(world *w, unsigned l)
     w->up[l] = false;
 }
 
-/* Honest servers as a ring with two chords, a star and a line; and the liar at
- * two of them. */
+/*
+ * Honest servers in a ring with two chords, a star and a line; the liar and its
+ * twin are connected to one each.
+ */
 static const struct topology {
     unsigned n, ends[LINKS][2];
 } topologies[] = {
@@ -390,7 +393,7 @@ static void forget_reports(world *w, unsigned i)
     w->reports[i] = (reported){.page = 0};
 }
 
-/* A machine that goes on as a new incarnation has an empty filter. */
+/* Clears the filter of a machine that continues as a new incarnation. */
 static void follow_incarnation(world *w, unsigned i)
 {
     uint64_t incarnation = umbel_sync_incarnation(w->server[i].machine);
@@ -434,7 +437,7 @@ static const truth *find_truth(const world *w, unsigned i,
     return NULL;
 }
 
-/* Pages up to end; the pass is complete with the last. */
+/* Publishes pages up to end; the last page completes the pass. */
 static void publish_up_to(world *w, unsigned i, uint64_t end)
 {
     const test_sync_server *s = &w->server[i];
@@ -470,7 +473,7 @@ static void publish_a_page(world *w, unsigned i)
     publish_up_to(w, i, w->reports[i].page + 1);
 }
 
-/* A new epoch begins for a server by its own clock. */
+/* Begins a new epoch for a server by its own clock. */
 static void retain_time(world *w, unsigned i)
 {
     test_sync_server *s = &w->server[i];
@@ -524,7 +527,7 @@ static message copy_of(unsigned link, unsigned from, umbel_slice bytes)
     return m;
 }
 
-/* The liar keeps messages, to send them again much later. */
+/* Stores a message for the liar to send again much later. */
 static void retain_message(world *w, const message *m)
 {
     size_t i = w->nkept < KEPT ? w->nkept++ : (size_t)pick(w, KEPT);
@@ -566,7 +569,7 @@ static void deliver_some(world *w)
     for (int n = 0; n < 16 && w->nflying; n++) {
         size_t i = (size_t)pick(w, w->nflying);
         receive(w, &w->flying[i]);
-        if (pick(w, 8)) /* else it comes again */
+        if (pick(w, 8)) /* otherwise it is repeated */
             remove_flying(w, i);
     }
 }
@@ -574,7 +577,10 @@ static void deliver_some(world *w)
 /* --- restarts --------------------------------------------------------------
  */
 
-/* Own filters are imported, with the versions before, or restored. */
+/*
+ * Copies the state. Own filters are imported with their previous versions, or
+ * restored.
+ */
 static void copy_state(const test_sync_server *from, test_sync_server *to,
                        bool restores)
 {
@@ -647,7 +653,7 @@ static void restart(world *w, unsigned i)
     connect_again(w, was_up);
 }
 
-/* The disk is lost: another incarnation than all before, as by a clock. */
+/* Restarts without its disk, as a new incarnation, as if from a clock. */
 static void restart_empty(world *w, unsigned i)
 {
     uint64_t next = ++w->latest;
@@ -661,9 +667,11 @@ static void restart_empty(world *w, unsigned i)
     connect_again(w, was_up);
 }
 
-/* Back to what it was; of another epoch only copies are left. Other versions
- * than those that it gave out before would be lies: it publishes again when the
- * others have told it what they have. */
+/*
+ * Restores a backup; if the epoch changed, only replicas remain. Versions other
+ * than those published before would be lies, so it publishes again only after
+ * the others reported theirs.
+ */
 static void restore_backup(world *w, unsigned i)
 {
     const backup *b = &w->backup[i];
@@ -687,7 +695,7 @@ static void restore_backup(world *w, unsigned i)
 /* --- the liar --------------------------------------------------------------
  */
 
-/* Passes on the pages of others, changed; their checksum is right. */
+/* Changes forwarded pages of others, and corrects the message checksums. */
 static void forge(world *w)
 {
     for (size_t i = 0; i < w->nflying; i++) {
@@ -714,7 +722,7 @@ static void repeat_kept(world *w)
         receive(w, &w->kept[i]);
 }
 
-/* Two machines with one key say different things of version 1. */
+/* Publishes two different versions 1 with one key. */
 static void say_two_things(world *w)
 {
     for (unsigned i = LIAR; i <= TWIN; i++) {
@@ -735,7 +743,10 @@ static void lie(world *w)
     lies[w->mode](w);
 }
 
-/* The broken machine that merges what it has into its own filter. */
+/*
+ * Merges replicas into a server's own filter, for the broken machine that does
+ * so.
+ */
 static void echo(world *w)
 {
     test_sync_server *s = &w->server[pick(w, HONEST)];
@@ -758,10 +769,9 @@ static int server_of(const world *w, const uint8_t *origin)
     return LIAR;
 }
 
-static uint64_t verdicts, by_sums; /* checked; of them where sums answer */
+static uint64_t verdicts, by_sums; /* checked; by totals */
 
-/* A verdict is that of the count, whether the sums of all copies give it or
- * not. */
+/* Checks that verdicts agree with counts, whether or not the totals answer. */
 static void check_verdicts(world *w, const umbel_sync *m,
                            const uint64_t *counts)
 {
@@ -813,7 +823,7 @@ static void check_server(world *w, unsigned i)
     check_verdicts(w, m, counts);
 }
 
-/* An origin's own answer may not be above what was reported to it. */
+/* Checks that an origin counts no more than was reported to it. */
 static void check_own(world *w, unsigned i)
 {
     uint64_t answers[KEYS], excess = 0;
@@ -822,7 +832,7 @@ static void check_own(world *w, unsigned i)
     count_all(w, w->server[i].own, answers);
     for (int k = 0; k < KEYS; k++)
         excess += answers[k] > w->reports[i].all[k];
-    if (excess > 10) /* false positives of a filter with 50 keys: none */
+    if (excess > 10) /* a filter with 50 keys has no false positives */
         note_failure(w, "an origin counts what others reported");
 }
 
@@ -922,14 +932,14 @@ static void heal(world *w)
 
     for (unsigned i = 0; i < SERVERS; i++)
         w->skew[i] = 300;
-    /* No epoch ends meanwhile: it would bring new versions. */
+    /* No epoch may end meanwhile: it would create new versions. */
     if (clock_of(w, 0) % EPOCH > EPOCH - (ROUNDS + 1) * RETRY)
         w->now += (ROUNDS + 1) * RETRY;
     for (unsigned i = 0; i < SERVERS; i++) {
         retain_time(w, i);
         publish(w, i);
     }
-    /* Links that are up stay: what was lost on them must come again. */
+    /* Links that are up stay up: what was lost on them must be sent again. */
     for (unsigned l = 0; l < w->nlinks; l++)
         if (!w->up[l])
             connect_link(w, l);

@@ -1,6 +1,5 @@
 /*
- * sync.c - what umbel/experimental/sync.h promises, between two and three
- * servers.
+ * sync.c - promises of umbel/experimental/sync.h, with two and three servers.
  */
 #include "support/sync.h"
 
@@ -156,7 +155,7 @@ static void a_restart_goes_on_with_differences(void **state)
     test_sync_connect(&l, &again, &b);
     test_sync_run(&l, 2);
     assert_true(test_sync_word(&again) == test_sync_word(&b));
-    assert_true(l.bytes[0] < 1000); /* not the whole filter */
+    assert_true(l.bytes[0] < 1000); /* not the full filter */
     umbel_close(saved);
     test_sync_close(&a);
     test_sync_close(&b);
@@ -219,7 +218,10 @@ static void standings_are_listed(void **state)
     test_sync_close(&a);
 }
 
-/* Walking is linear, and the word is the same in whatever order they came. */
+/*
+ * Walking takes linear time, and the agreement hash does not depend on the
+ * order of arrival.
+ */
 static void entries_that_nobody_took_back_are_walked(void **state)
 {
     test_sync_server a = {0}, b = {0};

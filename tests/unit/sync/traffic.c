@@ -1,6 +1,6 @@
 /*
- * traffic.c - what an exchange costs, held against the entropy of what changed;
- * and what sums over origins are worth.
+ * traffic.c - the cost of an exchange, compared with the entropy of the
+ * changes; and the accuracy of sums over origins.
  *
  *   test_sync_traffic [KEYS]   with more reports, rounds, and that many keys in
  *                              the first exchange
@@ -14,15 +14,18 @@
 #include <string.h>
 #include <umbel/counting.h>
 
-/* log2 of the ways to choose k of n. */
+/* Returns log2 of the number of ways to choose k of n. */
 static double log2_choose(double n, double k)
 {
     return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2);
 }
 
-enum { OLD = 64, GREW = 64 }; /* values that are distinguished */
+enum { OLD = 64, GREW = 64 }; /* distinguished values */
 
-/* Bits of the new values given the old: the entropy of what they grew by. */
+/*
+ * Returns the bits of the new values given the old: the entropy of the
+ * increments.
+ */
 static double value_bits(double seen[OLD][GREW])
 {
     double bits = 0;
@@ -38,7 +41,10 @@ static double value_bits(double seen[OLD][GREW])
     return bits;
 }
 
-/* Of each page the ways to choose what changed, and the new values. */
+/*
+ * Returns, summed over pages, the bits for the positions of the changes and for
+ * the new values.
+ */
 static double entropy_bits(const umbel_filter *old, const umbel_filter *now,
                            uint32_t page_bytes, uint64_t *changed)
 {
@@ -70,7 +76,7 @@ static double entropy_bits(const umbel_filter *old, const umbel_filter *now,
     return bits + value_bits(seen);
 }
 
-/* How much is done: little, unless KEYS are given. */
+/* Amount of work: little, unless KEYS is given. */
 static uint64_t first_keys = 20000, base_keys = 10000, max_reports = 4000,
                 rounds = 1;
 
@@ -107,7 +113,7 @@ static void add_many(test_sync_server *s, uint64_t from, uint64_t n)
     test_add(s->own, from, (size_t)n);
 }
 
-/* Pages and messages: as they are by default, and as a server has them. */
+/* Pages and messages: the defaults, and those of a server. */
 typedef struct traffic_limits {
     uint32_t page_bytes, message_bytes;
 } traffic_limits;
@@ -148,7 +154,7 @@ static void differences_cost_their_entropy(void **state)
             uint64_t bytes = l.bytes[0], messages = l.messages[0], changed;
             assert_ok(umbel_copy(a.own, &before, &test_refusal));
             add_many(&a, from, reports[r]);
-            from += reports[r] - reports[r] / 4; /* some come again */
+            from += reports[r] - reports[r] / 4; /* some are repeated */
             test_sync_publish(&a);
             test_sync_run(&l, 2 + r);
             bytes = l.bytes[0] - bytes;
@@ -201,16 +207,16 @@ static void a_first_exchange_costs_the_coded_file(void **state)
 }
 
 /*
- * The table of the note: m = 80,000, k = 4, 10,000 keys, wrong counts of one
+ * The table of the note: m = 80,000, k = 4, 10,000 keys; wrong counts of one
  * filter for all, of the cell-wise sum, and of the sum of minima. Counts are
- * Pareto, P(c >= x) = 1 / x, or all 20.
+ * Pareto distributed, P(c >= x) = 1 / x, or all 20.
  */
 enum { MAX_SERVERS = 8, ERROR_KEYS = 10000 };
 
 typedef struct error_row {
     bool pareto;
     int servers;
-    double central, cells, minima; /* as the note has them; 0: it has not */
+    double central, cells, minima; /* from the note; 0: not in it */
 } error_row;
 
 static const error_row error_rows[] = {
@@ -223,7 +229,7 @@ static const error_row error_rows[] = {
 };
 
 typedef struct errors {
-    double keys, central, cells, minima; /* wrong ones */
+    double keys, central, cells, minima; /* wrong counts */
 } errors;
 
 static umbel_filter *error_filter(uint64_t seed)
@@ -249,7 +255,7 @@ static uint64_t pareto(um_rng *rng)
     return u < 0.0001 ? 10000 : (uint64_t)(1 / u);
 }
 
-/* Reports come in a random order, each to a random server. */
+/* Adds reports in a random order, each to a random server. */
 static void spread_reports(const error_row *row, um_rng *rng, uint64_t *times,
                            umbel_filter **server, umbel_filter *central)
 {
@@ -306,7 +312,7 @@ static void count_errors(const error_row *row, uint64_t seed, um_rng *rng,
     umbel_close(cells);
 }
 
-/* Five sigma. */
+/* Returns true if the rate is at most this, plus five sigma. */
 static bool is_at_most(double wrong, double keys, double rate)
 {
     return wrong <= keys * rate + 5 * sqrt(keys * rate);

@@ -1,6 +1,6 @@
 /*
- * work.c - updates that take several calls: nothing is seen before
- * the last one, and what happens in between is noticed.
+ * work.c - updates that take several calls: nothing is visible before the last
+ * one, and events in between are handled.
  */
 #include "support/sync.h"
 
@@ -44,7 +44,10 @@ static void publish_keys(test_sync_server *s, uint64_t first)
     test_sync_publish(s);
 }
 
-/* The next message of a for b; the machine may need several calls for it. */
+/*
+ * Returns the next message of a for b, which may take the machine several
+ * calls.
+ */
 static umbel_slice next_of(fixture *f)
 {
     umbel_slice m = {NULL, 0};
@@ -57,7 +60,7 @@ static umbel_slice next_of(fixture *f)
     return m;
 }
 
-/* Hands b messages of a until it is busy with one. */
+/* Delivers a's messages to b until it is busy with one. */
 static void create_busy(fixture *f)
 {
     for (int i = 0; i < 10 && !umbel_sync_busy(f->b.machine); i++) {
@@ -176,7 +179,7 @@ static void a_damaged_page_behind_the_first_slice_is_refused(void **state)
     close_both(&f);
 }
 
-/* c is asked for while a message for b waits: b gets it later. */
+/* Requests a message for c while one for b is in progress: b gets it later. */
 static void a_message_that_is_given_up_comes_again(void **state)
 {
     fixture f;

@@ -60,7 +60,7 @@ static void every_byte_of_a_key_file_counts(void **state)
         assert_refused(load(back), UMBEL_E_SECRET, "is not a key file");
     }
     for (size_t i = 0; i < sizeof back; i++)
-        assert_int_equal(back[i], 0); /* nothing was given out */
+        assert_int_equal(back[i], 0); /* no output */
     char *longer = calloc(1, len + 300);
     assert_non_null(longer);
     memcpy(longer, text, len);
@@ -111,7 +111,7 @@ static void a_key_is_written_once_and_beside_nothing(void **state)
     assert_int_equal(test_dir_count(dir), 2);
 }
 
-/* A file that may not grow: a disk that is full. */
+/* Limits the file size, as on a full disk. */
 static void a_key_that_cannot_be_written_leaves_no_file(void **state)
 {
     uint8_t secret[UMBEL_SECRET_LEN] = {1};

@@ -1,6 +1,4 @@
-/*
- * link.c - encrypted links between two servers, back to back in memory.
- */
+/* link.c - encrypted links between two servers, connected in memory. */
 #include "support/test.h"
 
 #include "trust/link.h"
@@ -26,7 +24,7 @@ typedef struct side {
 } side;
 
 typedef struct pair {
-    side a, b; /* a called */
+    side a, b; /* a is the caller */
 } pair;
 
 static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
@@ -87,7 +85,7 @@ static void close_pair(pair *p)
     free(p->b.last);
 }
 
-/* Moves what one has to send to the other, in pieces. */
+/* Moves one side's output to the other, in pieces. */
 static umbel_status carry(side *from, side *to, size_t piece)
 {
     umbel_status status = UMBEL_OK;
@@ -150,7 +148,7 @@ static void messages_wait_while_their_owner_is_busy(void **state)
 
     (void)state;
     open_pair(&p);
-    p.b.busy = true; /* before it is ready that means nothing */
+    p.b.busy = true; /* no effect before it is ready */
     shake_hands(&p, 1000);
     for (int i = 0; i < 3; i++)
         assert_ok(
@@ -174,7 +172,7 @@ static void a_message_longer_than_agreed_is_neither_sent_nor_taken(void **state)
     assert_non_null(text);
     open_pair(&p);
     um_link_close(p.a.link);
-    um_link_config c = {.sign_key = p.a.sign_key, /* it sends more than LONG */
+    um_link_config c = {.sign_key = p.a.sign_key, /* sends more than LONG */
                         .caller = true,
                         .is_known = is_known,
                         .take = consume,
@@ -215,7 +213,7 @@ static void strangers_and_copies_of_ourselves_are_refused(void **state)
     close_pair(&q);
 }
 
-/* Somebody who knows a's public key, and has another one's secret. */
+/* The thief knows a's public key, but has another secret. */
 static void a_name_without_its_secret_is_refused(void **state)
 {
     pair p, thief;
@@ -223,7 +221,7 @@ static void a_name_without_its_secret_is_refused(void **state)
     (void)state;
     open_pair(&p);
     open_pair(&thief);
-    memcpy(thief.a.sign_key + 32, p.a.key, 32); /* libsodium keeps it there */
+    memcpy(thief.a.sign_key + 32, p.a.key, 32); /* where libsodium stores it */
     thief.a.knows = p.b.key;
     um_link_close(thief.a.link);
     open_side(&thief.a, &p.b, true);
@@ -254,7 +252,7 @@ static void nothing_is_sent_before_both_are_proved(void **state)
     close_pair(&p);
 }
 
-/* One byte of what a sends is changed: no link, or no message. */
+/* Changes one byte that a sends. Returns true if the message still arrives. */
 static bool arrives_changed(size_t at)
 {
     pair p;
@@ -290,7 +288,7 @@ static void no_byte_can_be_changed_on_the_way(void **state)
     (void)state;
     for (size_t at = 0; at < HANDSHAKE + 2 + 5 + 17; at++)
         assert_false(arrives_changed(at));
-    assert_true(arrives_changed(SIZE_MAX)); /* as it is, it does */
+    assert_true(arrives_changed(SIZE_MAX)); /* arrives if unchanged */
 }
 
 static void what_was_sent_once_is_worth_nothing_later(void **state)
