@@ -73,7 +73,10 @@ static bool is_digit(part p, size_t i)
     return i < p.len && p.at[i] >= '0' && p.at[i] <= '9';
 }
 
-/* [+-] digits [. digits] [e [+-] digits], with a digit before the e. */
+/*
+ * Returns true for [+-] digits [. digits] [e [+-] digits], with a digit before
+ * the e.
+ */
 static bool is_decimal(part p)
 {
     size_t i = 0, digits = 0;

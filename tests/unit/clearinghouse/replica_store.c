@@ -97,7 +97,7 @@ static umbel_status restart(world *w)
     return open_store(w);
 }
 
-/* Each peer reports key i n times, and the server receives the reports. */
+/* Lets each peer report key i n times, and the server receive the reports. */
 static void receive(world *w, uint64_t i, uint64_t n)
 {
     for (size_t k = 0; k < OTHERS; k++) {

@@ -174,7 +174,7 @@ static void a_refused_fold_names_the_nearest_divisors(void **state)
     }
 }
 
-/* 0 and a filter of one part have no neighbour on at least one side. */
+/* Where there is a divisor on one side only, the error names that one. */
 static void a_refused_fold_always_names_a_divisor(void **state)
 {
     umbel_filter *twelve = built("blocked512", 512 * 12, 0, 10);

@@ -172,7 +172,10 @@ static void consume_snapshots(const umbel_filter *f, const adder *a)
     }
 }
 
-/* Without the kernel's barrier all threads use atomic counters. */
+/*
+ * Takes snapshots while threads add keys. Without the kernel's barrier all
+ * threads use atomic counters.
+ */
 static void check_together(const char *kind, const char *addressing,
                            bool barrier)
 {

@@ -322,8 +322,8 @@ static void check_fresh(const work *w)
 }
 
 /*
- * The error of 1e-9 for 64,000 keys excludes false positives. Each adder may
- * count the common keys.
+ * Adds from several threads. The error of 1e-9 for 64,000 keys excludes false
+ * positives. Each adder may count the common keys.
  */
 static void check_addressing(const char *addressing)
 {

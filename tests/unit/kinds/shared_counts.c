@@ -245,8 +245,9 @@ static uint64_t times(const work *w, uint64_t key)
 }
 
 /*
- * Saturating sums do not depend on their order, so plain cells equal those of
- * one thread. Refined cells depend on it, and are at most these.
+ * Compares the cells with those of one thread. Saturating sums do not depend on
+ * their order, so plain cells are equal. Refined cells depend on it, and are at
+ * most these.
  */
 static void check_cells(const umbel_filter *f, const work *w, bool plain)
 {
@@ -273,7 +274,10 @@ static void check_cells(const umbel_filter *f, const work *w, bool plain)
     umbel_close(sum);
 }
 
-/* There are hardly more cells than keys, so that all keys share some. */
+/*
+ * Adds from several threads to hardly more cells than keys, so that all keys
+ * share some.
+ */
 static void check_threads(const subject *s, const char *addressing)
 {
     umbel_filter *f = open_subject(s, addressing, 120, 3);

@@ -74,7 +74,10 @@ static void digest_keys(fixture *s)
     }
 }
 
-/* Without a hash: not partitioned. */
+/*
+ * Creates members and listed keys in parts; without a hash the filter is not
+ * partitioned.
+ */
 static void fixture_init(fixture *s, const char *hash, size_t size)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

@@ -9,7 +9,7 @@
 
 enum { KEYS = 3000 };
 
-/* FROM .. FROM+n-1 in a filter of that shape. */
+/* Returns a filter of that shape with the keys from .. from+n-1. */
 static umbel_filter *holding(const char *addressing, const char *hash,
                              uint64_t from, size_t n)
 {
