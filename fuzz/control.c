@@ -81,7 +81,7 @@ static void count_end(void *ctx, const um_address *client, um_end why)
     um_loop_stop(s.loop);
 }
 
-/* --- the client's side, between the turns of the loop -----------------------
+/* --- the client's side, run between iterations of the loop ------------------
  */
 
 static void send_piece(void)
@@ -114,7 +114,7 @@ static void act_as_client(void *ctx)
     } while (n > 0);
 }
 
-/* --- what must come out -----------------------------------------------------
+/* --- expected results -------------------------------------------------------
  */
 
 static void expect(um_end why, unsigned asked)
@@ -148,7 +148,7 @@ static void judge(void)
     }
 }
 
-/* --- life -------------------------------------------------------------------
+/* --- running an input -------------------------------------------------------
  */
 
 static void close_fixture(void)

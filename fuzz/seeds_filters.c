@@ -142,7 +142,7 @@ static void write_tallies(void)
     }
 }
 
-/* --- heads that say something else ------------------------------------------
+/* --- heads with other claims ------------------------------------------------
  */
 
 static um_shape shape_of(const uint8_t *bytes, size_t len)
@@ -170,7 +170,7 @@ static uint8_t *reshape(uint8_t *bytes, size_t *len, const um_shape *s)
     return out;
 }
 
-/* --- what only some kinds have ----------------------------------------------
+/* --- features of some kinds -------------------------------------------------
  */
 
 static void write_filter(const char *name, umbel_filter *f)

@@ -42,7 +42,7 @@ umbel_filter *golden_build(const test_combo *c)
     return f;
 }
 
-/* --- files beyond one a combination ----------------------------------------
+/* --- files besides one per combination -------------------------------------
  */
 
 enum { MAX_SETTINGS = 4 };

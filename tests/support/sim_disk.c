@@ -230,7 +230,7 @@ static void forget_steps(steps *q)
     q->last = &q->first;
 }
 
-/* --- what happens ------------------------------------------------------- */
+/* --- operations --------------------------------------------------------- */
 
 static void do_step(sim_disk *d, const step *s)
 {
@@ -316,7 +316,7 @@ static sim_disk *sim_of(um_disk *base)
     return (sim_disk *)base;
 }
 
-/* --- the row ------------------------------------------------------------- */
+/* --- the table of operations --------------------------------------------- */
 
 static int sim_lock(um_disk *base, const char *name, pid_t *holder)
 {

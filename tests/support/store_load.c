@@ -98,7 +98,7 @@ void load_kill(load *l, bool power)
     sim_power_on(l->disk);
 }
 
-/* --- what is acknowledged ------------------------------------------------ */
+/* --- acknowledgements ---------------------------------------------------- */
 
 static void acknowledge(load *l)
 {
@@ -213,7 +213,7 @@ void load_step(load *l)
     l->was_failed = failed;
 }
 
-/* --- what is left -------------------------------------------------------- */
+/* --- checks after a restart ---------------------------------------------- */
 
 static void check_counts(load *l, bool may_lose)
 {

@@ -255,7 +255,7 @@ static void files_are_coded(void **state)
     close_world(&w);
 }
 
-/* --- what is not taken ---------------------------------------------------- */
+/* --- rejected files ------------------------------------------------------- */
 
 static void a_damaged_file_is_named_and_removed(void **state)
 {

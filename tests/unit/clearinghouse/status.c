@@ -110,8 +110,7 @@ static void a_graph_takes_any_count(void **state)
     free(text);
 }
 
-/* --- top reporters
- * -------------------------------------------------------------- */
+/* --- top reporters -------------------------------------------------------- */
 
 static void count_network(um_top_reporters *b, uint32_t ip, uint64_t n)
 {

@@ -104,7 +104,7 @@ static const um_command strict = {
                   .min = 2}},
 };
 
-/* --- asking -----------------------------------------------------------------
+/* --- parsing ----------------------------------------------------------------
  */
 
 enum { MAX_WORDS = 16 };
@@ -605,7 +605,7 @@ static void devices_are_no_inputs_to_protect(void **state)
     accept("--input /dev/null --copy /dev/null");
 }
 
-/* --- typed again ------------------------------------------------------------
+/* --- reconstructed command lines --------------------------------------------
  */
 
 static void assert_given(const char *line, const char *want)

@@ -279,7 +279,7 @@ static const char *text_of(const line *l)
     return text;
 }
 
-/* --- what happens -----------------------------------------------------------
+/* --- actual result ----------------------------------------------------------
  */
 
 static const um_command *current;
@@ -311,7 +311,7 @@ static bool is_accepted(line *l, unsigned *mode)
     return fine;
 }
 
-/* --- what should happen -----------------------------------------------------
+/* --- expected result --------------------------------------------------------
  */
 
 /* Returns true if one of the words is on the line. */
@@ -386,7 +386,7 @@ static bool should_be_accepted(const line *l, unsigned mode)
     return !lacks_required(l, mode) && !has_unused_operand(l, mode);
 }
 
-/* --- the promise ------------------------------------------------------------
+/* --- checking options -------------------------------------------------------
  */
 
 typedef struct tally {
@@ -713,7 +713,7 @@ static void former_names_are_not_in_use(void **state)
     }
 }
 
-/* --- all of it --------------------------------------------------------------
+/* --- the group --------------------------------------------------------------
  */
 
 static char *dir;

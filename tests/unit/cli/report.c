@@ -159,7 +159,7 @@ static void assert_json(const char *text)
             fail_msg("no JSON at \"%s\" of:\n%s", p, text);
 }
 
-/* --- held against each other ------------------------------------------------
+/* --- comparing text and JSON ------------------------------------------------
  */
 
 static const char *const some_texts[] = {"first of all", "second of all"};
@@ -363,7 +363,7 @@ static void the_end_of_an_interval_may_be_unknown(void **state)
                    "{\"keys\": 5, \"keys_low\": 2, \"keys_high\": null}\n");
 }
 
-/* --- texts of others --------------------------------------------------------
+/* --- untrusted text ---------------------------------------------------------
  */
 
 /*

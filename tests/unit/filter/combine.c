@@ -205,6 +205,7 @@ static void an_unknown_merge_names_the_known_ones(void **state)
     umbel_close(b);
 }
 
+/* A slice or a filter of a single cell would match everything. */
 static void nothing_folds_to_a_single_cell(void **state)
 {
     umbel_filter *f = built("classic", 1000, 0, 10), *out = NULL;

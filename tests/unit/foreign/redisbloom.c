@@ -400,7 +400,7 @@ static void chunks_stay_inside_their_sub_filter(void **state)
     um_bf_close(b);
 }
 
-/* --- as filters of ours -----------------------------------------------------
+/* --- as umbel filters -------------------------------------------------------
  */
 
 static void

@@ -102,7 +102,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 static const uint8_t gzip_of_nothing[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3,
                                           3,    0,    0, 0, 0, 0, 0, 0, 0, 0};
 
-/* --- one of each -----------------------------------------------------------
+/* --- faults ----------------------------------------------------------------
  */
 
 typedef struct file {

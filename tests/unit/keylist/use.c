@@ -528,7 +528,7 @@ static void processes_may_append_together(void **state)
     file_fini(&f);
 }
 
-/* --- what a file is --------------------------------------------------------
+/* --- recognizing files -----------------------------------------------------
  */
 
 static void files_are_recognized_by_their_beginning(void **state)

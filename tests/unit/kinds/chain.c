@@ -297,7 +297,7 @@ static void retouching_removes_keys_from_all_links(void **state)
     }
 }
 
-/* --- bytes of strangers -----------------------------------------------------
+/* --- untrusted bytes --------------------------------------------------------
  */
 
 static void numbers_that_contradict_each_other_are_harmless(void **state)

@@ -267,7 +267,7 @@ static void refined_counts_are_closer(void **state)
     umbel_close(refined);
 }
 
-/* --- taking back ------------------------------------------------------------
+/* --- removing ---------------------------------------------------------------
  */
 
 static void taking_back_undoes_adding(void **state)
@@ -395,7 +395,7 @@ static void own_refined_differences_add_up(void **state)
     umbel_close(diff);
 }
 
-/* --- the unsound uses, and what they would do -------------------------------
+/* --- refused operations, and what they would do -----------------------------
  */
 
 static void locate(const umbel_filter *f, uint64_t i,
@@ -520,7 +520,7 @@ static void joined_counts_are_not_taken_back(void **state)
     umbel_close(b);
 }
 
-/* --- the rest ---------------------------------------------------------------
+/* --- other properties -------------------------------------------------------
  */
 
 static void its_bits_are_those_of_a_bloom_filter(void **state)

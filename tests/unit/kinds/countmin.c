@@ -116,7 +116,7 @@ static void counters_stick_at_their_limit(void **state)
     }
 }
 
-/* --- never too low, and how much too high -----------------------------------
+/* --- error bounds -----------------------------------------------------------
  */
 
 /* Draws amounts of many magnitudes, some of them 0. */
@@ -307,7 +307,7 @@ static void a_full_one_describes_itself(void **state)
     umbel_close(f);
 }
 
-/* --- the unsound uses, and what they would do -------------------------------
+/* --- refused operations, and what they would do -----------------------------
  */
 
 /* Returns a key that shares exactly one counter with x in two rows. */
@@ -375,7 +375,7 @@ static void there_are_no_differences(void **state)
     umbel_close(later);
 }
 
-/* --- the rest ---------------------------------------------------------------
+/* --- other properties -------------------------------------------------------
  */
 
 static void folded_counts_are_never_too_low(void **state)

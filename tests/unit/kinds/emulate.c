@@ -39,7 +39,7 @@ static e_m512i some512(um_rng *rng)
     return v;
 }
 
-/* --- definitions written another way ---------------------------------------
+/* --- alternative definitions -----------------------------------------------
  */
 
 static unsigned bit(uint64_t x, unsigned i)

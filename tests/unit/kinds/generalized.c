@@ -189,7 +189,7 @@ static void a_key_is_found_right_after_it_was_added(void **state)
     }
 }
 
-/* --- one sort of functions --------------------------------------------------
+/* --- functions of one kind --------------------------------------------------
  */
 
 static umbel_filter *open_bloom(const char *addressing, uint32_t hashes)
@@ -399,7 +399,7 @@ static void it_starts_from_given_bits(void **state)
     umbel_close(f);
 }
 
-/* --- what strangers' bits can do --------------------------------------------
+/* --- hostile bits -----------------------------------------------------------
  */
 
 enum { CELLS = 4096, ASKED = 40000 };
@@ -550,7 +550,7 @@ static void who_knows_the_keys_is_not_bounded(void **state)
     umbel_close(f);
 }
 
-/* --- what is forgotten, what matches falsely --------------------------------
+/* --- false negatives and false positives ------------------------------------
  */
 
 enum { ROUNDS = 300, KEYS = 256, STRANGERS = 2000 };

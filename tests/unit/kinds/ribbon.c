@@ -551,7 +551,7 @@ static void what_a_static_filter_cannot_is_said_with_the_reason(void **state)
     umbel_close(f);
 }
 
-/* --- bytes of others --------------------------------------------------------
+/* --- untrusted bytes --------------------------------------------------------
  */
 
 static umbel_status decode(const uint8_t *bytes, size_t len, umbel_filter **out)

@@ -363,7 +363,7 @@ static void the_table_finds_what_it_took(void **state)
     free(took);
 }
 
-/* --- the rest ---------------------------------------------------------------
+/* --- other properties -------------------------------------------------------
  */
 
 static void its_bits_are_a_bloom_filter(void **state)

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* --- workers that misbehave ----------------------------------------------- */
+/* --- misbehaving workers -------------------------------------------------- */
 
 enum { FD = UM_MAIL_WORKER_FD };
 
@@ -171,7 +171,7 @@ static const struct {
     {"is_out_of_memory", is_out_of_memory, UM_MAIL_FAIL_MEMORY, true, true},
 };
 
-/* --- asking ----------------------------------------------------------------
+/* --- submitting mails ------------------------------------------------------
  */
 
 typedef struct asked {

@@ -267,7 +267,7 @@ static void a_sample_is_one_line_cut_at_a_character(void **state)
     assert_int_equal(facts.text_bytes, m.texts[0].len);
 }
 
-/* --- mails that want to cost much ------------------------------------------
+/* --- expensive mails -------------------------------------------------------
  */
 
 /* Reads a mail of a head and a repeated piece. */

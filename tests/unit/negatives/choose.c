@@ -278,7 +278,7 @@ static void unwanted_members_are_refused_or_left_alone(void **state)
     umbel_close(f);
 }
 
-/* --- choices that stay --- */
+/* --- keeping choices --- */
 
 static umbel_choose_result choose_like(umbel_filter *f,
                                        const umbel_filter *like,

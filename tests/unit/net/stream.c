@@ -102,8 +102,7 @@ static void count_end(void *ctx, const um_address *client, um_end why)
         um_loop_stop(s->loop);
 }
 
-/* --- the fixture
- * --------------------------------------------------------------
+/* --- the fixture ------------------------------------------------------------
  */
 
 static void abandon(void *ctx)

@@ -279,7 +279,7 @@ static void every_paper_has_readable_values(void **state)
     assert_null(um_paper_find("rbf"));
 }
 
-/* --- wrong runs ------------------------------------------------------------
+/* --- falsified runs --------------------------------------------------------
  */
 
 static const um_paper *spoiled; /* the row whose numbers are falsified */

@@ -198,7 +198,7 @@ static void a_split_store_holds_any_counts(void **state)
     um_split_fini(&s);
 }
 
-/* --- the part of the draw --------------------------------------------------*/
+/* --- variance from the draw ------------------------------------------------*/
 
 /*
  * The plain rate depends only on the number of inserted keys, by k a e^-a / (1

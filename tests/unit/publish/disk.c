@@ -263,7 +263,7 @@ static void paths_have_a_length(void **state)
     free(path);
 }
 
-/* --- readers and publishers that meet ---------------------------------------
+/* --- concurrent readers and publishers --------------------------------------
  */
 
 enum { THREADS = 4, ROUNDS = 8 };

@@ -397,7 +397,7 @@ static void an_unreadable_manifest_keeps_everything(void **state)
     test_publisher_close(&s);
 }
 
-/* --- a store that fails -----------------------------------------------------
+/* --- a failing store --------------------------------------------------------
  */
 
 static bool fails_at(size_t n, bool dead)

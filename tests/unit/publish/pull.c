@@ -99,7 +99,7 @@ static void a_file_that_is_no_filter_is_not_replaced(void **state)
     assert_pulls(s, UMBEL_PULL_WHOLE);
 }
 
-/* --- what the server does ---------------------------------------------------
+/* --- server behaviour -------------------------------------------------------
  */
 
 static void a_missing_manifest_doubts_the_address(void **state)
@@ -475,7 +475,7 @@ static void a_state_that_did_not_change_is_not_written(void **state)
     assert_string_equal(s->place.last_put, "");
 }
 
-/* --- what is asked for ------------------------------------------------------
+/* --- parameters -------------------------------------------------------------
  */
 
 static umbel_status open_url(fixture *s, const char *url)

@@ -19,7 +19,7 @@ static void publish_anew(fixture *s, const uint8_t *key)
     assert_ok(test_publish(&s->pub));
 }
 
-/* --- what is not accepted ---------------------------------------------------
+/* --- rejected manifests -----------------------------------------------------
  */
 
 static void an_older_manifest_is_refused(void **state)

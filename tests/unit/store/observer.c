@@ -372,7 +372,7 @@ static void counts_are_reported_now_and_by_a_start(void **state)
     close_fixture(w);
 }
 
-/* --- lists that are held -------------------------------------------------- */
+/* --- held lists ----------------------------------------------------------- */
 
 static umbel_status append_key(fixture *w, uint64_t key, uint64_t other)
 {

@@ -231,7 +231,7 @@ static void drop_expired(world *w, um_store *s)
     }
 }
 
-/* --- what the store calls ------------------------------------------------- */
+/* --- callbacks from the store --------------------------------------------- */
 
 static void publish_all(void *ctx, um_store *s)
 {
@@ -325,7 +325,7 @@ static umbel_status show(void *ctx, const um_list *const *l, size_t nlists,
     return UMBEL_OK;
 }
 
-/* --- life ---------------------------------------------------------------- */
+/* --- events -------------------------------------------------------------- */
 
 static umbel_digest digest_of(uint64_t incarnation, uint64_t key)
 {

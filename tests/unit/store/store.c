@@ -119,7 +119,7 @@ static void assert_filled(const um_store *s, uint64_t from, uint64_t n)
     assert_int_equal(count(s, 1, from), 7);
 }
 
-/* --- what it keeps ------------------------------------------------------- */
+/* --- persistence --------------------------------------------------------- */
 
 static void counts_are_there_after_a_restart(void **state)
 {
@@ -539,7 +539,7 @@ static void the_format_is_the_documented_one(void **state)
     test_dir_remove(dir);
 }
 
-/* --- what it refuses ----------------------------------------------------- */
+/* --- refusals ------------------------------------------------------------ */
 
 static void refuses(const um_store_config *c, umbel_status status,
                     const char *word)

@@ -124,7 +124,7 @@ static bool hash_signed_by(const uint8_t *origin, const void *text, size_t len,
     return memcmp(again, signature, sizeof again) == 0;
 }
 
-/* --- machines that are broken on purpose -----------------------------------
+/* --- deliberately broken machines ------------------------------------------
  */
 
 static bool anything_signed(const uint8_t *origin, const void *text, size_t len,
@@ -757,7 +757,7 @@ static void echo(world *w)
             umbel_merge(s->own, c.filter, UMBEL_MAX, NULL);
 }
 
-/* --- what must hold --------------------------------------------------------
+/* --- invariants ------------------------------------------------------------
  */
 
 static int server_of(const world *w, const uint8_t *origin)
