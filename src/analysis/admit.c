@@ -189,7 +189,7 @@ static void add_reason(umbel_ruling *out, umbel_refusal code, const char *text)
         add_reason(out, code, reason_.text);                                   \
     } while (0)
 
-/* --- demands --- */
+/* --- demands -------------------------------------------------------------- */
 
 static bool some_kind_has(const char *addressing)
 {
@@ -293,7 +293,7 @@ static void hold_shape(judging *j)
     hold_secret(s, w->secret_id, j->out);
 }
 
-/* --- cells --- */
+/* --- cells ---------------------------------------------------------------- */
 
 /*
  * Returns true if the cells in use are those of a Bloom filter of the keys, and
@@ -316,7 +316,7 @@ static void look_at_cells(judging *j)
     j->out->error = s->kind->bits ? j->cells.error : umbel_predict(j->f);
 }
 
-/* --- claims --- */
+/* --- claims --------------------------------------------------------------- */
 
 /* Keys behind claimed new ones, where a key matches with chance error. */
 static double max_keys(double claimed, double error)
@@ -499,7 +499,7 @@ static umbel_status hold_claims(judging *j, umbel_error *err)
     return hold_claim(j, "in its head", s->added, err);
 }
 
-/* --- the budget --- */
+/* --- the budget ----------------------------------------------------------- */
 
 /* No spread is less than that of blocks which err as their mean does. */
 static bool is_usual_error(const um_layout *l, double keys, double error)
@@ -578,7 +578,7 @@ static umbel_status hold_error(judging *j, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- the verb --- */
+/* --- the verb ------------------------------------------------------------- */
 
 umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
                          umbel_ruling *out, umbel_error *err)

@@ -80,7 +80,7 @@ static size_t pairs_of(const umbel_filter *old, const um_shape *s, uint8_t *now,
     return n;
 }
 
-/* --- making one --- */
+/* --- making one ----------------------------------------------------------- */
 
 /* A static filter is as large as its keys want it. */
 static umbel_status same_shape(const umbel_filter *old, const umbel_filter *now,
@@ -227,7 +227,7 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
     return UMBEL_OK;
 }
 
-/* --- using one --- */
+/* --- using one ------------------------------------------------------------ */
 
 /* What a difference says before its sections. */
 typedef struct start {

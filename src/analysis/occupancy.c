@@ -46,7 +46,7 @@
 
 enum { NARROW = 64 }; /* cells of a lane that has a table */
 
-/* --- tables --- */
+/* --- tables --------------------------------------------------------------- */
 
 /* Keys in a block beyond which nothing but all cells can be assumed. */
 static double max_load(const um_layout *l, double keys)
@@ -132,7 +132,7 @@ void um_occupancy_fini(um_occupancy *t)
     t->memory = NULL;
 }
 
-/* --- searching --- */
+/* --- searching ------------------------------------------------------------ */
 
 typedef double curve(const void *ctx, double x);
 
@@ -164,7 +164,7 @@ static double stirling(double n)
     return 0.5 * log(TWO_PI * n) + 1 / (12 * n);
 }
 
-/* --- moments: ln E exp(xU) --- */
+/* --- moments: ln E exp(xU) ------------------------------------------------ */
 
 /* A lane of cells that are alike, but for those that some addressings prefer.
  */
@@ -278,7 +278,7 @@ static double moment(const um_occupancy *t, double x)
     return least(blocks_at, &(many_blocks){t, x}, -x * l->hashes, 0);
 }
 
-/* --- tails --- */
+/* --- tails ---------------------------------------------------------------- */
 
 #define LEAST_X 1e-10
 #define MAX_X 8.0 /* exp(64 * 8) is a number */
@@ -364,7 +364,7 @@ double um_occupancy_block(const um_occupancy *t, uint64_t used)
     return fmin(log(exp(ln) + rest_of_loads(t)), 0);
 }
 
-/* --- errors --- */
+/* --- errors --------------------------------------------------------------- */
 
 /* Cells of a block that are refused, or all. */
 static uint64_t max_used(const um_occupancy *t)

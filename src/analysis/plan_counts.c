@@ -194,7 +194,7 @@ static void count_spare(const um_layout *l, double mean, double spare[N])
             add_spare(l, i, mean, cells[i], spare);
 }
 
-/* --- contents of cells --- */
+/* --- contents of cells ---------------------------------------------------- */
 
 /* times[j] is the share of keys that came j times; the last: that or more. */
 typedef struct shares {

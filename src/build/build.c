@@ -48,8 +48,7 @@ static umbel_status open_hashing(const um_build_job *job, umbel_filter **out,
     return umbel_create(job->kind, &small, out, err);
 }
 
-/* --- members that avoid other keys ------------------------------------------
- */
+/* --- members that avoid other keys ---------------------------------------- */
 
 /* Members as digests, which are read before the filter has a size. */
 typedef struct chosen_members {
@@ -157,8 +156,7 @@ done:
     return status;
 }
 
-/* --- sized and unsized ------------------------------------------------------
- */
+/* --- sized and unsized ---------------------------------------------------- */
 
 static umbel_status add_keys(const um_build_job *job, umbel_filter *f,
                              um_build_result *out, umbel_error *err)

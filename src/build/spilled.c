@@ -77,8 +77,7 @@ umbel_status um_check_memory(const um_build_job *job, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- digests to a temporary file --------------------------------------------
- */
+/* --- digests to a temporary file ------------------------------------------ */
 
 typedef struct spilling {
     um_spill spill;
@@ -159,8 +158,7 @@ static void unpack(const spilling *s, const uint64_t *records, size_t n,
     }
 }
 
-/* --- static kinds -----------------------------------------------------------
- */
+/* --- static kinds --------------------------------------------------------- */
 
 /* The shape that is to be made, as far as it is known. */
 static um_shape shape_of(const um_static_build *x)
@@ -285,8 +283,7 @@ umbel_status um_build_static_within(um_static_build *x, um_build_result *out,
     return status;
 }
 
-/* --- kinds that keys are added to -------------------------------------------
- */
+/* --- kinds that keys are added to ----------------------------------------- */
 
 static umbel_status add_heap(spilling *s, unsigned heap, umbel_filter *f,
                              uint64_t *records, umbel_error *err)
@@ -418,8 +415,7 @@ umbel_status um_build_sized_within(const um_build_job *job,
     return um_keys_add(&job->members, out->filter, &out->keys, err);
 }
 
-/* --- from a pipe ------------------------------------------------------------
- */
+/* --- from a pipe ---------------------------------------------------------- */
 
 /* Says whether keys must be added in the order in which they came, because
  * their cells are not apart. Otherwise they are sorted by lo; in a block that

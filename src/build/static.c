@@ -26,8 +26,7 @@
  * once more to keep the few that the first level of the filter lets pass.
  */
 
-/* --- counting ---------------------------------------------------------------
- */
+/* --- counting ------------------------------------------------------------- */
 
 /* All keys of the lists, the members before them. */
 typedef struct listed {
@@ -76,8 +75,7 @@ static umbel_status count_listed(const um_static_build *x, listed *c,
     return UMBEL_OK;
 }
 
-/* --- partitions -------------------------------------------------------------
- */
+/* --- partitions ----------------------------------------------------------- */
 
 /* Keys of the universe by partition, and whether one of them has tabs up to the
  * field that names its partition. */
@@ -196,8 +194,7 @@ static umbel_status open_plain(um_static_build *x, umbel_error *err)
     return status;
 }
 
-/* --- the lists --------------------------------------------------------------
- */
+/* --- the lists ------------------------------------------------------------ */
 
 /* Names a key, once, that is in the list and a member. */
 static void name_clash(um_static_build *x, const umbel_digest *d,
@@ -294,8 +291,7 @@ done:
     return status;
 }
 
-/* --- names of members -------------------------------------------------------
- */
+/* --- names of members ----------------------------------------------------- */
 
 typedef struct search {
     um_key_names *names;
@@ -360,8 +356,7 @@ static const char *quote(const um_static_build *x)
     return um_keys_rereadable(&x->source) ? "\"" : "";
 }
 
-/* --- members ----------------------------------------------------------------
- */
+/* --- members -------------------------------------------------------------- */
 
 /* Returns how many keys of a pipe are kept; 0: any number. */
 static size_t max_keys(const um_static_build *x)
@@ -427,8 +422,7 @@ static umbel_status read_members(um_static_build *x, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- all of it --------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------ */
 
 static umbel_status refuse_two_values(um_static_build *x,
                                       const umbel_digest *clash,

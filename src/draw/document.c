@@ -8,7 +8,7 @@
 #include <string.h>
 #include <umbel/umbel.h>
 
-/* --- text and numbers ---------------------------------------------------- */
+/* --- text and numbers ----------------------------------------------------- */
 
 static const char *entity(char c)
 {
@@ -72,7 +72,7 @@ um_shown um_show(double x)
     return s;
 }
 
-/* --- pages -------------------------------------------------------------- */
+/* --- pages ---------------------------------------------------------------- */
 
 static const char style[] =
     "<style>\n"
@@ -155,7 +155,7 @@ void um_html_image(FILE *out, const char *stem, const char *text)
     fputs(".csv\">numbers</a>)</figcaption></figure>\n", out);
 }
 
-/* --- comma-separated values --------------------------------------------- */
+/* --- comma-separated values ----------------------------------------------- */
 
 static void write_point(FILE *out, const char *series, const um_point *p)
 {

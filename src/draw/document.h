@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* --- text and numbers ---------------------------------------------------- */
+/* --- text and numbers ----------------------------------------------------- */
 
 /* Writes text for an element or a quoted attribute of SVG or HTML. Control
  * characters that XML forbids are left out. */
@@ -29,7 +29,7 @@ typedef struct um_shown {
  * digits, "" for a NaN. */
 um_shown um_show(double x);
 
-/* --- pages -------------------------------------------------------------- */
+/* --- pages ---------------------------------------------------------------- */
 
 /* Writes the head of a page that is one file, light or dark as the reader
  * prefers. generator names the program, for those who look for its pages. */
@@ -44,7 +44,7 @@ void um_html_sheet(FILE *out, const um_sheet *s);
 /* Writes the image stem.svg, described by text, with a link to stem.csv. */
 void um_html_image(FILE *out, const char *stem, const char *text);
 
-/* --- comma-separated values --------------------------------------------- */
+/* --- comma-separated values ----------------------------------------------- */
 
 /* Writes a line for each point, because series need not share their x. */
 void um_csv_figure(FILE *out, const um_figure *f);

@@ -158,8 +158,7 @@ bool um_keys_rereadable(const um_key_source *s)
     return s->npaths > 0;
 }
 
-/* --- the steps of the pipeline ---------------------------------------------
- */
+/* --- the steps of the pipeline -------------------------------------------- */
 
 static um_key_batch batch_of(const reading *r, const um_piece *p)
 {
@@ -259,8 +258,7 @@ static bool drain_slot(void *ctx, void *piece)
     return false;
 }
 
-/* --- all of it -------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------ */
 
 static void free_slots(slot *slots, size_t n, const um_key_job *job)
 {
@@ -333,8 +331,7 @@ umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
     return status;
 }
 
-/* --- batches and digests ---------------------------------------------------
- */
+/* --- batches and digests -------------------------------------------------- */
 
 typedef struct batch_taker {
     um_batch_fn *take;
@@ -417,7 +414,7 @@ umbel_status um_keys_each_digest(const um_key_source *s, const umbel_filter *f,
     return um_keys_each(s, &job, err);
 }
 
-/* --- adding and removing the keys of a source --- */
+/* --- adding and removing the keys of a source ----------------------------- */
 
 typedef struct change {
     umbel_filter *filter;

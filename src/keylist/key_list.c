@@ -144,7 +144,7 @@ umbel_slice um_key_list_line(const um_key_list *k, size_t i)
  * The digests of a key source.
  */
 
-/* --- read again --- */
+/* --- read again ----------------------------------------------------------- */
 
 typedef struct taking {
     um_digests_fn *take;
@@ -171,7 +171,7 @@ static umbel_status each_of_keys(const void *ctx, size_t from, size_t to,
     return um_keys_each_digest(&d->keys, d->filter, deliver_batch, &t, err);
 }
 
-/* --- kept --- */
+/* --- kept ----------------------------------------------------------------- */
 
 static umbel_status each_kept(const void *ctx, size_t from, size_t to,
                               um_digests_fn *take, void *take_ctx,

@@ -103,8 +103,7 @@ const char *um_why_not_filter(int fd)
     return got < 0 || cut ? NULL : find_type(bytes, (size_t)got)->not_filter;
 }
 
-/* --- odd lists --------------------------------------------------------------
- */
+/* --- odd lists ------------------------------------------------------------ */
 
 static bool has_nul(const um_key_source *s, const um_piece *p)
 {

@@ -57,8 +57,7 @@ static bool find_field(const um_key_format *f, uint64_t n, umbel_slice line,
     }
 }
 
-/* --- weights and amounts ---------------------------------------------------
- */
+/* --- weights and amounts -------------------------------------------------- */
 
 static bool is_tsv(const char *path)
 {
@@ -123,8 +122,7 @@ static bool parse_amount(const um_key_format *f, um_piece *p, umbel_slice line)
                          : "the number is larger than 2^64 - 1");
 }
 
-/* --- keys ------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 static bool parse_field(const um_key_format *f, um_piece *p, umbel_slice *key)
 {
@@ -180,8 +178,7 @@ static void parse_folded(um_piece *p, umbel_slice *key)
     p->decoded_len += key->len;
 }
 
-/* --- lines -----------------------------------------------------------------
- */
+/* --- lines ---------------------------------------------------------------- */
 
 static bool no_memory(um_piece *p)
 {
@@ -293,8 +290,7 @@ static bool parse_any(const um_key_format *f, um_piece *p, const uint8_t *at,
            (f->skip_bad && p->bad && skip_line(p));
 }
 
-/* --- plain lines -----------------------------------------------------------
- */
+/* --- plain lines ---------------------------------------------------------- */
 
 bool um_lines_are_keys(const um_key_format *f)
 {
@@ -355,8 +351,7 @@ UM_INLINE const uint8_t *parse_blocks(const um_key_format *f, um_piece *p,
     return at;
 }
 
-/* --- all of it -------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------ */
 
 /* Takes the line at at, and returns the beginning of the next one; NULL: none
  * counts, or no key is left. */

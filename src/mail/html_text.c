@@ -26,7 +26,7 @@ enum {
     TAIL = 34 /* characters in which the last reference may be cut */
 };
 
-/* --- character references ------------------------------------------------ */
+/* --- character references ------------------------------------------------- */
 
 typedef struct entity {
     char name[NAME];
@@ -162,7 +162,7 @@ static void decode_references(um_buffer *out, const uint8_t *text, size_t len)
     }
 }
 
-/* --- the parser ---------------------------------------------------------- */
+/* --- the parser ----------------------------------------------------------- */
 
 typedef struct html {
     um_buffer *out;

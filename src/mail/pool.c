@@ -291,7 +291,7 @@ static umbel_status start_slot(um_mail_slot *s, umbel_error *err)
     return status;
 }
 
-/* --- a worker: mails ----------------------------------------------------- */
+/* --- a worker: mails ------------------------------------------------------ */
 
 /* Returns true if the worker can be sent one more mail. */
 static bool slot_has_space(const um_mail_slot *s, size_t len)
@@ -347,7 +347,7 @@ static void send_mail(um_mail_slot *s, um_mail_job *job)
     write_more(s);
 }
 
-/* --- a worker: answers --------------------------------------------------- */
+/* --- a worker: answers ---------------------------------------------------- */
 
 /* Returns false if an honest worker would not send this now. */
 static bool handle_answer(um_mail_slot *s)
@@ -463,7 +463,7 @@ static void end_slot(um_mail_slot *s, um_mail_fail why)
         end_job(p, lost, NULL, why);
 }
 
-/* --- the queue ----------------------------------------------------------- */
+/* --- the queue ------------------------------------------------------------ */
 
 /* Returns the ready worker with the fewest mails; NULL: none has space. */
 static um_mail_slot *free_slot(um_mail_pool *p, size_t len)
@@ -518,7 +518,7 @@ umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
     return UMBEL_OK;
 }
 
-/* --- checking workers ---------------------------------------------------- */
+/* --- checking workers ----------------------------------------------------- */
 
 /* Starts or kills a worker if it is time. Returns true if it must be checked
  * again. */

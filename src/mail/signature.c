@@ -38,7 +38,7 @@
 
 _Static_assert((int)UM_SIGNATURE_LEN == SHA1_DIGEST_LENGTH, "a SHA-1");
 
-/* --- exact --------------------------------------------------------------- */
+/* --- exact ---------------------------------------------------------------- */
 
 static size_t digest_part(umbel_slice part, SHA1_CTX *to)
 {
@@ -73,7 +73,7 @@ size_t um_exact_digest(const umbel_slice *parts, size_t n,
     return chars;
 }
 
-/* --- Pyzor --------------------------------------------------------------- */
+/* --- Pyzor ---------------------------------------------------------------- */
 
 enum {
     LONG_WORD = 10, /* characters from which on a word is dropped */
@@ -240,7 +240,7 @@ size_t um_pyzor_digest(const umbel_slice *parts, size_t n,
     return chars;
 }
 
-/* --- shingles ------------------------------------------------------------ */
+/* --- shingles ------------------------------------------------------------- */
 
 enum { WINDOW = 3, GROUP = 4, MINIMA = UM_SHINGLES * GROUP, WORD_MAX = 64 };
 
@@ -358,7 +358,7 @@ size_t um_shingle(const umbel_slice *parts, size_t n, uint64_t out[UM_SHINGLES])
     return s.words;
 }
 
-/* --- facts --------------------------------------------------------------- */
+/* --- facts ---------------------------------------------------------------- */
 
 void um_mail_sign(const um_mail *m, um_mail_facts *out)
 {

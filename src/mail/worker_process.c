@@ -41,7 +41,7 @@ typedef struct worker {
     uint64_t memory;
 } worker;
 
-/* --- the sandbox --------------------------------------------------------- */
+/* --- the sandbox ---------------------------------------------------------- */
 
 static umbel_status limit(int what, rlim_t max, umbel_error *err)
 {

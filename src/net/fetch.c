@@ -36,7 +36,7 @@ enum {
     TAG_MIN_AGE = 2   /* seconds */
 };
 
-/* --- the meter ----------------------------------------------------------- */
+/* --- the meter ------------------------------------------------------------ */
 
 enum {
     METER_TIMEOUT = 30,     /* seconds */
@@ -63,7 +63,7 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* --- sockets ------------------------------------------------------------- */
+/* --- sockets -------------------------------------------------------------- */
 
 static uint64_t socket_bytes(int fd)
 {
@@ -113,7 +113,7 @@ static uint64_t received(const meter *m, uint64_t now)
     return wire > passed ? wire : passed;
 }
 
-/* --- limits -------------------------------------------------------------- */
+/* --- limits --------------------------------------------------------------- */
 
 /* An eighth more than the file, for the framing of chunks and TLS. */
 static uint64_t max_bytes(const meter *m)
@@ -182,7 +182,7 @@ static umbel_status check_meter(meter *m, uint64_t now, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- the transfer -------------------------------------------------------- */
+/* --- the transfer --------------------------------------------------------- */
 
 typedef struct transfer {
     CURL *curl;

@@ -37,7 +37,7 @@ struct um_redis {
     uint64_t received;
 };
 
-/* --- addresses ----------------------------------------------------------- */
+/* --- addresses ------------------------------------------------------------ */
 
 /* Decodes %XX in place; returns the length. */
 static size_t decode_part(char *part)
@@ -120,7 +120,7 @@ static umbel_status parse_address(um_redis *r, umbel_error *err)
     return *host ? UMBEL_OK : bad_address(err);
 }
 
-/* --- replies ------------------------------------------------------------- */
+/* --- replies -------------------------------------------------------------- */
 
 static uint64_t now_seconds(void)
 {
@@ -216,7 +216,7 @@ umbel_status um_redis_call(um_redis *r, const umbel_slice *words, size_t n,
     return status ? status : receive_reply(r, out, err);
 }
 
-/* --- connections --------------------------------------------------------- */
+/* --- connections ---------------------------------------------------------- */
 
 static umbel_status connect_to(um_redis *r, umbel_error *err)
 {

@@ -9,7 +9,7 @@
 
 #include <umbel/base.h>
 
-/* --- replies (redis_reply.c) --------------------------------------------- */
+/* --- replies (redis_reply.c) ---------------------------------------------- */
 
 /*
  * Replies to the commands that umbel sends are single values or arrays of a
@@ -48,7 +48,7 @@ typedef enum um_redis_parsed {
 um_redis_parsed um_redis_parse(const void *input, size_t len, size_t limit,
                                um_redis_reply *out);
 
-/* --- connections --------------------------------------------------------- */
+/* --- connections ---------------------------------------------------------- */
 
 typedef struct um_redis um_redis;
 

@@ -30,8 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- any store -------------------------------------------------------------
- */
+/* --- any store ------------------------------------------------------------ */
 
 umbel_status um_store_check(const umbel_store *s, bool for_reader,
                             umbel_error *err)
@@ -64,8 +63,7 @@ const char *um_store_where(const umbel_store *s, const char *name)
     return s->where ? s->where(s->ctx, name) : name;
 }
 
-/* --- files -----------------------------------------------------------------
- */
+/* --- files ---------------------------------------------------------------- */
 
 static const char state_name[] = ".pull";
 
@@ -96,8 +94,7 @@ static const char *where(void *ctx, const char *name)
     return path_of(ctx, name);
 }
 
-/* --- the lock ---------------------------------------------------------------
- */
+/* --- the lock ------------------------------------------------------------- */
 
 /* A publish directory that was lost would start again at serial 1, which
  * readers refuse. */
@@ -149,8 +146,7 @@ static void unlock_store(void *ctx)
     d->lock = -1;
 }
 
-/* --- whole files ------------------------------------------------------------
- */
+/* --- whole files ---------------------------------------------------------- */
 
 static umbel_status get_file(void *ctx, const char *name, umbel_slice *out,
                              umbel_error *err)
@@ -218,8 +214,7 @@ static umbel_status move_file(void *ctx, const char *from, const char *to,
     return status;
 }
 
-/* --- digests ----------------------------------------------------------------
- */
+/* --- digests -------------------------------------------------------------- */
 
 /*
  * A reader that watches a large file need not read it in every round. Times are
@@ -295,8 +290,7 @@ static umbel_status digest_file(void *ctx, const char *name,
     return status;
 }
 
-/* --- parts ------------------------------------------------------------------
- */
+/* --- parts ---------------------------------------------------------------- */
 
 /* Opens a file that nobody else owns, or knows by another name; or returns -1.
  */
@@ -354,8 +348,7 @@ static umbel_status append_part(void *ctx, const char *name, uint64_t at,
     return status;
 }
 
-/* --- names ------------------------------------------------------------------
- */
+/* --- names ---------------------------------------------------------------- */
 
 /* Visits the names in a directory that begin with prefix, without it. */
 static umbel_status visit_names(const char *dir_path, const char *prefix,
@@ -392,8 +385,7 @@ static umbel_status list_files(void *ctx, umbel_store_visit *visit,
     return visit_names(dir, d->base + len, visit, visit_ctx, err);
 }
 
-/* --- opening ----------------------------------------------------------------
- */
+/* --- opening -------------------------------------------------------------- */
 
 static umbel_status open_disk(const char *path, bool is_dir, umbel_store *out,
                               umbel_error *err)

@@ -83,8 +83,7 @@ bool um_blob_name_read(const char *name, uint8_t digest[UM_DIGEST_LEN])
             strcmp(ending, endings[UM_BLOB_STEP]) == 0);
 }
 
-/* --- writing ----------------------------------------------------------------
- */
+/* --- writing -------------------------------------------------------------- */
 
 /* A text that grows, up to a bound that no manifest reaches. */
 typedef struct page {
@@ -165,8 +164,7 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
     return p.len;
 }
 
-/* --- reading ----------------------------------------------------------------
- */
+/* --- reading -------------------------------------------------------------- */
 
 /* Reads a step, loosely; returns its length, 0 when it is something else. */
 static int scan_step(const char *text, um_step *out)
@@ -289,8 +287,7 @@ umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
     return UMBEL_OK;
 }
 
-/* --- the next manifest ------------------------------------------------------
- */
+/* --- the next manifest ---------------------------------------------------- */
 
 static void drop_first(um_manifest *m, size_t n)
 {

@@ -81,8 +81,7 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
 umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
                               umbel_error *err);
 
-/* --- the next manifest -----------------------------------------------------
- */
+/* --- the next manifest ---------------------------------------------------- */
 
 /* What is published next, and when. */
 typedef struct um_edition {
@@ -102,8 +101,7 @@ typedef struct um_edition {
 void um_manifest_next(const um_manifest *last, const um_edition *e,
                       um_manifest *out);
 
-/* --- update policy ---------------------------------------------------------
- */
+/* --- update policy -------------------------------------------------------- */
 
 /* What a reader asks for, and when. */
 typedef struct um_update_policy {
@@ -142,8 +140,7 @@ typedef struct um_route {
 /* Returns the cheaper route from the filter that a reader has, or NULL. */
 um_route um_route_from(const um_manifest *m, const uint8_t *have);
 
-/* --- what a reader remembers -----------------------------------------------
- */
+/* --- what a reader remembers ---------------------------------------------- */
 
 enum { UM_PULL_STATE_MAX = 1024 };
 

@@ -28,8 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- update policy ---------------------------------------------------------
- */
+/* --- update policy -------------------------------------------------------- */
 
 static bool is_of_key(const um_manifest *last, const uint8_t *key)
 {
@@ -150,8 +149,7 @@ um_route um_route_from(const um_manifest *m, const uint8_t *have)
     return whole;
 }
 
-/* --- what a reader remembers -----------------------------------------------
- */
+/* --- what a reader remembers ---------------------------------------------- */
 
 size_t um_pull_state_write(const um_manifest *m, const char *tag,
                            char out[UM_PULL_STATE_MAX])

@@ -20,8 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the publish directory -------------------------------------------------
- */
+/* --- the publish directory ------------------------------------------------ */
 
 static const char manifest_ending[] = ".manifest";
 
@@ -109,8 +108,7 @@ static umbel_status write_blob(const umbel_store *dir, const um_blob *blob,
     return dir->put(dir->ctx, name, parts, n, err);
 }
 
-/* --- what no manifest names any more ----------------------------------------
- */
+/* --- what no manifest names any more -------------------------------------- */
 
 typedef struct tidying {
     const umbel_store *dir;
@@ -223,8 +221,7 @@ um_name_text um_name_of(const umbel_filter *f)
     return out;
 }
 
-/* --- publishing -------------------------------------------------------------
- */
+/* --- publishing ----------------------------------------------------------- */
 
 /* A filter that is being published. */
 typedef struct edition {

@@ -212,8 +212,7 @@ struct umbel_puller {
     bool gone; /* what the manifest names: there may be a newer one */
 };
 
-/* --- opening ----------------------------------------------------------------
- */
+/* --- opening -------------------------------------------------------------- */
 
 /* Splits the address before the filter's name; .manifest may follow it. */
 static bool set_name(umbel_puller *p)
@@ -294,8 +293,7 @@ void umbel_pull_close(umbel_puller *p)
     free(p);
 }
 
-/* --- state ------------------------------------------------------------------
- */
+/* --- state ---------------------------------------------------------------- */
 
 /* An empty state is that of a reader that never pulled. */
 static umbel_status read_state(umbel_puller *p, umbel_error *err)
@@ -355,8 +353,7 @@ static umbel_status look_at_filter(umbel_puller *p, umbel_error *err)
     return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
 }
 
-/* --- the manifest -----------------------------------------------------------
- */
+/* --- the manifest --------------------------------------------------------- */
 
 typedef struct text {
     char bytes[UM_MANIFEST_MAX];
@@ -435,8 +432,7 @@ static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
     return um_policy_check(&p->manifest, &p->last, &policy, err);
 }
 
-/* --- admission --------------------------------------------------------------
- */
+/* --- admission ------------------------------------------------------------ */
 
 static umbel_status use_ruling(umbel_puller *p, const umbel_ruling *ruling,
                                const uint8_t *digest, umbel_error *err)
@@ -488,8 +484,7 @@ static umbel_status admit_filter(umbel_puller *p, const umbel_filter *f,
     return use_ruling(p, &ruling, p->manifest.filter.digest, err);
 }
 
-/* --- the filter -------------------------------------------------------------
- */
+/* --- the filter ----------------------------------------------------------- */
 
 /* Fetches a blob of the manifest: it is then a part that has the digest. */
 static umbel_status fetch_blob(umbel_puller *p, const um_blob *blob,
@@ -614,8 +609,7 @@ static umbel_status pull_route(umbel_puller *p, umbel_error *err)
     return pull_whole(p, err);
 }
 
-/* --- a round ----------------------------------------------------------------
- */
+/* --- a round -------------------------------------------------------------- */
 
 static umbel_status round_locked(umbel_puller *p, umbel_error *err)
 {

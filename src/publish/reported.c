@@ -99,7 +99,7 @@ static umbel_status begin(reports *r, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- members --- */
+/* --- members -------------------------------------------------------------- */
 
 static bool append_near(reports *r, const umbel_digest *d)
 {
@@ -157,7 +157,7 @@ static uint64_t drop_members(reports *r)
     return dropped;
 }
 
-/* --- one group --- */
+/* --- one group ------------------------------------------------------------ */
 
 static umbel_status retouch(reports *r, const um_digest_source *members,
                             umbel_removed_reports *out, umbel_error *err)
@@ -180,7 +180,7 @@ static umbel_status retouch(reports *r, const um_digest_source *members,
     return UMBEL_OK;
 }
 
-/* --- groups --- */
+/* --- groups --------------------------------------------------------------- */
 
 /* Different reported keys that match, and are no members. */
 static umbel_status count_matching(const umbel_filter *f,

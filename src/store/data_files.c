@@ -1,13 +1,13 @@
 /*
- * data_files.c - the files snapshot-N and journal-N of a data directory: which
- * ones there are, creating and removing them.
+ * data_files.c - lists, creates and removes the files snapshot-N and journal-N
+ * of a data directory.
  *
  * A start makes the journals durable that it has read, because they may have
- * been only in memory. A sync is not enough: if the previous process had a sync
- * that failed, the kernel regards the bytes as written, the next sync succeeds,
- * and a power failure loses them. So a journal is copied unless its head says
- * that all of it was durable. It is not rewritten in place, because an
- * incomplete write could destroy what is on the disk already.
+ * been only in memory. A sync is not enough: if a sync of the previous process
+ * failed, the kernel regards the bytes as written, the next sync succeeds, and
+ * a power failure loses them. So a journal is copied unless its head says that
+ * all of it was durable. It is not rewritten in place, because an incomplete
+ * write could destroy what is on the disk already.
  */
 #include "base/buffer.h"
 #include "base/decimal.h"
@@ -182,7 +182,7 @@ static int copy_bytes(um_disk *disk, int from, int to, uint64_t size)
     for (uint64_t at = 0; number == 0 && at < size; at += got) {
         number = disk->ops->read(disk, from, at, chunk, CHUNK, &got);
         if (number == 0 && got == 0)
-            number = EIO; /* the file has become shorter */
+            number = EIO; /* the file was truncated meanwhile */
         if (number == 0)
             number = disk->ops->write(disk, to, at, chunk, got);
     }
@@ -220,7 +220,7 @@ static int harden_file(um_disk *disk, uint64_t journal, int file)
         number = disk->ops->read(disk, file, 0, bytes, sizeof bytes, &got);
     if (number)
         return number;
-    /* Recovery has refused damaged heads. */
+    /* Recovery has already rejected files with a damaged head. */
     um_journal_head_decode(bytes, got, &head, NULL);
     return head.durable_end >= size
                ? disk->ops->sync(disk, file)
@@ -241,7 +241,8 @@ static int harden_journal(um_disk *disk, uint64_t journal)
     return number;
 }
 
-/* Finds the journal with the smallest number from `from` on; 0: none. */
+/* Search for the journal with the smallest number >= from; found is 0 if there
+ * is none. */
 typedef struct search {
     uint64_t from, found;
 } search;
@@ -262,7 +263,7 @@ int um_journals_make_durable(um_disk *disk, uint64_t from)
     search s = {.from = from};
     int number;
 
-    /* Names change meanwhile, so each journal is searched for again. */
+    /* Copying changes the directory, so each journal is searched for again. */
     while ((number = disk->ops->names(disk, compare_name, &s)) == 0 &&
            s.found) {
         number = harden_journal(disk, s.found);

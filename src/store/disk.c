@@ -3,10 +3,10 @@
  *
  * The child that writes a snapshot shares its parent's lock, because flock
  * belongs to the open file. If the parent is killed, the kernel kills the
- * child, and the lock is held until the child is gone: a second server never
- * meets a child of the first. A child that waits for a slow disk does not exit
- * at once, so `lock` waits while the process named in the lock file is gone but
- * the lock is still held.
+ * child, and the lock is held until the child is gone, so a second server never
+ * runs beside a child of the first. A child that waits for a slow disk does not
+ * exit at once, so `lock` waits while the process named in the lock file is
+ * gone but the lock is still held.
  */
 #define _GNU_SOURCE /* prctl, flock, O_DIRECTORY */
 #include "store/disk.h"
@@ -45,7 +45,7 @@ typedef struct real_disk {
     um_disk base;
     int dir;
     int lock;
-    bool child; /* of the server process */
+    bool child; /* true in the child process */
 } real_disk;
 
 static int dir_of(const um_disk *d)
@@ -53,7 +53,7 @@ static int dir_of(const um_disk *d)
     return ((const real_disk *)d)->dir;
 }
 
-/* Returns the process named in the lock file if it is alive, otherwise 0. */
+/* Returns the pid in the lock file if that process is alive, otherwise 0. */
 static pid_t holder_of(int fd)
 {
     char text[24] = "";
@@ -220,7 +220,8 @@ static int real_sync_names(um_disk *d)
     return fsync(dir_of(d)) == 0 ? 0 : errno;
 }
 
-/* Signals stay blocked in the child: the handlers are its parent's. */
+/* Runs the job in the child. Signals stay blocked, because the handlers are the
+ * parent's. */
 _Noreturn static void run_child(um_disk *d, int (*job)(void *arg), void *arg,
                                 pid_t parent)
 {
@@ -230,7 +231,7 @@ _Noreturn static void run_child(um_disk *d, int (*job)(void *arg), void *arg,
         _exit(EINTR);
     errno = 0;
     if (nice(CHILD_NICE) < 0 && errno != 0)
-        errno = 0; /* runs at the parent's priority */
+        errno = 0; /* not fatal: the child keeps the parent's priority */
     _exit(job(arg));
 }
 
@@ -316,7 +317,7 @@ static const um_disk_ops real_ops = {.lock = real_lock,
                                      .release = real_release,
                                      .threads = true};
 
-/* Creates the directory if it is absent; its name is durable then. */
+/* Creates the directory if it does not exist, and syncs its parent. */
 static bool create_directory(const char *path)
 {
     char above[PATH_MAX + 4];

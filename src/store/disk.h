@@ -22,8 +22,8 @@ typedef enum um_disk_mode {
 } um_disk_mode;
 
 typedef struct um_disk_ops {
-    /* EWOULDBLOCK: process *holder holds the lock; 0 if it is not known.
-     * Otherwise the lock is held until release. */
+    /* Locks the file until release. Returns EWOULDBLOCK if another process
+     * holds the lock and sets *holder to its pid, 0 if unknown. */
     int (*lock)(um_disk *d, const char *name, pid_t *holder);
     int (*names)(um_disk *d, void (*each)(void *ctx, const char *name),
                  void *ctx);
@@ -36,15 +36,14 @@ typedef struct um_disk_ops {
     /* Writes all bytes; if it fails, any part of them may be written. */
     int (*write)(um_disk *d, int file, uint64_t at, const void *bytes,
                  size_t len);
-    /* After this, written bytes survive a power failure; the name of a new
-     * file does not. */
+    /* Makes written bytes survive a power failure, but not the name of a new
+     * file. */
     int (*sync)(um_disk *d, int file);
     void (*close)(um_disk *d, int file);
 
     int (*rename)(um_disk *d, const char *from, const char *to);
     int (*remove)(um_disk *d, const char *name);
-    /* After this, created, renamed and removed names survive a power
-     * failure. */
+    /* Makes created, renamed and removed names survive a power failure. */
     int (*sync_names)(um_disk *d);
 
     /*
@@ -61,8 +60,8 @@ typedef struct um_disk_ops {
 
     void (*release)(um_disk *d);
 
-    /* True: slow operations run in the worker's thread. False: in the caller.
-     */
+    /* If true, slow operations run in the worker's thread, otherwise in the
+     * caller's. */
     bool threads;
 } um_disk_ops;
 
@@ -77,14 +76,14 @@ struct um_disk {
 umbel_status um_disk_open(const char *path, um_disk **out, umbel_error *err);
 /* Checks that the parent directory of path exists and is writable. */
 umbel_status um_check_creatable(const char *path, umbel_error *err);
-/* NULL is accepted. */
+/* Releases the disk; NULL is accepted. */
 void um_disk_close(um_disk *d);
 
 /* Returns E_IO with "NAME: " and the text of the errno; OK for 0. */
 umbel_status um_disk_status(int number, const char *name, umbel_error *err);
 
 /*
- * Renames NAME.new, a complete file, to NAME: sync, rename, sync of the names.
+ * Syncs NAME.new, a complete file, renames it to NAME and syncs the directory.
  * After a crash NAME is complete or does not exist. Does not close the file.
  */
 int um_disk_finish(um_disk *d, int file, const char *name);

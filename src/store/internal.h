@@ -16,9 +16,9 @@
 /* --- streams (snapshot.c) ------------------------------------------------- */
 
 /*
- * The state can be larger than a buffer for all of it should be. The parts of
- * the store write themselves to a sink and read themselves from a feed; behind
- * these are snapshots or memory.
+ * Streams, because the state may be too large to be held in one buffer. The
+ * parts of the store write themselves to a sink and read themselves from a
+ * feed, which belong to a snapshot or to a buffer.
  */
 typedef struct um_sink {
     void *ctx;
@@ -60,14 +60,14 @@ umbel_status um_list_decode(const um_list_config *c, const uint8_t *secret,
 
 /* --- the replay guard (replay_guard.c) ------------------------------------ */
 
-/* Zeroed, it is empty. */
+/* Ids of recent signed requests. Zero-initialise. */
 typedef struct um_replay_guard {
     struct um_replay_guard_slot {
         uint64_t request_id, time;
     } * slot;
     size_t cap;       /* a power of two, or 0 */
     size_t used;      /* expired ones included */
-    uint64_t full_at; /* time when it had UM_REPLAY_GUARD_MAX live ids */
+    uint64_t full_at; /* time when it last held UM_REPLAY_GUARD_MAX live ids */
 } um_replay_guard;
 
 void um_replay_guard_fini(um_replay_guard *g);
@@ -83,7 +83,7 @@ void um_replay_guard_add(um_replay_guard *g, uint64_t request_id, uint64_t now);
 
 umbel_status um_replay_guard_encode(const um_replay_guard *g, uint64_t now,
                                     const um_sink *to, umbel_error *err);
-/* g is empty. */
+/* Decodes into g, which must be empty. */
 umbel_status um_replay_guard_decode(um_replay_guard *g, um_feed *from,
                                     umbel_error *err);
 
@@ -91,7 +91,7 @@ umbel_status um_replay_guard_decode(um_replay_guard *g, um_feed *from,
 
 typedef struct um_kv_pair um_kv_pair;
 
-/* Zeroed, it is empty. */
+/* Zero-initialise. */
 typedef struct um_kv_table {
     um_kv_pair **slot;
     size_t cap; /* a power of two, or 0 */
@@ -117,7 +117,7 @@ bool um_kv_next(const um_kv_table *t, size_t *at, umbel_slice *key,
 
 umbel_status um_kv_encode(const um_kv_table *t, const um_sink *to,
                           umbel_error *err);
-/* t is empty. */
+/* Decodes into t, which must be empty. */
 umbel_status um_kv_decode(um_kv_table *t, um_feed *from, umbel_error *err);
 
 /* --- times of recent digests (recent_times.c) ----------------------------- */
@@ -130,10 +130,10 @@ enum {
 
 typedef struct um_recent_times um_recent_times;
 
-/* Creates a table for that many digests; alloc NULL: the C library's. */
+/* Creates a table for that many digests; alloc may be NULL (malloc). */
 umbel_status um_recent_times_open(uint64_t capacity, const umbel_alloc *alloc,
                                   um_recent_times **out, umbel_error *err);
-/* NULL is accepted. */
+/* Frees the table; NULL is accepted. */
 void um_recent_times_close(um_recent_times *r);
 
 /*
@@ -187,7 +187,8 @@ typedef struct um_snapshot_head {
     uint64_t seq;  /* of the last block whose records it contains */
     uint64_t time; /* when it was taken */
     uint32_t lists;
-    bool has_times; /* of the last hour, behind everything else */
+    bool has_times; /* the times of the last hour follow at the end of the
+                       stream */
 } um_snapshot_head;
 
 typedef struct um_snapshot_writer {
@@ -226,7 +227,7 @@ typedef struct um_snapshot_reader {
 /* Opens a snapshot, checks its head. Release with um_snapshot_reader_fini. */
 umbel_status um_snapshot_open(um_snapshot_reader *r, um_disk *disk,
                               const char *name, umbel_error *err);
-/* Checks that all of it was read. */
+/* Checks that the reader is at the end of the stream. */
 umbel_status um_snapshot_check_end(um_snapshot_reader *r, umbel_error *err);
 void um_snapshot_reader_fini(um_snapshot_reader *r);
 
@@ -234,8 +235,8 @@ void um_snapshot_reader_fini(um_snapshot_reader *r);
 
 /*
  * The state changes only by records, and the effect of a record depends only on
- * the state, the record and its time. A snapshot and the journal behind it
- * therefore give the same state again.
+ * the state, the record and its time. A snapshot and the journal after it
+ * therefore reproduce the same state.
  */
 typedef struct um_state {
     size_t nlists;
@@ -248,7 +249,7 @@ typedef struct um_state {
     uint64_t time; /* of the last record */
 } um_state;
 
-/* Names the lists, and creates those that are missing. */
+/* Sets the names of the lists, and creates missing lists. */
 umbel_status um_state_fill(um_state *st, const um_store_config *c,
                            const uint8_t *secret, uint64_t now,
                            umbel_error *err);
@@ -301,13 +302,13 @@ umbel_status um_data_files_scan(um_data_files *f, um_disk *disk,
                                 const char *dir, umbel_error *err);
 void um_data_files_fini(um_data_files *f);
 
-/* Reads "snapshot-12" or "journal-12"; *unfinished: ".new" follows. */
+/* Parses "snapshot-12" or "journal-12"; sets *unfinished if ".new" follows. */
 bool um_data_file_parse(const char *name, const char *kind, uint64_t *number,
                         bool *unfinished);
-/* Creates journal-N; its name and head are durable then. */
+/* Creates journal-N and makes its name and head durable. */
 int um_journal_create(um_disk *disk, const um_journal_head *head, int *file);
-/* Removes snapshots and journals below that number; unfinished: all NAME.new as
- * well. */
+/* Removes snapshots and journals below that number; if unfinished is set, also
+ * all files NAME.new. */
 int um_data_files_remove(um_disk *disk, uint64_t below, bool unfinished);
 /* Makes journals from that number on durable; removes older and unfinished
  * files. */
@@ -347,22 +348,22 @@ umbel_status um_worker_open(um_disk *disk, int event, um_worker **out,
 /* Finishes all requested work. NULL is accepted. */
 void um_worker_close(um_worker *w);
 
-/* Syncs a journal; head: then also updates durable_end in its head. */
+/* Requests a sync of a journal; if head is set, durable_end in its head is
+ * updated afterwards. */
 void um_worker_sync(um_worker *w, um_written what, bool head);
-/* Syncs a journal that is not written any more for the last time, and closes
- * it. */
+/* Requests the last sync of a journal that is complete, then closes it. */
 void um_worker_retire(um_worker *w, um_written what);
 /*
- * Creates a journal. Unless replayed is 0, first makes durable the journals
- * from that number on: a start has just read them, and a process that was
+ * Requests a new journal. Unless replayed is 0, the journals from that number
+ * on are first made durable: a start has just read them, and a process that was
  * killed may have written them a moment ago.
  */
 void um_worker_prepare(um_worker *w, const um_journal_head *head,
                        uint64_t replayed);
-/* Removes snapshots and journals below that number. */
+/* Requests the removal of snapshots and journals below that number. */
 void um_worker_remove_old(um_worker *w, uint64_t below);
 
-/* Does the requested work if there is no thread, otherwise nothing. */
+/* Does the requested work if the disk has no threads, otherwise nothing. */
 void um_worker_run(um_worker *w);
 /* Returns the results and clears them. */
 void um_worker_collect(um_worker *w, um_work_done *out);
@@ -436,12 +437,12 @@ umbel_status um_recover(const um_data_files *f, const um_store_config *c,
 umbel_status um_secret_find(const char *dir, const char *path, bool has_data,
                             uint8_t out[UMBEL_SECRET_LEN], umbel_error *err);
 
-/* --- the store (store.c; tests look into it, too) ------------------------- */
+/* --- the store (store.c; tests use it, too) ------------------------------- */
 
 /*
- * The step of a snapshot: the worker prepares a journal, then a child writes.
- * While the store starts, it waits for its first journal, and keeps changes in
- * memory.
+ * The phase of compaction: the worker prepares a journal, then a child writes
+ * the snapshot. In UM_STARTING the store waits for its first journal and keeps
+ * changes in memory.
  */
 typedef enum um_phase {
     UM_IDLE,
@@ -460,8 +461,9 @@ struct um_store {
     um_store_observer observer;
     uint64_t totals_bytes;
     int event[2];
-    uint64_t now; /* the latest tick; stands still if the clock is set back */
-    uint64_t ticked; /* the last tick, by the clock */
+    uint64_t now; /* time of the latest tick; stands still if the clock is set
+                     back */
+    uint64_t ticked; /* clock at the last tick */
     uint64_t age;    /* seconds between ticks, for compaction */
 
     /* The journal. */
@@ -472,7 +474,7 @@ struct um_store {
     uint64_t written;   /* of the last that was written */
     uint64_t old_bytes; /* of earlier journals that are still needed */
     uint64_t old_files;
-    uint64_t min_bytes; /* before a snapshot is taken */
+    uint64_t min_bytes; /* journal size before a snapshot is taken */
     uint64_t synced_at; /* age when the last periodic sync was requested */
     uint64_t synced_seq;
     uint64_t lists_id;
@@ -489,9 +491,9 @@ struct um_store {
     uint64_t retry_at, retry_after; /* an age, seconds */
 
     um_store_stats stats;
-    bool open;               /* a block */
-    bool wanted;             /* a snapshot */
-    bool in_before_snapshot; /* the observer's callback runs */
+    bool open;               /* a block is open */
+    bool wanted;             /* a snapshot was requested */
+    bool in_before_snapshot; /* the observer's callback is running */
     bool has_failed;
     char reason[197];
 };

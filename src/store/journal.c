@@ -21,8 +21,8 @@
  *         32 shingles of 8, if bit 2 is set            a mail
  *     type 1, zero 1, key length 2, value length 4,
  *         key, value, zeroes up to a multiple of 8     a key that was set or
- *                                                      removed, or a key that
- * was set and all lists reset
+ *                                                      removed, or set while
+ *                                                      all lists were reset
  */
 #include "store/journal.h"
 

@@ -51,16 +51,17 @@ typedef struct um_record {
     umbel_digest digest;       /* COUNT */
     uint64_t request_id;       /* REQUEST */
     umbel_slice key, value;    /* SET, RESET; REMOVE: only the key */
-    const um_near_write *mail; /* MAIL, to encode; otherwise um_record_mail */
+    const um_near_write *mail; /* MAIL, when encoding */
     unsigned bits;             /* MAIL, decoded: with value and amount */
 } um_record;
 
-/* Writes r to w, which remembers if it did not fit. */
+/* Encodes r; w->bad is set if it does not fit. */
 void um_record_encode(const um_record *r, um_writer *w);
 
-/* Reads one record; false if the bytes are not one. Slices point into them. */
+/* Decodes one record; returns false if the bytes are not one. Slices in *out
+ * point into them. */
 bool um_record_decode(um_reader *from, um_record *out);
-/* Returns the mail of a decoded record of type MAIL. */
+/* Sets *out to the mail of a decoded record of type MAIL. */
 void um_record_mail(const um_record *r, um_near_write *out);
 
 /* --- files ---------------------------------------------------------------- */
@@ -83,7 +84,8 @@ typedef struct um_journal_head {
 
 void um_journal_head_encode(const um_journal_head *h,
                             uint8_t out[UM_JOURNAL_HEAD]);
-/* E_FORMAT, E_VERSION, E_CHECKSUM. A damaged durable_end counts as none. */
+/* Decodes the head. Fails with E_FORMAT, E_VERSION or E_CHECKSUM; a damaged
+ * durable_end becomes 0. */
 umbel_status um_journal_head_decode(const uint8_t *bytes, size_t len,
                                     um_journal_head *out, umbel_error *err);
 /* Encodes the bytes at UM_JOURNAL_DURABLE_AT, which are overwritten when more
@@ -93,7 +95,7 @@ void um_journal_durable_encode(uint64_t durable_end,
 
 typedef struct um_block {
     uint64_t seq;
-    uint64_t durable; /* blocks up to this one were, when it was written */
+    uint64_t durable; /* last block known to be durable */
     uint64_t time;    /* seconds, of all its records */
     const uint8_t *records;
     size_t len;
@@ -122,15 +124,15 @@ typedef struct um_journal_walk {
 umbel_status um_journal_begin(um_journal_walk *w, um_journal_source source,
                               umbel_error *err);
 /*
- * Returns the next block if it is complete and has number seq. Otherwise, and
- * at the end of the file, *found is false and w->at is the offset. The block's
+ * Reads the next block if it is complete and has number seq. Otherwise, and at
+ * the end of the file, *found is false and w->at is the offset. The block's
  * records are valid until the next call.
  */
 umbel_status um_journal_next(um_journal_walk *w, uint64_t seq, um_block *out,
                              bool *found, umbel_error *err);
 /*
- * Call it after the last block: sets *damaged if the file's head or a later
- * block proves that block seq was durable. Reads the rest of the file.
+ * Sets *damaged if the file's head or a later block proves that block seq was
+ * durable. Reads the rest of the file; call it after the last block.
  */
 umbel_status um_journal_is_damaged(um_journal_walk *w, uint64_t seq,
                                    bool *damaged, umbel_error *err);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* gcc's analyzer loses track of a pair in a slot with a computed index. */
+/* gcc's analyzer loses track of pairs stored in slots with a computed index. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif

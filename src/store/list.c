@@ -6,8 +6,8 @@
  * capacity, because um_list_is_due is checked between batches, not between
  * digests.
  *
- * Epochs are numbered by time, so that all servers that exchange lists mean the
- * same epoch by the same number. Time within a list never goes backwards: see
+ * Epochs are numbered by time, so a number means the same epoch on all servers
+ * that exchange lists. Time within a list never goes backwards: see
  * um_list_advance.
  *
  * Totals. A count is the sum over all live epochs and costs one lookup in each,
@@ -50,7 +50,7 @@ enum {
     EPOCH_LEN = 20,
     HISTOGRAM_LEN = 8 * UM_LIST_MAX_THRESHOLD,
     PREFETCH_MAX = 16,     /* larger batches are prefetched by the kind */
-    TOTALS_EPOCHS_MIN = 2, /* ended epochs from which on totals pay off */
+    TOTALS_EPOCHS_MIN = 2, /* ended epochs before totals pay off */
     TOTALS_STEP = 4096     /* bytes of a filter, about */
 };
 
@@ -199,7 +199,7 @@ static void free_totals(um_list *l)
     l->totals = (totals){.complete = false};
 }
 
-/* Starts over: other epochs have ended or were dropped. */
+/* Discards the totals after an epoch has ended or was dropped. */
 static void restart_totals(um_list *l)
 {
     l->totals.complete = false;
@@ -373,7 +373,8 @@ static unsigned count_kept(const um_list *l, uint64_t now)
     return kept;
 }
 
-/* Returns the end of the newest epoch: of its time, or now if it is full. */
+/* Returns the time at which the newest epoch ends: the end of its time, or now
+ * if it is full. */
 static uint64_t end_of(const um_list *l, uint64_t now)
 {
     uint64_t over = um_list_epoch_end(l);
@@ -466,7 +467,8 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
     umbel_digest_many(l->epoch[0].filter, keys, n, out, NULL);
 }
 
-/* Records in the histogram that a digest now has count `to`, was `from`. */
+/* Updates the histogram: the count of a digest has changed from `from` to
+ * `to`. */
 static void move_count(epoch *e, uint64_t from, uint64_t to)
 {
     from = from < e->threshold ? from : e->threshold;
@@ -476,7 +478,7 @@ static void move_count(epoch *e, uint64_t from, uint64_t to)
     e->histogram[to]++;
 }
 
-/* Adds one by one, because a digest may occur twice among them. */
+/* Adds one digest at a time, because one may occur twice in d. */
 static umbel_status add_with_histogram(epoch *e, const umbel_digest *d,
                                        const uint64_t *amount, size_t n,
                                        umbel_error *err)
@@ -682,8 +684,8 @@ umbel_status um_list_encode(const um_list *l, const um_sink *to,
     return UMBEL_OK;
 }
 
-/* If the checksum was right but the length is not, another version of the kind
- * with another layout wrote these bytes. */
+/* Reports a wrong length. If the checksum was right, the bytes were written by
+ * another version of the kind, with another layout. */
 static umbel_status check_layout(const um_list *l, const um_feed *from,
                                  uint64_t len, const um_head *head,
                                  umbel_error *err)
@@ -754,7 +756,7 @@ static umbel_status get_filter(um_list *l, um_feed *from, uint64_t len,
                                   err);
 }
 
-/* Reads the histogram and the length of the filter behind it. */
+/* Reads the histogram and the length of the filter that follows. */
 static umbel_status get_histogram(um_feed *from, epoch *e, uint64_t *len,
                                   umbel_error *err)
 {

@@ -33,7 +33,8 @@ enum {
     UM_LIST_MAX_EPOCHS = 64,
     UM_LIST_MAX_NAME = 32,
     UM_LIST_MAX_THRESHOLD = 255,
-    /* Digests of one call; a list that is not due has space for as many. */
+    /* Largest number of digests in one call; a list that is not due has space
+     * for them. */
     UM_LIST_BATCH = 256
 };
 
@@ -58,7 +59,7 @@ typedef struct um_list_config {
                                digests reach it wrongly. 0: none */
     unsigned recent_column; /* the store keeps times of the last hour for this
                                list, in column 1 or 2; 0: it does not */
-    const umbel_alloc *alloc; /* NULL: the C library's */
+    const umbel_alloc *alloc; /* may be NULL (malloc) */
 } um_list_config;
 
 typedef struct um_list um_list;
@@ -70,7 +71,7 @@ typedef struct um_list um_list;
  */
 umbel_status um_list_open(const um_list_config *c, const uint8_t *secret,
                           uint64_t now, um_list **out, umbel_error *err);
-/* NULL is accepted. */
+/* Frees the list; NULL is accepted. */
 void um_list_close(um_list *l);
 
 /* Hashes keys for all lists of the same secret. */
@@ -89,22 +90,22 @@ umbel_status um_list_add(um_list *l, const umbel_digest *d,
  */
 uint64_t um_list_changes(const um_list *l);
 
-/* Writes a mail to a list of kind near. E_FULL as above; check
- * um_list_has_space first. */
+/* Writes a mail to a list of kind near. E_FULL if um_list_has_space is
+ * false. */
 umbel_status um_list_write_mail(um_list *l, const um_near_write *w,
                                 umbel_error *err);
 /* Returns false if the mail needs a new record, and the newest epoch is held or
  * has no record left. */
 bool um_list_has_space(const um_list *l, const um_near_write *w);
 
-/* Sums the counts of each digest over the live epochs. Memory is prefetched:
- * one call for many digests is faster than a call for each. */
+/* Sums the counts of each digest over the live epochs. One call for many
+ * digests is faster than one call each, because memory is prefetched. */
 void um_list_count(const um_list *l, const umbel_digest *d, size_t n,
                    uint64_t *count);
 
 /*
- * Prefetches what um_list_count will read. For a request that queries several
- * lists: prefetch in all of them, then count in each.
+ * Prefetches what um_list_count will read. To query several lists, prefetch in
+ * all of them first, then count in each.
  */
 void um_list_fetch(const um_list *l, const umbel_digest *d, size_t n);
 
@@ -132,8 +133,8 @@ uint64_t um_list_oldest_begin(const um_list *l);
 
 /*
  * Finds when a digest was added, to the precision of an epoch: entered is the
- * begin of the oldest epoch that contains it, updated the end of the newest one
- * (now, if that has not ended). Returns false if no live epoch contains it.
+ * beginning of the oldest epoch that contains it, updated the end of the newest
+ * one (now, if that has not ended). Returns false if no live epoch contains it.
  */
 bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
                    uint64_t *entered, uint64_t *updated);
@@ -151,7 +152,7 @@ bool um_list_accepts(const um_list *l, const umbel_digest *d);
 uint64_t um_list_epoch_end(const um_list *l);
 
 /* Returns true if the newest epoch has ended: by time, or because it is full
- * and not held. A clock that is set back ends none. */
+ * and not held. Setting the clock back ends no epoch. */
 bool um_list_is_due(const um_list *l, uint64_t now);
 /*
  * Ends the newest epoch and begins the next one: now or, if the clock was set
@@ -211,8 +212,8 @@ typedef struct um_list_stats {
     um_epoch_stats epoch[UM_LIST_MAX_EPOCHS];
 } um_list_stats;
 
-/* Takes constant time for one threshold. name and kind live as long as the
- * list. */
+/* Returns the statistics, in constant time for a fixed threshold. name and kind
+ * are valid as long as the list. */
 void um_list_stats_get(const um_list *l, um_list_stats *out);
 
 #endif

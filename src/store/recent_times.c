@@ -45,7 +45,7 @@ enum {
     CHOICES = 3,
     LOAD_NUM = 9,
     LOAD_DEN = 10,
-    CYCLE = 511, /* ticks that can be distinguished */
+    CYCLE = 511, /* ticks before stamps repeat */
     SPAN = UM_RECENT_SPAN / UM_RECENT_TICK,
     SWEEP_TICKS = 128, /* to sweep all lines */
     STAMP_BITS = 9,
@@ -156,7 +156,7 @@ static uint64_t without_old(uint64_t word, uint64_t tick)
     return word & COLUMNS_MASK ? word : 0;
 }
 
-/* Returns the ticks since it was first entered in a column. */
+/* Returns the ticks since the digest was first entered in any column. */
 static uint64_t age_of_word(uint64_t word, uint64_t tick)
 {
     uint64_t oldest = 0;
@@ -188,7 +188,8 @@ static void forget_all(um_recent_times *r)
     r->digests = 0;
 }
 
-/* If the clock was set back, time stands still until it catches up. */
+/* Moves time forward and sweeps. If the clock was set back, time stands still
+ * until it catches up. */
 static void advance(um_recent_times *r, uint64_t now)
 {
     uint64_t tick = now / UM_RECENT_TICK;
@@ -207,7 +208,7 @@ static void advance(um_recent_times *r, uint64_t now)
 
 /* --- digests -------------------------------------------------------------- */
 
-/* The lines of a digest; two of them may be the same. */
+/* Fingerprint and candidate lines of a digest; two lines may be the same. */
 typedef struct place {
     uint64_t print;
     uint64_t *line[CHOICES];
@@ -333,7 +334,7 @@ bool um_recent_times_find(const um_recent_times *r, unsigned column,
     place p = place_of(r, d);
     const uint64_t *word = find_word(&p);
 
-    /* Ages are known at r->tick. */
+    /* Ages are relative to r->tick. */
     if (!word || !is_fresh(*word, column, r->tick) ||
         since >= SPAN - age_of(r->tick, stamp_at(*word, shift)))
         return false;

@@ -16,9 +16,9 @@
  *
  * Replay collects the counts of a list over many blocks: a list prefetches
  * memory for a batch, and a restart should take little longer than reading the
- * files. A new epoch, another time and an observed key first apply what was
- * collected. The counts of one list keep their order, so that the observer sees
- * the bytes that were there when the key was set.
+ * files. Collected counts are applied before a new epoch, a new time or a
+ * change of an observed key. The counts of one list keep their order, so that
+ * the observer sees the bytes that were there when the key was set.
  */
 #include "base/error.h"
 #include "store/internal.h"
@@ -100,10 +100,10 @@ void um_replay_fini(um_replay *p)
 }
 
 /*
- * Returns how many of n digests certainly fit into the list, at least one. If
- * the list has no space left, it contains the first digest, which a held list
- * still counts; otherwise its capacity was larger when this was written, and it
- * advances.
+ * Sets *some to how many of n digests certainly fit into the list, at least
+ * one. If the list has no space left, it contains the first digest, which a
+ * held list still counts; otherwise its capacity was larger when the record was
+ * written, and it advances.
  */
 static umbel_status reserve(um_replay *p, unsigned list, const umbel_digest *d,
                             size_t n, size_t *some, umbel_error *err)
@@ -160,7 +160,8 @@ static umbel_status collect(um_replay *p, const um_record *r, uint64_t time,
     return UMBEL_OK;
 }
 
-/* Reports a change of a key with the lists of that moment. */
+/* Reports a change of a key to the observer, with the lists as they were
+ * then. */
 static umbel_status report_change(um_replay *p, const um_record *r,
                                   umbel_error *err)
 {
@@ -183,7 +184,8 @@ static umbel_status apply_renew(um_replay *p, const um_record *r, uint64_t time,
     return report_change(p, r, err);
 }
 
-/* A list whose capacity was larger when this was written may have no space. */
+/* Applies a mail. The list may have no space if its capacity was larger when
+ * the record was written. */
 static umbel_status apply_mail(um_replay *p, const um_record *r, uint64_t time,
                                umbel_error *err)
 {
@@ -290,8 +292,8 @@ static umbel_status open_snapshot(const um_data_files *f, const uint8_t *secret,
     return check_secret(r->head.secret_id, secret, err);
 }
 
-/* Releases the reader; the message of a failure names the file and what to
- * do. */
+/* Releases the reader. After a failure, adds the file's name and advice to the
+ * message. */
 static umbel_status close_snapshot(const um_data_files *f,
                                    um_snapshot_reader *r, umbel_status status,
                                    umbel_error *err)

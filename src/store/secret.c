@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Writes it under another name first, so that a file of this name is always
- * complete. */
+/* Creates the secret under a temporary name and renames it, so that a file of
+ * this name is always complete. */
 static umbel_status
 create_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
 {
@@ -27,14 +27,15 @@ create_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
     randombytes_buf(secret, sizeof secret);
     unlink(new);
     UM_TRY(um_secret_save(secret, new, err));
-    /* Without their secret, acknowledged counts would be useless. */
+    /* The name must be durable: without their secret, acknowledged counts would
+     * be useless. */
     if (rename(new, path) != 0 || !um_sync_name(path))
         return um_fail_path(err, path);
     UM_TRY(um_secret_load(path, out, err));
     return UMBEL_OK;
 }
 
-/* Reports which file to restore: the data may have their own secret. */
+/* Fails, naming the file to restore: the data may have their own secret. */
 static umbel_status refuse_missing(const char *dir, const char *path,
                                    const char *usual, umbel_error *err)
 {
@@ -84,6 +85,6 @@ umbel_status um_secret_check(const char *dir, const char *path, bool has_data,
     char usual[PATH_MAX];
 
     UM_TRY(find_secret(dir, &path, usual, has_data, found, out, err));
-    /* The store creates its directory before its secret. */
+    /* The store creates its own directory before the secret. */
     return *found || path == usual ? UMBEL_OK : um_check_creatable(path, err);
 }

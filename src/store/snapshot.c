@@ -10,8 +10,8 @@
  *     piece   length 4, last 4 (0 or 1), checksum 8, bytes
  *
  * The checksum of a piece is seeded with its number, so that pieces cannot be
- * exchanged. A piece fits into the processor's cache, where computing its
- * checksum costs little.
+ * exchanged. A piece fits into the processor's cache, so its checksum costs
+ * little.
  */
 #include "base/bytes.h"
 #include "base/error.h"
@@ -24,9 +24,9 @@
 
 enum {
     SUMMED = 56,
-    /* One sync at the end would delay those of the journal. With a pause after
-     * each, a snapshot is written at about 30 MB/s, and its load on the server
-     * is spread over seconds. */
+    /* A single sync at the end would delay those of the journal. With a pause
+     * after each of these, a snapshot is written at about 30 MB/s, and its load
+     * on the server is spread over seconds. */
     SYNC_EVERY = 8 << 20
 };
 
@@ -242,8 +242,8 @@ static umbel_status read_piece_bytes(um_snapshot_reader *r, uint8_t *out,
 }
 
 /*
- * Reads the next piece: directly to out, *direct bytes, if all of it belongs
- * there; otherwise into the buffer.
+ * Reads the next piece: directly to out if it fits there, setting *direct to
+ * its length, otherwise into the buffer.
  */
 static umbel_status read_piece(um_snapshot_reader *r, uint8_t *out,
                                size_t space, size_t *direct, umbel_error *err)

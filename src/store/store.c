@@ -3,11 +3,11 @@
  *
  * A change is applied to the state and appended to a block in memory. At the
  * end of an iteration of the loop all blocks are written with one call, and the
- * worker's thread syncs them, as many as there are by then.
+ * worker's thread syncs everything written by then.
  *
  * After a failed write or sync, the end of the journal is unknown, and it is
  * never appended to again. The state in memory contains everything that was
- * acknowledged, so the next snapshot repairs all, with new files.
+ * acknowledged, so the next snapshot, in new files, repairs everything.
  *
  * Compaction, the snapshot that replaces journals, has three steps: the worker
  * prepares journal-N; the store begins to write to it and forks at that moment;
@@ -33,14 +33,14 @@
 
 enum {
     BUFFER = 1 << 20,        /* blocks that are not written yet */
-    JOURNAL_BYTES = 1 << 20, /* before a snapshot, at least */
+    JOURNAL_BYTES = 1 << 20, /* smallest journal that triggers a snapshot */
     JOURNAL_MAX = 8,         /* changes are refused at this multiple of the
                                 journal's limit */
     RETRY_MAX = 16,          /* seconds between attempts to write a snapshot */
     TOTALS_STEP = 32 << 10,  /* bytes of epochs added up in one call */
-    SNAPSHOT_SHARE = 16,     /* the journal may be this part of the snapshot */
-    JOURNAL_FILES = 16,      /* each restart leaves one */
-    CHECK_TRIES = 3          /* see um_store_check_dir */
+    SNAPSHOT_SHARE = 16, /* largest journal, as a fraction of the snapshot */
+    JOURNAL_FILES = 16,  /* largest number; each restart leaves one */
+    CHECK_TRIES = 3      /* see um_store_check_dir */
 };
 
 static const char *const durabilities[] = {"always", "interval", "none"};
@@ -62,7 +62,7 @@ const char *um_durability_name(um_durability d)
 
 /* --- failure -------------------------------------------------------------- */
 
-/* Waits before the next attempt to write a snapshot, each time longer. */
+/* Postpones the next attempt to write a snapshot, each time longer. */
 static void postpone_retry(um_store *s)
 {
     s->retry_at = s->age + s->retry_after;
@@ -71,7 +71,7 @@ static void postpone_retry(um_store *s)
 }
 
 /* Leaves the journal to the worker, which syncs and closes it. A journal
- * without blocks proves nothing about earlier ones: these may have failed. */
+ * without blocks proves nothing about earlier ones, which may have failed. */
 static void retire_journal(um_store *s)
 {
     uint64_t seq = s->end > UM_JOURNAL_HEAD ? s->written : 0;
@@ -81,7 +81,7 @@ static void retire_journal(um_store *s)
     s->file = -1;
 }
 
-/* Refuses changes from here on, until a snapshot is written. */
+/* Marks the store as failed: it refuses changes until a snapshot is written. */
 static void fail(um_store *s, int number, const char *what)
 {
     if (s->has_failed)
@@ -146,8 +146,8 @@ umbel_status um_store_flush(um_store *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Returns the earliest time of the next record: that of the last tick or
- * record, whatever the clock does. A snapshot has this time, too, and later
+/* Returns the earliest time of the next record, that of the last tick or
+ * record, even if the clock was set back. Snapshots carry this time, and later
  * records must not be older. */
 static uint64_t min_time(const um_store *s)
 {
@@ -337,8 +337,8 @@ umbel_status um_store_write_mail(um_store *s, unsigned list,
     return UMBEL_OK;
 }
 
-/* Sets or removes a key; space was reserved. There is no journal while the
- * store has failed. */
+/* Sets or removes a key, for which space was reserved. Writes no record while
+ * the store has failed. */
 static umbel_status change_key(um_store *s, umbel_slice key, umbel_slice value,
                                umbel_error *err)
 {
@@ -355,9 +355,9 @@ static umbel_status change_key(um_store *s, umbel_slice key, umbel_slice value,
     return UMBEL_OK;
 }
 
-/* Reserves space for a key. In before_snapshot, also while the store has
- * failed: the snapshot that ends the failure commits it, with a ticket that was
- * not committed yet. */
+/* Reserves space for a key. Within before_snapshot this succeeds even while the
+ * store has failed: the snapshot that ends the failure commits the change, with
+ * a ticket that was not committed yet. */
 static umbel_status begin_key(um_store *s, uint64_t now, umbel_error *err)
 {
     umbel_status status = begin_records(s, UM_RECORD_MAX, now, err);
@@ -465,7 +465,8 @@ bool um_store_upper_bound(const um_store *s, unsigned list,
     return um_list_upper_bound(s->state.list[list], d, n, bound);
 }
 
-/* The lists share the memory; the first ones are served first. */
+/* Builds totals within one memory limit for all lists; the first lists come
+ * first. */
 bool um_store_build_totals(um_store *s)
 {
     const um_state *st = &s->state;
@@ -529,7 +530,7 @@ static void call_before_snapshot(um_store *s)
     s->in_before_snapshot = false;
 }
 
-/* Returns the length of the journal from which on a snapshot is taken. */
+/* Returns the journal length at which a snapshot is taken. */
 static uint64_t journal_limit(const um_store *s)
 {
     uint64_t share = s->stats.snapshot_bytes / SNAPSHOT_SHARE;
@@ -582,7 +583,7 @@ static int write_snapshot(const um_store *s, uint64_t number, uint64_t *bytes)
     return result;
 }
 
-/* Runs in the child. */
+/* Writes the snapshot in the child process. */
 static int snapshot_job(void *arg)
 {
     const um_store *s = arg;
@@ -620,7 +621,7 @@ static void snapshot_failed(um_store *s, int number)
     postpone_retry(s);
 }
 
-/* Switches to journal-N; the child writes the state up to here. */
+/* Switches to journal-N and starts the child that writes the current state. */
 static void switch_journal(um_store *s, int file)
 {
     call_before_snapshot(s);
@@ -664,7 +665,7 @@ static void snapshot_done(um_store *s)
     s->old_files = 0;
     s->retry_after = 1;
     um_worker_remove_old(s->worker, s->number);
-    if (s->has_failed && s->file >= 0) { /* otherwise it failed again since */
+    if (s->has_failed && s->file >= 0) { /* else it failed again */
         s->has_failed = false;
         s->written = s->snapshot_seq;
         um_worker_set_durable(s->worker, s->snapshot_seq);
@@ -694,7 +695,7 @@ void um_store_stats_get(const um_store *s, um_store_stats *out)
 
 /* --- the tick ------------------------------------------------------------- */
 
-/* Begins the first journal; all that the start has read is durable. */
+/* Begins the first journal: everything that was replayed is durable now. */
 static void start_journal(um_store *s, int file, int number)
 {
     s->phase = UM_IDLE;
@@ -739,10 +740,10 @@ static void collect_child(um_store *s)
 }
 
 /*
- * Advances lists whose epoch is over. While the store has failed, this is not
- * recorded: the next snapshot contains it, or a restart advances again. A
- * snapshot that is being written does not contain it, and its journal cannot
- * record it yet: then the list advances later.
+ * Advances lists whose epoch is over. While the store has failed, the advance
+ * is not recorded: the next snapshot contains it, or a restart repeats it. A
+ * list does not advance while such a snapshot is being written, because neither
+ * the snapshot nor its journal could contain the advance.
  */
 static void advance_all(um_store *s, uint64_t now)
 {
@@ -758,8 +759,8 @@ static void advance_all(um_store *s, uint64_t now)
     }
 }
 
-/* Requests the sync of durability `interval`, and the update of durable_end in
- * the journal's head. */
+/* Requests the sync of durability `interval`, once a second, with an update of
+ * durable_end in the journal's head. */
 static void sync_each_second(um_store *s)
 {
     if (s->file < 0 || s->has_failed || s->durability == UM_DURABILITY_NONE ||
@@ -848,7 +849,7 @@ static umbel_status apply_secret(um_store *s, const um_store_config *c,
     return UMBEL_OK;
 }
 
-/* Writes snapshot-N at once: no snapshot exists, or it has other lists. */
+/* Writes snapshot-N at once, if no snapshot exists or it has other lists. */
 static umbel_status
 write_first_snapshot(um_store *s, const um_data_files *found, umbel_error *err)
 {
@@ -857,7 +858,7 @@ write_first_snapshot(um_store *s, const um_data_files *found, umbel_error *err)
         call_before_snapshot(s);
     s->phase = UM_IDLE;
     s->open = false;
-    s->used = 0; /* they are in the snapshot */
+    s->used = 0; /* the snapshot contains them */
     int number = write_snapshot(s, s->number, &s->stats.snapshot_bytes);
 
     s->stats.snapshot_time = s->now;
@@ -872,7 +873,7 @@ write_first_snapshot(um_store *s, const um_data_files *found, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Lets the worker create journal-N, so that the caller need not wait for the
+/* Requests journal-N from the worker, so that the caller need not wait for the
  * disk. */
 static void begin_journal(um_store *s, uint64_t replayed)
 {
@@ -961,8 +962,8 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
     return status;
 }
 
-/* Waits for the first journal, so that changes can be written. A store that
- * could not be opened has begun nothing, and may lack lists. */
+/* Waits for the first journal, so that changes can be written. Does nothing if
+ * opening the store failed: there may be no lists. */
 static void finish_start(um_store *s)
 {
     struct pollfd event = {.fd = s->event[0], .events = POLLIN};

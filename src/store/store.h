@@ -35,24 +35,24 @@ enum {
     UM_STORE_RECENT = 1000000,      /* digests with times of the last hour */
     UM_RECENT_COLUMNS = 2,          /* see um_list_config.recent_column */
     UM_KV_MAX_BYTES = 16 << 20,     /* of all keys and values together */
-    /* Signed requests that the replay guard remembers, a power of two, for this
-     * time, and the memory that they take. */
+    /* Number of signed requests that the replay guard remembers (a power of
+     * two), for how long, and their memory. */
     UM_REPLAY_GUARD_SECONDS = 600,
     UM_REPLAY_GUARD_MAX = 1 << 20,
     UM_REPLAY_GUARD_MAX_BYTES = 2 * UM_REPLAY_GUARD_MAX * 16
 };
 
-/* Returns the memory for the times of that many digests. */
+/* Returns the memory needed for the times of that many digests. */
 uint64_t um_recent_times_bytes(uint64_t capacity);
 
-/* When a change is committed. */
+/* The condition under which a change is committed. */
 typedef enum um_durability {
     UM_DURABILITY_ALWAYS,   /* after fdatasync */
     UM_DURABILITY_INTERVAL, /* when written; fdatasync every second */
     UM_DURABILITY_NONE      /* when written; the system decides when to sync */
 } um_durability;
 
-/* Finds "always", "interval" or "none"; false for any other name. */
+/* Finds "always", "interval" or "none"; returns false for any other name. */
 bool um_durability_find(const char *name, um_durability *out);
 const char *um_durability_name(um_durability d);
 
@@ -67,18 +67,18 @@ typedef struct um_entry {
 } um_entry;
 
 /*
- * Observes keys, for data that are rebuilt at a start from them and from the
- * lists: versions of a list that were published to peers. When the store is
- * opened, on_value is called for reset_key and then for each key that begins
- * with prefix, as they are in the snapshot, and then for each change of them in
- * the journal, in order. At each call the lists (indexed as in the
- * configuration; NULL: did not exist yet) are byte for byte what they were when
- * um_store_set was called. A value without data means that the key was removed.
- * If on_value does not return UMBEL_OK, um_store_open fails with its status.
+ * Observes keys, for data that a start rebuilds from them and from the lists,
+ * such as the versions published to peers. When the store is opened, on_value
+ * is called for reset_key and then for each key that begins with prefix, as
+ * they are in the snapshot, and then for each change of them in the journal, in
+ * order. At each call the lists (indexed as in the configuration; NULL: did not
+ * exist yet) are byte for byte what they were when um_store_set was called. A
+ * value without data means that the key was removed. If on_value does not
+ * return UMBEL_OK, um_store_open fails with its status.
  *
  * before_snapshot is called right before the moment that a snapshot captures.
- * What it sets with um_store_set is part of the snapshot, and succeeds even
- * while the disk fails. It must not add counts. um_store_open may call it,
+ * Changes that it makes with um_store_set are part of the snapshot, and succeed
+ * even while the disk fails. It must not add counts. um_store_open may call it,
  * after all calls of on_value. is_ready is called before, once a second, unless
  * the disk has failed: while it returns false, the snapshot is postponed, so
  * that before_snapshot has little left to do.
@@ -87,7 +87,7 @@ typedef struct um_entry {
  * for each count that is added; on_mail the same for mails.
  */
 typedef struct um_store_observer {
-    const char *reset_key; /* the key that um_store_reset sets */
+    const char *reset_key; /* set by um_store_reset */
     const char *prefix;
     umbel_status (*on_value)(void *ctx, const um_list *const *lists,
                              size_t nlists, umbel_slice key, umbel_slice value,
@@ -147,11 +147,11 @@ umbel_status um_store_check_dir(const um_store_config *c, umbel_error *err);
 umbel_status um_secret_check(const char *dir, const char *path, bool has_data,
                              bool *found, uint8_t out[UMBEL_SECRET_LEN],
                              umbel_error *err);
-/* Flushes, syncs, releases. NULL is accepted. */
+/* Flushes, syncs and frees the store; NULL is accepted. */
 void um_store_close(um_store *s);
 
-/* Returns the secret of all lists, UMBEL_SECRET_LEN bytes: derived from that of
- * the file, not equal to it. */
+/* Returns the secret of all lists, UMBEL_SECRET_LEN bytes, derived from the one
+ * in the file. */
 const uint8_t *um_store_secret(const um_store *s);
 /* Hashes keys for all lists. */
 void um_store_digest(const um_store *s, const umbel_slice *keys, size_t n,
@@ -181,12 +181,12 @@ umbel_status um_store_flush(um_store *s, umbel_error *err);
 /* Returns the largest committed ticket. May be called by any thread. */
 uint64_t um_store_committed(const um_store *s);
 /* Returns the ticket of the last change or, after a start, of the last replayed
- * one: if the process was killed, that may not be durable yet. */
+ * one, which may not be durable yet if the process was killed. */
 uint64_t um_store_last_ticket(const um_store *s);
 /* Returns a descriptor that is readable when um_store_tick should be called. */
 int um_store_event(const um_store *s);
-/* Collects what the thread and the child have done, advances lists whose epoch
- * is over, and begins snapshots, also those that end a failure. */
+/* Collects the results of the thread and the child, advances lists whose epoch
+ * is over, and begins snapshots, including those that end a failure. */
 void um_store_tick(um_store *s, uint64_t now);
 /* Requests a snapshot at the next tick, however short the journal is. */
 void um_store_request_snapshot(um_store *s);
@@ -203,8 +203,8 @@ bool um_store_upper_bound(const um_store *s, unsigned list,
 /* Continues, for a short time, to add up the totals that make
  * um_store_upper_bound fast. Returns true if there is more to do. */
 bool um_store_build_totals(um_store *s);
-/* As um_list_times, but to ten seconds for digests first seen within the
- * last hour. */
+/* Finds times as um_list_times, but to ten seconds for digests first seen
+ * within the last hour. */
 bool um_store_times(const um_store *s, unsigned list, const umbel_digest *d,
                     uint64_t now, uint64_t *entered, uint64_t *updated);
 const um_list *um_store_list(const um_store *s, unsigned list);
@@ -222,9 +222,9 @@ umbel_status um_store_set(um_store *s, umbel_slice key, umbel_slice value,
                           uint64_t now, uint64_t *ticket, umbel_error *err);
 /*
  * Empties all lists, removes the keys with the observer's prefix and sets its
- * reset_key, all in one block of the journal: after a crash all of it is there
- * or nothing. If it fails (also E_LIMIT: too many keys to remove at once),
- * nothing has changed.
+ * reset_key, all in one block of the journal: a crash leaves all or none of it.
+ * If it fails (also E_LIMIT: too many keys to remove at once), nothing has
+ * changed.
  */
 umbel_status um_store_reset(um_store *s, umbel_slice value, uint64_t now,
                             uint64_t *ticket, umbel_error *err);
@@ -238,8 +238,8 @@ typedef struct um_store_stats {
     um_durability durability;
     const char *failed;      /* the reason; NULL: the disk has not failed */
     uint64_t journal_bytes;  /* of all journals that a restart would read */
-    uint64_t journal_limit;  /* size from which on a snapshot is taken */
-    uint64_t journal_max;    /* size from which on changes are refused */
+    uint64_t journal_limit;  /* size at which a snapshot is taken */
+    uint64_t journal_max;    /* size at which changes are refused */
     uint64_t snapshot_bytes; /* of the last one */
     uint64_t snapshot_time;  /* when it was taken */
     uint64_t snapshots;      /* taken since the start */

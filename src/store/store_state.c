@@ -81,7 +81,8 @@ umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* Lists that are new in the configuration do not exist yet. */
+/* Creates an empty filter for each list. Lists that are new in the
+ * configuration do not exist yet. */
 static umbel_status create_filters(const um_state *st,
                                    umbel_filter *fresh[UM_STORE_MAX_LISTS],
                                    umbel_error *err)
@@ -155,7 +156,7 @@ static umbel_status get_index(const um_store_config *c, const um_state *st,
                    name);
 }
 
-/* Reads the times; discards them if no list needs them any more. */
+/* Reads the times, and discards them if no list needs them any more. */
 static umbel_status get_recent(um_state *st, um_feed *from, umbel_error *err)
 {
     um_recent_times *none = NULL;

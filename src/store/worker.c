@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One when a snapshot begins, and one if the disk fails right then. Before a
- * third one, the worker has prepared a journal, and has synced these. */
+/* One is retired when a snapshot begins, and one if the disk fails at that
+ * moment. Before a third, the worker has prepared a journal and synced these
+ * two. */
 enum { MAX_RETIRED = 2 };
 
 /* The requested work; a slot is free when its flag is false. */
@@ -33,7 +34,7 @@ struct um_worker {
     int event;
     uint64_t durable;
     pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the following members */
     pthread_cond_t wake;
     work todo;
     um_work_done done;
@@ -91,7 +92,7 @@ static void sync_all(um_worker *w, const work *todo, um_work_done *done)
     done->sync_error = number;
 }
 
-/* Does all of it; the caller must not hold the lock. */
+/* Does all requested work; the caller must not hold the lock. */
 static um_work_done do_work(um_worker *w, const work *todo)
 {
     um_work_done done = {.file = -1};
@@ -101,7 +102,7 @@ static um_work_done do_work(um_worker *w, const work *todo)
         done.prepare_error = prepare(w, todo, &done.file);
         done.prepared = true;
     }
-    if (todo->remove) /* what cannot be removed now is removed next time */
+    if (todo->remove) /* if this fails, the next removal retries */
         um_data_files_remove(w->disk, todo->below, false);
     return done;
 }
@@ -125,7 +126,8 @@ static void add_result(um_worker *w, const um_work_done *done)
     }
 }
 
-/* Called with the lock, which it releases while it works. */
+/* Does the requested work. Called with the lock held; releases it while
+ * working. */
 static void work_once(um_worker *w)
 {
     work todo = w->todo;

@@ -1,10 +1,10 @@
 /*
- * accept.c - what the engine accepts: signatures, versions, epochs, sessions
- * and origins.
+ * accept.c - decides what the engine accepts: signatures, versions, epochs,
+ * sessions and origins.
  *
- * Each of the first seven functions keeps one invariant of the exchange. They
- * stand apart from their callers so that tests can replace one when they are
- * linked (ld --wrap) and check that the difference is noticed.
+ * Each of the first seven functions guards one invariant of the exchange. They
+ * are separate functions so that tests can replace them at link time (ld
+ * --wrap) and check that breaking an invariant is noticed.
  */
 #include "base/error.h"
 #include "sync/internal.h"
@@ -12,10 +12,9 @@
 #include <sodium.h>
 #include <stdio.h>
 
-enum { MINUTE = 60 }; /* between two events for one peer and reason */
+enum { MINUTE = 60 }; /* seconds between events for one peer and reason */
 
-/* --- invariants ------------------------------------------------------------
- */
+/* --- invariants ----------------------------------------------------------- */
 
 bool um_sync_is_signed(const uint8_t *origin, const void *text, size_t len,
                        const uint8_t *signature)
@@ -54,8 +53,7 @@ bool um_sync_is_session(uint64_t expected, uint64_t session)
     return expected == session;
 }
 
-/* --- origins ---------------------------------------------------------------
- */
+/* --- origins -------------------------------------------------------------- */
 
 um_origin_status um_origin_status_of(const umbel_sync *s, const uint8_t *origin)
 {
@@ -86,8 +84,7 @@ bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,
     return false;
 }
 
-/* --- refusals --------------------------------------------------------------
- */
+/* --- refusals ------------------------------------------------------------- */
 
 static const char *const reason_names[] = {
 #define UM_REASON_NAME(name, text) [UMBEL_SYNC_##name] = text,
@@ -126,9 +123,9 @@ umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
     return status;
 }
 
-/* Refuses an origin that was dropped or is not allowed. Incarnations are
- * checked apart: their log entries stay valid when their filters are rejected.
- */
+/* Refuses an origin that was dropped or is not allowed. Contradicted
+ * incarnations are checked separately: their log entries stay valid although
+ * their filters are rejected. */
 umbel_status um_check_origin(umbel_sync *s, int peer, const um_sync_id *id,
                              umbel_error *err)
 {

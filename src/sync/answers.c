@@ -36,27 +36,28 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 }
 
 /*
- * Digests that are being counted. Counts are summed up at once, unless what
- * each origin says matters: for a cap, or to count origins.
+ * A batch of digests being counted. Counts are added to counts directly, unless
+ * the counts per origin are needed (to cap them, or to count origins); then
+ * they are first summed in said.
  */
 typedef struct counting {
     const umbel_sync *s;
     size_t list;
     const umbel_digest *d;
     size_t n;
-    uint64_t most;           /* that an origin adds */
-    uint64_t said[UM_BATCH]; /* by the present origin */
+    uint64_t most;           /* most that one origin can contribute */
+    uint64_t said[UM_BATCH]; /* counts of the current origin */
     uint64_t *counts;
-    uint32_t *origins; /* NULL: not asked for */
-    uint64_t *sum;     /* said, or counts */
-    /* Numbers of the digests that each column may hold. */
+    uint32_t *origins; /* may be NULL */
+    uint64_t *sum;     /* points to said or counts */
+    /* For each column of the index, the digests that it may contain. */
     uint8_t likely[UM_INDEX_MAX][UM_BATCH];
     uint16_t nlikely[UM_INDEX_MAX];
 } counting;
 
 _Static_assert(UM_BATCH <= 256, "numbers of digests are bytes");
 
-/* Adds the count of one origin, and resets it. */
+/* Adds the counts of the current origin to the result and clears them. */
 static void end_origin(counting *c)
 {
     for (size_t i = 0; i < c->n && c->sum == c->said; i++) {
@@ -84,7 +85,7 @@ static void find_likely(counting *c)
         }
 }
 
-/* Asks a replica for the digests that it may hold. */
+/* Counts in a replica only the digests that it may contain. */
 static umbel_status add_likely(counting *c, const um_replica *from,
                                umbel_error *err)
 {
@@ -116,7 +117,8 @@ static umbel_status add_replica(counting *c, const um_replica *from,
     return UMBEL_OK;
 }
 
-/* Copies that another filter speaks for, if live, are left out. */
+/* Adds the replicas of our own origin. If live is set, those that the live
+ * filter replaces are skipped. */
 static umbel_status add_ours(counting *c, bool live, umbel_error *err)
 {
     for (size_t i = 0; i < c->s->norder; i++) {
@@ -154,7 +156,7 @@ static umbel_status count_batch(const umbel_sync *s, size_t list,
                                 uint32_t *origins, umbel_error *err)
 {
     const um_sync_list *l = &s->list[list];
-    counting c; /* its arrays are large, and not all of them are used */
+    counting c; /* not zeroed: its arrays are large and rarely all used */
 
     c.s = s;
     c.list = list;
@@ -218,7 +220,8 @@ umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
     return UMBEL_OK;
 }
 
-/* Counts in our own filters: the live one, or as published. */
+/* Counts in our own filters: own, the counts of the live filter, or the
+ * published replicas if it is NULL. */
 static umbel_status count_ours(const umbel_sync *s, size_t list,
                                const umbel_digest *d, size_t n,
                                const uint64_t *own, uint64_t *ours,
@@ -240,7 +243,7 @@ static umbel_status count_ours(const umbel_sync *s, size_t list,
     return UMBEL_OK;
 }
 
-/* Fills open with the numbers of the digests that may reach the threshold. */
+/* Sets open to the indices of the digests that may reach the threshold. */
 static umbel_status find_open(const umbel_sync *s, size_t list,
                               const umbel_digest *d, size_t n,
                               const uint64_t *own, uint64_t threshold,

@@ -29,11 +29,10 @@ enum {
     MEMORY = 1 << 30,
     MAX_STATE = 64 << 20,
     FILE_LEN = PATH_MAX + 160,
-    SERVER_MESSAGE = 65536 /* a clearinghouse takes no longer ones */
+    SERVER_MESSAGE = 65536 /* largest message that a clearinghouse accepts */
 };
 
-/* --- parameters ------------------------------------------------------------
- */
+/* --- parameters ----------------------------------------------------------- */
 
 const um_sync_parameters um_sync_parameters_standard = {
     .list = "keys", .epochs = 1, .page_bytes = 65536, .quorum = 1};
@@ -69,7 +68,7 @@ bool um_sync_parameters_read(const char *text, um_sync_parameters *out)
         return false;
     t.has_server = um_digest_read(server, t.server);
     um_sync_parameters_print(&t, again);
-    if (strcmp(again, text) != 0) /* numbers too large, other blanks */
+    if (strcmp(again, text) != 0) /* a number too large, extra blanks */
         return false;
     *out = t;
     return true;
@@ -105,8 +104,7 @@ umbel_status um_sync_parameters_attach(const um_sync_parameters *t,
     return umbel_set_data(f, text, strlen(PARAMETERS_MAGIC) + len, err);
 }
 
-/* --- creating --------------------------------------------------------------
- */
+/* --- creating ------------------------------------------------------------- */
 
 static const char *file_in(const char *dir, const char *name,
                            char out[FILE_LEN])
@@ -198,10 +196,9 @@ umbel_status um_sync_dir_create(const char *path, const char *name,
     return write_marker(path, name, now + !now, parameters, err);
 }
 
-/* --- opening ---------------------------------------------------------------
- */
+/* --- opening -------------------------------------------------------------- */
 
-/* copy-ORIGIN-INCARNATION-EPOCH.umb */
+/* Returns true for copy-ORIGIN-INCARNATION-EPOCH.umb, and sets *epoch. */
 static bool is_replica_name(const char *name, uint64_t *epoch)
 {
     uint64_t incarnation;
@@ -212,7 +209,7 @@ static bool is_replica_name(const char *name, uint64_t *epoch)
            len && !name[len];
 }
 
-/* The first epoch that counts. */
+/* Returns the oldest epoch that still counts. */
 static uint64_t oldest_epoch(const um_sync_parameters *t, uint64_t now)
 {
     uint64_t epoch = t->epoch_seconds ? now / t->epoch_seconds : 0;
@@ -220,7 +217,7 @@ static uint64_t oldest_epoch(const um_sync_parameters *t, uint64_t now)
     return epoch >= t->epochs ? epoch - t->epochs + 1 : 0;
 }
 
-/* Files of replicas from an epoch on. */
+/* Lists the files of replicas whose epoch is at least oldest. */
 static umbel_status list_files(const char *path, uint64_t oldest, char ***files,
                                size_t *n, umbel_error *err)
 {
@@ -287,8 +284,8 @@ static umbel_status record_saved(um_sync_dir *d, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* A replica of a dropped origin: a sync was interrupted before it removed the
- * file. */
+/* Returns true for a replica of a dropped origin, left behind by a sync that
+ * was interrupted before it removed the file. */
 static bool is_unwanted(const um_sync_dir *d, const char *file)
 {
     const char *name = strrchr(file, '/') + 1;
@@ -456,8 +453,7 @@ void um_sync_dir_close(um_sync_dir *d)
     *d = (um_sync_dir){.lock = -1};
 }
 
-/* --- saving ----------------------------------------------------------------
- */
+/* --- saving --------------------------------------------------------------- */
 
 static const char *replica_file(const um_sync_dir *d,
                                 const umbel_sync_replica *c, char out[FILE_LEN])
@@ -497,7 +493,7 @@ static umbel_status save_replicas(um_sync_dir *d, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Files of replicas that the machine no longer has. */
+/* Removes the files of replicas that no longer exist. */
 static umbel_status remove_gone(um_sync_dir *d, umbel_error *err)
 {
     char **files;

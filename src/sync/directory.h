@@ -10,9 +10,9 @@
  *
  * Every file is replaced whole. The directory is locked while it is open.
  *
- * The parameters of the exchange are what a list is beside its shape, and which
- * server to talk to. They are text, in the directory and as the data of an
- * empty filter that 'umbel-clearinghouse shape' writes.
+ * The parameters of the exchange are the properties of a list other than its
+ * shape, and the server to connect to. They are text, in the directory and as
+ * the data of an empty filter that 'umbel-clearinghouse shape' writes.
  */
 #ifndef UM_SYNC_DIRECTORY_H
 #define UM_SYNC_DIRECTORY_H
@@ -27,22 +27,23 @@ typedef struct um_sync_parameters {
     char list[UMBEL_SYNC_MAX_NAME];
     uint64_t epoch_seconds, origin_cap;
     uint32_t epochs, page_bytes, quorum;
-    char agree[UMBEL_SYNC_MAX_AGREE]; /* "": nothing */
+    char agree[UMBEL_SYNC_MAX_AGREE]; /* may be "" */
     bool has_server;
     uint8_t server[UMBEL_ORIGIN_LEN]; /* its public key */
 } um_sync_parameters;
 
-/* Those of directories among themselves: one list, one epoch. */
+/* Parameters for directories that sync with each other: one list, one epoch. */
 extern const um_sync_parameters um_sync_parameters_standard;
 
-/* Writes them as text; returns its length. */
+/* Formats the parameters as text; returns its length. */
 size_t um_sync_parameters_print(const um_sync_parameters *p,
                                 char out[UM_SYNC_PARAMETERS_TEXT]);
-/* Reads such a text up to its NUL; returns false if it is something else. */
+/* Parses text that um_sync_parameters_print has formatted; returns false for
+ * anything else. */
 bool um_sync_parameters_read(const char *text, um_sync_parameters *out);
 
-/* Reads the parameters that a filter carries as data; the standard ones if it
- * carries none. E_FORMAT: it carries something else. */
+/* Reads the parameters attached to a filter, or the standard ones if it has no
+ * data. E_FORMAT if its data are something else. */
 umbel_status um_sync_parameters_of(const umbel_filter *f,
                                    um_sync_parameters *out, umbel_error *err);
 umbel_status um_sync_parameters_attach(const um_sync_parameters *p,
@@ -56,7 +57,7 @@ typedef struct um_sync_dir {
     um_sync_parameters parameters;
     umbel_filter *shape;
     umbel_sync *machine;
-    char differs[256]; /* how the other side's shape differs; "": it does not */
+    char differs[256]; /* how the peer's shape differs; "": it does not */
     struct um_saved_replica {
         uint8_t origin[UMBEL_ORIGIN_LEN];
         uint64_t incarnation, epoch, version;
@@ -73,18 +74,19 @@ umbel_status um_sync_dir_create(const char *path, const char *name,
                                 uint64_t now, umbel_error *err);
 umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
                               umbel_error *err);
-/* Reads the public key of a directory, which is not open. */
+/* Reads the public key of a directory without opening it. */
 umbel_status um_sync_dir_origin(const char *path, uint8_t out[UMBEL_ORIGIN_LEN],
                                 umbel_error *err);
-/* Reads the key that signs. */
+/* Reads the signing key. */
 umbel_status um_sync_dir_key(const um_sync_dir *d,
                              uint8_t out[UMBEL_ORIGIN_SECRET_LEN],
                              umbel_error *err);
-/* Saves what changed. */
+/* Saves all changes. */
 umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err);
 void um_sync_dir_close(um_sync_dir *d);
 
-/* Copies our own filter of the current epoch; empty if it has no keys. */
+/* Copies our own filter of the current epoch; an empty filter if there is
+ * none. */
 umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
                              umbel_error *err);
 
@@ -92,8 +94,8 @@ umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
 umbel_status um_sync_dir_publish(um_sync_dir *d, const umbel_filter *f,
                                  umbel_error *err);
 
-/* Lists the files of replicas that count now; *n of them, to be freed one by
- * one, then all. */
+/* Lists the *n files of replicas that count now. Free each name, then the
+ * array. */
 umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
                                size_t *n, umbel_error *err);
 

@@ -1,12 +1,12 @@
 /*
- * entry_log.c - signed log entries, for what filters cannot hold.
+ * entry_log.c - signed log entries, for data that filters cannot hold.
  *
  * An entry is signed with its number, so it can be neither changed nor moved.
  * Entries are accepted in order, so a log has no gaps.
  *
  * An origin that was restored from a backup may sign another entry with a
  * number that it had used before. Every server keeps the same one of the two: a
- * notice, or else the one whose hash is smaller.
+ * drop notice if only one is a notice, otherwise the one with the smaller hash.
  */
 #include "base/error.h"
 #include "sync/internal.h"
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The analyzer takes what the machine owns for lost, and arrays whose length is
- * in another member for NULL. */
+/* gcc's analyzer reports memory owned by the engine as leaked, and arrays whose
+ * length is in another member as NULL. */
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
@@ -45,7 +45,7 @@ um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
     if (!all)
         return NULL;
     s->log = all;
-    s->log_changes++; /* names of origins have moved */
+    s->log_changes++; /* the array of logs has moved */
     um_sync_log *log = &s->log[s->nlogs - 1];
     memcpy(log->origin, origin, UMBEL_ORIGIN_LEN);
     log->incarnation = incarnation;
@@ -63,7 +63,8 @@ static void honour_retraction(umbel_sync *s, const uint8_t *origin,
         log->entry[seq - 1].retracted = true;
 }
 
-/* An entry may be taken back before it comes. */
+/* Returns true if the origin has retracted entry seq. The retraction may arrive
+ * before the entry. */
 static bool is_retracted(const umbel_sync *s, const um_sync_log *log,
                          uint64_t seq)
 {
@@ -100,14 +101,15 @@ static void hash_entry(const um_sync_log *log, uint64_t seq, um_log_entry *e)
     e->hash[1] = um_load64(out + 8);
 }
 
-/* Memory of an entry: also one without a body takes some. */
+/* Returns the memory that an entry takes, even without a body. */
 static uint64_t entry_bytes(const um_log_entry *e)
 {
     return sizeof *e + e->len;
 }
 
-/* Returns true if the log may take an entry in the place of others, of replaced
- * bytes. What others say leaves room for what we have to say. */
+/* Returns true if the log has space for e, which replaces an entry of
+ * `replaced` bytes (0: none). The limit on all logs does not apply to our
+ * own. */
 static bool has_space(const umbel_sync *s, const um_sync_log *log,
                       const um_log_entry *e, uint64_t replaced)
 {
@@ -116,7 +118,7 @@ static bool has_space(const umbel_sync *s, const um_sync_log *log,
             s->log_bytes - replaced + entry_bytes(e) <= s->limit.log_bytes);
 }
 
-/* Sums up the entries from seq on. */
+/* Updates the running sums (word) of the entries from seq on. */
 static void sum_words(const um_sync_log *log, uint64_t seq)
 {
     for (uint64_t i = seq - 1; i < log->n; i++)
@@ -176,7 +178,7 @@ static bool is_signed(const um_sync_log *log, uint64_t seq,
     return right;
 }
 
-/* The entry that another one took back may count again, once that is gone. */
+/* Recomputes whether the entry that `gone` retracted is still retracted. */
 static void undo_retraction(umbel_sync *s, const uint8_t *origin,
                             const um_log_entry *gone)
 {
@@ -189,7 +191,7 @@ static void undo_retraction(umbel_sync *s, const uint8_t *origin,
         log->entry[seq - 1].retracted = is_retracted(s, log, seq);
 }
 
-/* Puts e in the place of an entry of the same number. */
+/* Replaces entry seq by e. */
 static umbel_status replace_entry(umbel_sync *s, um_sync_log *log, uint64_t seq,
                                   const um_log_entry *e, umbel_error *err)
 {
@@ -234,7 +236,7 @@ umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
     hash_entry(&named, seq, &e);
     const um_log_entry *here = log && seq <= n ? &log->entry[seq - 1] : NULL;
     if (here && !outranks(&e, here))
-        return UMBEL_OK; /* the same, or ours stays */
+        return UMBEL_OK; /* the same entry, or ours outranks it */
     if (!is_signed(&named, seq, &e))
         return um_fail(err, UMBEL_E_REFUSED,
                        "an entry of a log is not signed by its origin");
@@ -307,7 +309,7 @@ static bool is_counted(const um_log_entry *e)
 bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
                            umbel_sync_entry *out)
 {
-    size_t first = 0; /* entries of the logs before */
+    size_t first = 0; /* number of entries in earlier logs */
 
     for (size_t j = 0; j < s->nlogs; first += s->log[j++].n) {
         const um_sync_log *l = &s->log[j];

@@ -1,24 +1,25 @@
 /*
- * index.c - finds the replicas that may hold a digest, and sums their counts.
+ * index.c - finds the replicas that may contain a digest, and sums their
+ * counts.
  *
  * A list of many origins and epochs has many replicas, and most digests are in
- * none of them. Two structures make look-ups fast. Both cover the replicas of
- * other origins only: a server knows its own lists better. Both are filled,
- * cleared and widened in small steps; until they cover a replica as a whole it
- * is queried, so answers never depend on them.
+ * none of them. Two structures make lookups fast. Both cover only the replicas
+ * of other origins. Both are filled, cleared and widened in small steps; a
+ * replica that they do not cover completely is queried itself, so answers never
+ * depend on them.
  *
- * The index has a column of bits for each replica (filter/kind.h): one
- * look-up finds the few replicas that may hold a digest. When there are more
+ * The index has a column of bits for each replica (filter/kind.h): one lookup
+ * finds the few replicas that may contain a digest. When there are more
  * replicas than columns, replicas of the same epoch share a column, since they
  * expire together.
  *
- * The totals are the cells of all replicas added up (filter/kind.h): one
- * look-up gives a bound that is never below the sum of their counts. If that
- * bound and our own count together stay below a threshold, no replica is
- * queried. A replica is included with its pages up to `summed`. An update of
- * these pages adds their growth; later pages are added in steps. A replica that
- * is removed or muted leaves its counts behind, which only makes the bound too
- * large; the totals are then rebuilt in steps.
+ * The totals are the cells of all replicas added up (filter/kind.h): one lookup
+ * gives an upper bound of the sum of their counts. If that bound and our own
+ * count together stay below a threshold, no replica is queried. A replica is
+ * included with its pages up to `summed`. An update of these pages adds their
+ * growth; later pages are added in steps. A replica that is removed or muted
+ * leaves its counts behind, which only makes the bound too large; the totals
+ * are then rebuilt in steps.
  */
 #include "base/error.h"
 #include "sync/internal.h"
@@ -26,19 +27,19 @@
 #include <stdlib.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The analyzer does not see that a list with totals has their row. */
+/* gcc's analyzer does not see that totals exist only if the kind has a totals
+ * row. */
 #pragma GCC diagnostic ignored "-Wanalyzer-null-dereference"
 #endif
 
 enum {
-    PAGES_AT_ONCE = 64,      /* of an update; more are left to later steps */
+    PAGES_AT_ONCE = 64,      /* per update; later steps do the rest */
     INDEX_MIN_REPLICAS = 6,  /* below this, an index does not pay */
     TOTALS_MIN_REPLICAS = 2, /* below this, totals do not pay */
-    SPARE_REPLICAS = 4       /* that must still fit into memory beside either */
+    SPARE_REPLICAS = 4       /* replicas that must still fit into memory */
 };
 
-/* --- index -----------------------------------------------------------------
- */
+/* --- index ---------------------------------------------------------------- */
 
 static size_t count_replicas(const umbel_sync *s, size_t list)
 {
@@ -77,7 +78,7 @@ static void mark_page(const um_sync_list *l, const um_replica *c,
     const um_row_index *row = columns_row(l);
     um_page p = um_page_of(&l->pages, number);
 
-    if (row) /* else no replica has a column */
+    if (row) /* otherwise no replica has a column */
         row->mark(c->filter->self, &l->index.bits, c->column - 1, p.offset,
                   p.len);
 }
@@ -98,7 +99,7 @@ void um_index_update(umbel_sync *s, um_replica *c, const um_receive_buffer *g)
     }
 }
 
-/* Returns the bytes that were looked at. */
+/* Marks further pages of the replica in its column; returns the bytes read. */
 static size_t fill_column(const um_sync_list *l, um_replica *c, size_t most)
 {
     size_t done = 0;
@@ -118,7 +119,7 @@ void um_index_remove(umbel_sync *s, const um_replica *c)
         k->old |= bit_of(c->column);
 }
 
-/* The columns of a word of rows. */
+/* Repeats a mask of `width` columns over a 64-bit word of rows. */
 static uint64_t repeat(uint64_t columns, unsigned width)
 {
     for (; width < 64; width *= 2)
@@ -171,8 +172,8 @@ void um_index_release(umbel_sync *s)
         um_index_fini(s, &s->list[i]);
 }
 
-/* Begins anew with twice the columns; false: as many as there can be, or no
- * memory for more. */
+/* Starts a new, empty index with twice the columns. Returns false if it already
+ * has the maximum, or if there are too few replicas or too little memory. */
 static bool widen_index(umbel_sync *s, um_sync_list *l)
 {
     unsigned width = l->index.bits.at ? 2 * l->index.bits.width : UM_INDEX_MIN;
@@ -198,8 +199,8 @@ static bool widen_index(umbel_sync *s, um_sync_list *l)
     return true;
 }
 
-/* The column of a replica that shares its epoch, and has the fewest; 0: none.
- */
+/* Returns the least shared column among those of replicas of the same epoch; 0
+ * if there is none. */
 static unsigned shared_column(const umbel_sync *s, const um_replica *c)
 {
     const um_replica_index *k = &s->list[c->id.list].index;
@@ -250,8 +251,7 @@ size_t um_index_work(umbel_sync *s, size_t bytes)
     return bytes;
 }
 
-/* --- totals ----------------------------------------------------------------
- */
+/* --- totals --------------------------------------------------------------- */
 
 static const um_row_totals *totals_row(const um_sync_list *l)
 {
@@ -284,7 +284,7 @@ static void add_totals_page(const um_sync_list *l, const um_replica *c,
     const um_row_totals *row = totals_row(l);
     um_page p = um_page_of(&l->pages, number);
 
-    if (row) /* else no replica is in sums */
+    if (row) /* otherwise no replica is in the totals */
         row->add(c->filter->self, &l->totals.cells, old, p.offset, p.len);
 }
 
@@ -292,7 +292,7 @@ void um_totals_update(umbel_sync *s, um_replica *c, const um_receive_buffer *g)
 {
     const um_sync_list *l = &s->list[c->id.list];
 
-    if (!g->have) /* it was empty, and added nothing */
+    if (!g->have) /* the replica was empty, and added nothing */
         c->summed = 0;
     for (size_t i = 0; i < g->npages && g->page[i].number < c->summed; i++)
         add_totals_page(l, c, g->page[i].number, g->page[i].cells);

@@ -7,7 +7,7 @@
  *   directory.c  a directory with one filter for each origin (umbel sync)
  *   state.c      restarts: replicas as filters, everything else as bytes
  *   answers.c      answers: sums over origins
- *   peer.c       what to send to a peer, and what came from it
+ *   peer.c       messages to a peer, and from it
  *   update.c     UPDATE: versions that a peer lacks, page by page
  *   origin.c     dropped, muted and contradicted origins; new incarnations
  *   peer_session.c    the machine: lists, time, sessions with peers
@@ -32,51 +32,53 @@
 enum {
     UM_HASH_LEN = 32, /* BLAKE2b-256 */
     UM_SIGNATURE_LEN = 64,
-    UM_ROOT_WORD = 8, /* bytes of a root that tell roots apart */
-    UM_TREE_FAN = 16, /* on the wire: what a root is */
+    UM_ROOT_WORD = 8, /* bytes of a root that are sent to compare roots */
+    UM_TREE_FAN = 16, /* part of the wire format: changes roots */
     UM_TREE_LEVELS = 16
 };
 
-/* Grows an array by one zeroed item; NULL when there is no memory. */
+/* Grows an array by one zeroed item; returns NULL if out of memory. */
 void *um_grow_array(void *array, size_t *n, size_t size);
 
 /* --- types: replicas ------------------------------------------------------ */
 
-/* Level 0 has a hash for each page; each further one a hash of 16 below. */
+/* A hash tree: level 0 has a hash for each page, each further level one for
+ * every 16 below. */
 typedef struct um_tree {
     uint8_t *level[UM_TREE_LEVELS];
     uint64_t n[UM_TREE_LEVELS];
-    uint64_t touched[UM_TREE_LEVELS]; /* the node that is due, + 1 */
+    uint64_t touched[UM_TREE_LEVELS]; /* node waiting to be hashed, + 1 */
     unsigned levels;
 } um_tree;
 
-/* What an origin signs for one version of a filter. */
+/* The statement that an origin signs for one version of a filter. */
 typedef struct um_statement {
     uint64_t version, keys;
     uint8_t root[UM_HASH_LEN];
     uint8_t signature[UM_SIGNATURE_LEN];
 } um_statement;
 
-/* Which filter. */
+/* Identifies a filter. */
 typedef struct um_sync_id {
     uint8_t origin[UMBEL_ORIGIN_LEN];
     uint64_t incarnation, epoch;
     size_t list;
 } um_sync_id;
 
-/* Where a step has a page. */
+/* The position of a page in the bytes of a step. */
 typedef struct um_step_page {
     uint64_t number;
     size_t at, len; /* bytes of its old counts */
 } um_step_page;
 
-/* From one version to the next: the old counts of entries that changed. */
+/* The difference between a version and the next: the old counts of entries that
+ * changed. */
 typedef struct um_version_step {
     um_statement from;
     um_buffer old;
     um_step_page *page; /* in old, ascending */
     size_t npages;
-    uint64_t ended; /* when the next version came, in seconds */
+    uint64_t ended; /* time in seconds at which the next version came */
 } um_version_step;
 
 typedef struct um_replica {
@@ -88,33 +90,34 @@ typedef struct um_replica {
     um_version_step *step; /* the oldest first */
     size_t nsteps;
     size_t history_bytes;
-    uint64_t used;              /* entries that are not free, about */
+    uint64_t used;              /* non-empty entries, approximately */
     uint64_t admitted, claimed; /* used and keys at the last admission */
-    uint64_t refused;           /* versions up to this one are not wanted */
-    uint64_t not_admitted;      /* when admission refused a version, + 1 */
+    uint64_t refused;           /* versions up to this one were refused */
+    uint64_t not_admitted;      /* time when admission refused a version, + 1 */
     uint64_t seen;
     bool own, held;
-    bool published;  /* since the machine was opened */
+    bool published;  /* since the engine was opened */
     unsigned column; /* of its list's index, + 1; 0: none */
-    uint64_t marked; /* pages that are in that column */
-    uint64_t summed; /* pages that are in its list's totals */
+    uint64_t marked; /* pages marked in that column */
+    uint64_t summed; /* pages added to its list's totals */
 } um_replica;
 
-/* Which replicas of a list may hold a digest; at NULL: not known. */
+/* Finds the replicas of a list that may contain a digest. bits.at is NULL if
+ * there is no index. */
 typedef struct um_replica_index {
     um_filter_index bits;
-    uint16_t replicas[UM_INDEX_MAX]; /* that share a column */
-    uint64_t used;                   /* columns that are not free */
-    uint64_t old, clearing; /* of them left behind, and being cleared */
+    uint16_t replicas[UM_INDEX_MAX]; /* number sharing each column */
+    uint64_t used;                   /* columns in use */
+    uint64_t old, clearing; /* columns without replicas; those being cleared */
     size_t cleared;         /* bytes */
 } um_replica_index;
 
-/* An upper bound of what the replicas of others in a list count together; at
- * NULL: not known. */
+/* An upper bound of the sum of the counts of other origins' replicas of a list.
+ * cells.at is NULL if there are no totals. */
 typedef struct um_replica_totals {
     um_count_totals cells;
-    size_t cleared; /* bytes of them */
-    bool stale;     /* a replica was removed: they are larger than needed */
+    size_t cleared; /* bytes of cells cleared */
+    bool stale;     /* a replica was removed: the bound is too large */
 } um_replica_totals;
 
 typedef struct um_sync_list {
@@ -122,12 +125,12 @@ typedef struct um_sync_list {
     umbel_filter *shape;
     um_pages pages;
     umbel_sync_list set;
-    char agree[UMBEL_SYNC_MAX_AGREE]; /* "": nothing */
+    char agree[UMBEL_SYNC_MAX_AGREE]; /* may be "" */
     uint8_t digest[UM_HASH_LEN]; /* of name, shape, pages, epochs and agree */
-    um_tree tree;                /* of an empty filter */
+    um_tree tree;                /* hash tree of an empty filter */
     uint8_t empty[UM_HASH_LEN];  /* its root */
     uint64_t epoch;              /* the current one */
-    uint64_t oldest;             /* that counts; older ones never come back */
+    uint64_t oldest;             /* that counts; older ones never return */
     um_replica_index index;
     um_replica_totals totals;
 } um_sync_list;
@@ -139,7 +142,7 @@ typedef struct um_log_entry {
     bool retracted;
     uint32_t len;
     uint8_t signature[UM_SIGNATURE_LEN];
-    uint64_t hash[2]; /* for the agreement word */
+    uint64_t hash[2]; /* for the agreement hash */
     uint64_t word;    /* sum of hash[0] up to this entry */
     uint8_t *body;
 } um_log_entry;
@@ -147,12 +150,13 @@ typedef struct um_log_entry {
 typedef struct um_sync_log {
     uint8_t origin[UMBEL_ORIGIN_LEN];
     uint64_t incarnation;
-    um_log_entry *entry; /* seq - 1 */
+    um_log_entry *entry; /* entry[seq - 1] */
     size_t n;
-    size_t retractions; /* of them */
+    size_t retractions; /* number of RETRACT entries */
 } um_sync_log;
 
-/* An incarnation that signed two roots for one version; both statements. */
+/* An incarnation that signed two roots for one version, with both statements as
+ * proof. */
 typedef struct um_contradiction {
     um_sync_id id;
     um_statement one, other;
@@ -169,7 +173,7 @@ typedef struct um_origin_rule {
     um_origin_status status;
 } um_origin_rule;
 
-/* An origin that has replicas here. */
+/* An origin with replicas in this engine. */
 typedef struct um_held_origin {
     uint8_t origin[UMBEL_ORIGIN_LEN];
     size_t replicas;
@@ -177,11 +181,11 @@ typedef struct um_held_origin {
 
 /* --- types: peers --------------------------------------------------------- */
 
-/* A page of an update. */
+/* A received page of an update. */
 typedef struct um_received_page {
     uint64_t number;
     uint8_t hash[UM_HASH_LEN];
-    uint8_t *cells; /* NULL: in the filter of the receive buffer */
+    uint8_t *cells; /* NULL: it is in the receive buffer's filter */
 } um_received_page;
 
 /* Pages of an update that is not complete yet. */
@@ -191,29 +195,29 @@ typedef struct um_receive_buffer {
     uint64_t have; /* version of the replica when it began; 0: none */
     uint64_t base, version, keys, next_part;
     uint8_t signature[UM_SIGNATURE_LEN];
-    umbel_filter *filter;   /* of a first version: holds its pages */
+    umbel_filter *filter;   /* for a first version: receives the pages */
     um_received_page *page; /* ascending */
     size_t npages;
-    uint64_t next_page; /* the lowest that may come */
+    uint64_t next_page; /* lowest page number that may follow */
     uint64_t bytes, changed, fresh;
-    uint64_t max_bytes; /* with the message that is being read */
-    bool shrank;        /* a page has less than before */
-    um_buffer old;      /* how to go back */
+    uint64_t max_bytes; /* limit, including the current message */
+    bool shrank;        /* a page contains less than before */
+    um_buffer old;      /* bytes of the step back to the old version */
 } um_receive_buffer;
 
-/* What a peer has of a replica. */
+/* What a peer has of a replica, and what is being sent to it. */
 typedef struct um_peer_replica {
-    uint64_t acked;    /* the version it has */
-    uint64_t sent;     /* the version that is on its way; 0: none */
+    uint64_t acked;    /* version that the peer has */
+    uint64_t sent;     /* version being sent; 0: none */
     uint64_t retry;    /* when to send it again */
-    uint64_t page;     /* of a long update: the page to continue with */
-    uint64_t part;     /* ... and the part; 0: at the start */
+    uint64_t page;     /* next page of an update in several messages */
+    uint64_t part;     /* ... and next part; 0: at the start */
     uint64_t from;     /* ... and its base */
-    uint64_t refused;  /* versions that it does not want */
-    bool report;       /* HAVE should list what we have */
-    bool prove;        /* send a statement: the peer has another root */
+    uint64_t refused;  /* versions up to this one are refused by the peer */
+    bool report;       /* list the replica in the next HAVE */
+    bool prove;        /* send a statement: the peer has a different root */
     uint64_t proof;    /* ... of this version */
-    uint64_t again;    /* ... and repeat it from then on; 0: no */
+    uint64_t again;    /* ... sent again at this time; 0: not */
     uint64_t disputed; /* version of ours for which the peer claims a different
                           root; 0: none */
 } um_peer_replica;
@@ -223,15 +227,15 @@ typedef struct um_peer_replica {
 typedef struct um_peer {
     bool used;
     bool hello;        /* a HELLO is due */
-    bool known;        /* it has reported all that it has */
-    bool report_all;   /* the next HAVE with nothing left is final */
+    bool known;        /* it has reported everything it has */
+    bool report_all;   /* the next HAVE with nothing left to report is final */
     bool report_rules; /* HAVE should list dropped and contradicted origins */
-    bool done, said_done;           /* we have all that it has; and it knows */
-    bool idle;                      /* there was nothing to send ... */
-    uint64_t idle_at, idle_changes; /* ... then, and nothing has changed */
-    uint64_t session;               /* its own; 0: unknown */
-    uint64_t own_session;           /* ours, with it */
-    uint64_t lists;    /* bits of ours that it has, of the same shape */
+    bool done, said_done; /* we have everything that it has; it knows that */
+    bool idle;            /* there was nothing to send ... */
+    uint64_t idle_at, idle_changes; /* ... at this time and change number */
+    uint64_t session;               /* the peer's session; 0: unknown */
+    uint64_t own_session;           /* our session with it */
+    uint64_t lists;    /* bit mask of our lists that it has in the same shape */
     uint64_t hello_at; /* when the last HELLO was sent */
     um_peer_replica *replica;
     size_t nreplicas;
@@ -240,16 +244,17 @@ typedef struct um_peer {
         bool report;
     } * log;
     size_t nlogs;
-    uint64_t *proved; /* when it was sent contradiction i, + 1; UM_HAS_IT */
+    uint64_t *proved; /* [i]: when proof i was sent, + 1; UM_HAS_IT */
     size_t nproved;
     uint8_t (*unwanted)[UMBEL_ORIGIN_LEN];
     size_t nunwanted;
     um_receive_buffer receive;
     umbel_sync_peer_stats stats;
-    uint64_t logged[UMBEL_SYNC_REASONS]; /* when, to limit events */
+    uint64_t logged[UMBEL_SYNC_REASONS]; /* time of the last event, to limit
+                                            events */
 } um_peer;
 
-/* What stands before the pages of an update. */
+/* The fields before the pages of an UPDATE. */
 typedef struct um_update_head {
     um_sync_id id;
     uint64_t session; /* of the sender */
@@ -260,42 +265,42 @@ typedef struct um_update_head {
 /* Reads the pages of an update. */
 typedef struct um_update_reader {
     um_reader r;
-    uint64_t runs;      /* that are left after the current one */
-    uint64_t page, end; /* of the current run: its pages that are left */
-    um_buffer cells;    /* ... all of its cells */
-    size_t at;          /* ... and where those of the next page begin */
-    bool changes;       /* the machine's decoder is in the changes after them */
+    uint64_t runs;      /* runs left after the current one */
+    uint64_t page, end; /* remaining pages of the current run */
+    um_buffer cells;    /* all cells of the current run */
+    size_t at;          /* offset of the next page in cells */
+    bool changes;       /* the decoder has reached the changes after the runs */
 } um_update_reader;
 
-/* Writes them. */
+/* Writes the pages of an update. */
 typedef struct um_update_writer {
     um_sync_id id;
     uint64_t base, version;
     um_writer w;
-    size_t full; /* length from which on no page is begun */
-    size_t left; /* bytes of pages that may follow */
+    size_t full; /* length beyond which no page is begun */
+    size_t left; /* bytes of pages that may still follow */
 } um_update_writer;
 
 typedef enum um_work_kind {
     UM_WORK_NONE,
-    UM_WORK_RECEIVE, /* an update that came */
-    UM_WORK_SEND,    /* the message in out */
-    UM_WORK_READY    /* it waits for umbel_sync_next */
+    UM_WORK_RECEIVE, /* reads a received update */
+    UM_WORK_SEND,    /* writes an update to out */
+    UM_WORK_READY    /* the message in out waits for umbel_sync_next */
 } um_work_kind;
 
-/* An update that takes several calls. */
+/* An update whose processing takes several calls. */
 typedef struct um_sync_work {
     um_work_kind kind;
     int peer;
-    um_buffer message; /* the bytes that are read */
+    um_buffer message; /* the received bytes */
     um_update_head head;
     uint64_t have; /* version of the replica when the message came */
     um_update_reader in;
-    size_t slot, last_at; /* of the message to send: replica, flag */
+    size_t slot, last_at; /* replica and last flag of the message in out */
     um_update_writer out;
 } um_sync_work;
 
-/* --- the machine ---------------------------------------------------------- */
+/* --- the engine ----------------------------------------------------------- */
 
 struct umbel_sync {
     umbel_sync_params set;
@@ -307,25 +312,26 @@ struct umbel_sync {
     size_t nlists;
     um_replica **replica; /* slots: NULL where one was freed */
     size_t nreplicas;
-    size_t *order; /* slots in use, by list, origin, incarnation, epoch */
+    size_t *order; /* slots in order of list, origin, incarnation, epoch */
     size_t norder;
     um_held_origin *held;
     size_t norigins;
-    uint64_t changes; /* of replicas, logs and rules, so far */
+    uint64_t changes; /* number of changes of replicas, logs and rules */
     um_sync_log *log;
     size_t nlogs;
     uint64_t log_bytes;
-    uint64_t log_changes; /* of entries, and of which of them count */
+    uint64_t log_changes; /* number of changes of log entries or of which ones
+                             count */
     um_contradiction *contradiction;
     size_t ncontradictions;
     um_origin_rule *rule;
     size_t nrules;
     um_peer *peer;
     size_t npeers;
-    uint64_t connections; /* so far */
+    uint64_t connections; /* number of connections so far */
     uint64_t memory;      /* bytes of replicas and receive buffers */
     uint64_t now;
-    um_growth *growth; /* the work's, while there is some */
+    um_growth *growth; /* the coder of the current work */
     um_buffer out;
     um_sync_work work;
     uint8_t *scratch; /* two pages of the largest list */
@@ -360,8 +366,8 @@ bool um_sync_has_grown(um_growth_page *page);
 bool um_sync_is_expired(uint64_t epoch, uint64_t oldest);
 bool um_sync_is_session(uint64_t expected, uint64_t session);
 
-/* Returns what the operator or notices decided. Origins without a rule are
- * dropped if the machine is strict. */
+/* Returns the status that the operator or notices have given an origin. Origins
+ * without a rule are dropped if the engine is strict. */
 um_origin_status um_origin_status_of(const umbel_sync *s,
                                      const uint8_t *origin);
 /* Returns true if umbel_sync_allow named the origin. */
@@ -372,8 +378,8 @@ bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,
 umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
                             const um_sync_id *id, umbel_status status,
                             const char *text, umbel_error *err);
-/* Refuses dropped origins. Entries in the logs of contradicted incarnations
- * stay valid; um_check_incarnation refuses these, too. */
+/* Refuses dropped origins. Log entries of contradicted incarnations stay valid;
+ * um_check_incarnation refuses those incarnations, too. */
 umbel_status um_check_origin(umbel_sync *s, int peer, const um_sync_id *id,
                              umbel_error *err);
 umbel_status um_check_incarnation(umbel_sync *s, int peer, const um_sync_id *id,
@@ -393,22 +399,23 @@ typedef enum um_message_type {
 void um_append_u64(um_buffer *b, uint64_t x);
 void um_append_varint(um_buffer *b, uint64_t x);
 void um_message_begin(um_buffer *b, um_message_type type);
-/* Fills in length and checksum. */
+/* Sets the length and appends the checksum. */
 void um_message_end(um_buffer *b);
 umbel_status um_message_open(const umbel_sync *s, const void *bytes, size_t len,
                              um_message_type *type, um_reader *body,
                              umbel_error *err);
 void um_write_id(um_buffer *b, const umbel_sync *s, const um_sync_id *id);
-/* E_UNKNOWN: a list that we do not have; E_FORMAT. */
+/* Reads an id. E_UNKNOWN if we do not have the list, E_FORMAT if it is
+ * damaged. */
 umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
                        umbel_error *err);
 void um_write_statement(um_buffer *b, const um_statement *st);
 void um_get_statement(um_reader *r, um_statement *st);
 
-/* Signs a statement of ours. */
+/* Signs a statement of our own. */
 void um_statement_sign(const umbel_sync *s, const um_replica *c,
                        um_statement *out);
-/* Returns true if the origin signed it. */
+/* Returns true if the statement's signature is valid. */
 bool um_statement_holds(const umbel_sync *s, const um_sync_id *id,
                         const um_statement *st);
 
@@ -416,27 +423,28 @@ bool um_statement_holds(const umbel_sync *s, const um_sync_id *id,
 
 /* Returns true if um_index_find covers the replica. */
 bool um_index_covers(const umbel_sync *s, const um_replica *c);
-/* Sets in mask[i] the bit of each column that may hold digest i. */
+/* Sets in mask[i] the bit of each column that may contain digest i. */
 void um_index_find(const um_sync_list *l, const umbel_digest *d, size_t n,
                    uint64_t *mask);
-/* Records what an update changed. */
+/* Marks the pages that an update has changed. */
 void um_index_update(umbel_sync *s, um_replica *c, const um_receive_buffer *g);
 /* Removes a replica that is about to be freed. */
 void um_index_remove(umbel_sync *s, const um_replica *c);
-/* Continues with the work that is left, for about `bytes` of it. Returns how
- * many of them were not needed. */
+/* Continues to clear and fill the index, for about `bytes` bytes. Returns how
+ * many of them are left. */
 size_t um_index_work(umbel_sync *s, size_t bytes);
 void um_index_fini(umbel_sync *s, um_sync_list *l);
-/* Releases the memory of all indexes, for replicas that need it. */
+/* Frees all indexes, to make memory available to replicas. */
 void um_index_release(umbel_sync *s);
 
-/* Returns true if um_totals_bound covers all replicas of others. */
+/* Returns true if um_totals_bound covers all replicas of other origins. */
 bool um_totals_cover(const umbel_sync *s, size_t list);
-/* Sets max[i] to a bound of what these count together of digest i;
+/* Sets max[i] to an upper bound of the sum of their counts of digest i;
  * UM_TOTAL_MAX means that number or more. */
 void um_totals_bound(const um_sync_list *l, const umbel_digest *d, size_t n,
                      uint8_t *max);
-/* As for the index. The update was applied: its buffer holds the old pages. */
+/* These work as for the index. um_totals_update is called after the update was
+ * applied, when its buffer contains the old pages. */
 void um_totals_update(umbel_sync *s, um_replica *c, const um_receive_buffer *g);
 void um_totals_remove(umbel_sync *s, const um_replica *c);
 size_t um_totals_work(umbel_sync *s, size_t bytes);
@@ -445,15 +453,16 @@ void um_totals_release(umbel_sync *s);
 
 /* --- replica.c ------------------------------------------------------------ */
 
-/* Builds the tree of pages that are all zeros; zeros has as many as the largest
- * page. */
+/* Builds the tree of a filter whose pages are all zeros; zeros points to as
+ * many zeros as the largest page. */
 bool um_tree_init_empty(um_tree *t, const um_pages *p, const uint8_t *zeros);
 void um_tree_fini(um_tree *t);
-/* Hashes a page: the value of its leaf. */
+/* Computes the hash of a page, the value of its leaf. */
 void um_tree_hash_page(const void *cells, size_t len, uint8_t out[UM_HASH_LEN]);
 uint8_t *um_tree_leaf(const um_tree *t, uint64_t number);
-/* Records that a leaf changed. Nodes above are hashed in passing, the last ones
- * by um_tree_end: once each if leaves come in order. */
+/* Records that a leaf has changed. The nodes above it are hashed when the next
+ * leaf is in another subtree, the last ones by um_tree_end: once each if leaves
+ * come in order. */
 void um_tree_touch(um_tree *t, uint64_t number);
 void um_tree_end(um_tree *t);
 const uint8_t *um_tree_root(const um_tree *t);
@@ -461,54 +470,58 @@ const uint8_t *um_tree_root(const um_tree *t);
 bool um_same_id(const um_sync_id *a, const um_sync_id *b);
 um_replica *um_replica_find(const umbel_sync *s, const um_sync_id *id,
                             size_t *slot);
-/* Creates an empty replica, version 0; its slot is new for every peer. */
+/* Creates an empty replica, version 0, in a slot that no peer has information
+ * about. */
 umbel_status um_replica_create(umbel_sync *s, const um_sync_id *id,
                                um_replica **out, umbel_error *err);
 void um_replica_free(umbel_sync *s, size_t slot);
-/* Creates an empty filter of that shape; its memory is not touched. */
+/* Creates an empty filter of that shape, without touching its memory. */
 umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
                             umbel_error *err);
-/* Returns true if there is memory for that many bytes of replicas. */
+/* Returns true if `bytes` more bytes of replicas fit into memory. */
 bool um_sync_has_memory(umbel_sync *s, uint64_t bytes);
 
 bool um_step_index(um_version_step *step);
 void um_step_fini(um_version_step *step);
 size_t um_step_bytes(const um_version_step *step);
-/* Forgets the n oldest steps. */
+/* Removes the n oldest steps. */
 void um_replica_drop_steps(um_replica *c, size_t n);
-/* Returns the latest version that is at most `pages` away from base, or the one
- * after base; the current one if base cannot be reached. */
+/* Returns the latest version whose difference from base has at most `pages`
+ * pages, at least the one after base; the current version if the steps do not
+ * go back to base. */
 uint64_t um_replica_reach(const um_replica *c, uint64_t base, size_t pages);
-/* Returns the statement of a version that can be reached, or NULL. */
+/* Returns the statement of a version within the history, or NULL. */
 const um_statement *um_replica_statement(const um_replica *c, uint64_t version);
-/* Fills out with a page as it was in a version that can be reached. */
+/* Reconstructs a page as it was in a version within the history. */
 void um_replica_page_at(const umbel_sync *s, const um_replica *c,
                         uint64_t number, uint64_t version, uint8_t *out);
-/* Returns true if a page changed between two versions that can be reached. */
+/* Returns true if a page changed between two versions within the history. */
 bool um_replica_page_differs(const um_replica *c, uint64_t number,
                              uint64_t base, uint64_t version);
-/* Appends to a step how to go back from p->now to p->old. */
+/* Appends to a step the old counts of the entries that differ between p->old
+ * and p->now. */
 void um_replica_record_old(um_buffer *out, const um_growth_page *p);
-/* Pairs a page of two payloads, to be compared. */
+/* Returns a page of two payloads as a pair to compare. */
 um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
                             const uint8_t *old, uint8_t *now);
-/* Ends a step: the replica is at next from now on; old is how to go back. */
+/* Completes a step: the replica is now at version next, and old leads back. */
 void um_replica_end_step(umbel_sync *s, um_replica *c, um_buffer *old,
                          const um_statement *next);
 
 /* --- entry_log.c
  * ---------------------------------------------------------------- */
 
-/* Adds up the hashes of entries that count: they have no order of their own. */
+/* Sums the hashes of all entries that count, in any order. */
 void um_log_sum(const umbel_sync *s, uint64_t sum[2]);
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
                          uint64_t incarnation, bool create);
 void um_log_forget(umbel_sync *s, um_sync_log *log);
-/* Returns true if entry seq is that one, as it was signed. */
+/* Returns true if entry seq has the same signature as e. */
 bool um_log_has(const um_sync_log *log, uint64_t seq, const um_log_entry *e);
-/* Returns a word that is the same on two servers whose first n entries are. */
+/* Returns a hash of the first n entries, equal on servers that have the same
+ * ones. */
 uint64_t um_log_word(const um_sync_log *log, uint64_t n);
-/* Applies an entry; *applied is false if there was a better one already. */
+/* Applies an entry; *applied is false if the log has one that outranks it. */
 umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
                           uint64_t incarnation, uint64_t seq,
                           const um_log_entry *e, bool *applied,
@@ -517,13 +530,15 @@ umbel_status um_log_apply(umbel_sync *s, int peer, const uint8_t *origin,
 /* --- peer_session.c
  * ------------------------------------------------------------ */
 
-/* Returns true for a text that umbel_sync_list.agree may have. */
+/* Returns true if text is valid for umbel_sync_list.agree. */
 bool um_is_agree(const char *text);
-/* Forgets what a peer had. */
+/* Discards everything known about a peer. */
 void um_peer_forget(umbel_sync *s, um_peer *p);
-/* Starts a session with each peer: we have less than they assume. */
+/* Starts a new session with each peer, because we have less than they
+ * assume. */
 void um_peers_restart(umbel_sync *s);
-/* Extends a peer's arrays to the replicas, logs and contradictions here. */
+/* Extends a peer's arrays to the current numbers of replicas, logs and
+ * contradictions. */
 bool um_peer_extend(const umbel_sync *s, um_peer *p);
 bool um_peer_wants(const um_peer *p, const uint8_t *origin);
 /* Returns true if the peer has the list of that replica, in the same shape. */
@@ -531,7 +546,7 @@ static inline bool um_peer_has_list(const um_peer *p, const um_replica *c)
 {
     return p->lists >> c->id.list & 1;
 }
-/* Requests that the statement of a version be sent. */
+/* Requests that the statement of a version be sent to the peer. */
 void um_peer_prove(um_peer_replica *pc, uint64_t version);
 void um_receive_buffer_fini(umbel_sync *s, um_receive_buffer *g);
 
@@ -540,26 +555,29 @@ void um_receive_buffer_fini(umbel_sync *s, um_receive_buffer *g);
 umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
                                   const um_statement *a, const um_statement *b,
                                   int peer, umbel_error *err);
-/* Continues as a new incarnation: others have versions of ours that we do not
- * have. */
+/* Continues as a new incarnation, because others have versions of ours that we
+ * do not have. */
 void um_sync_renew(umbel_sync *s, int peer);
-/* Before that: moves our own filters, as far as no peer has them, or all of
- * them, to the first version of an incarnation in between. */
+/* Moves our own filters (all, or only those published versions that no peer
+ * has) to version 1 of an incarnation in between. Called before
+ * um_sync_renew. */
 void um_sync_rescue(umbel_sync *s, bool all);
-/* Acts on an entry that a peer sent: continues as a new incarnation if it is
- * one of ours, drops an origin when there are enough notices. */
+/* Acts on an entry that a peer sent: continues as a new incarnation if the
+ * entry is from our current one, and drops an origin if there are enough
+ * notices. */
 void um_sync_honour_entry(umbel_sync *s, int peer, const um_sync_id *id,
                           const um_log_entry *e);
 
 /* --- update.c ------------------------------------------------------------- */
 
-/* Puts an update into out if the peer lacks one. */
+/* Begins an update in s->out if the peer lacks a version. */
 bool um_send_update(umbel_sync *s, um_peer *p);
 umbel_status um_receive_update(umbel_sync *s, int peer, um_reader *r,
                                umbel_error *err);
-/* Ends the work, except a message that is ready. */
+/* Finishes the current work; a message that is ready stays. */
 void um_work_finish(umbel_sync *s);
-/* The same before a message for that peer: one for another is given up. */
+/* Finishes the current work before a message is made for that peer; abandons a
+ * ready message for another peer. */
 void um_work_yield(umbel_sync *s, int peer);
 
 #endif

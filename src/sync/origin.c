@@ -1,12 +1,11 @@
 /*
- * origin.c - which origins count: those that are dropped, muted or allowed,
+ * origin.c - the status of origins: dropped, muted or allowed ones,
  * incarnations that contradicted themselves, and new incarnations of our own.
  */
 #include "base/error.h"
 #include "sync/internal.h"
 
-/* --- origin status ---------------------------------------------------------
- */
+/* --- origin status -------------------------------------------------------- */
 
 static umbel_status set_origin_status(umbel_sync *s, const uint8_t *origin,
                                       um_origin_status status, umbel_error *err)
@@ -48,7 +47,7 @@ static void forget_origin(umbel_sync *s, const uint8_t *origin,
 umbel_status umbel_sync_drop(umbel_sync *s, const uint8_t *origin, bool notice,
                              umbel_error *err)
 {
-    uint8_t name[UMBEL_ORIGIN_LEN]; /* origin may lie in what is freed */
+    uint8_t name[UMBEL_ORIGIN_LEN]; /* origin may be freed */
 
     memcpy(name, origin, sizeof name);
     if (um_is_our_origin(s, name))
@@ -73,7 +72,7 @@ umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
     bool was_dropped = um_origin_status_of(s, origin) == UM_DROPPED;
 
     UM_TRY(set_origin_status(s, origin, UM_ALLOWED, err));
-    if (was_dropped) /* peers assume that we still have what they sent */
+    if (was_dropped) /* peers assume that we still have their data */
         um_peers_restart(s);
     return UMBEL_OK;
 }
@@ -90,10 +89,10 @@ bool umbel_sync_next_origin_status(const umbel_sync *s, size_t *at,
     return true;
 }
 
-/* --- incarnations ----------------------------------------------------------
- */
+/* --- incarnations --------------------------------------------------------- */
 
-/* By the clock, as at a first start: backups may not know all of ours. */
+/* Returns the number of a new incarnation. It is taken from the clock, as at
+ * the first start, because a backup may not know all of ours. */
 static uint64_t next_incarnation(const umbel_sync *s)
 {
     uint64_t last = s->incarnation;
@@ -106,7 +105,7 @@ static uint64_t next_incarnation(const umbel_sync *s)
     return last < s->now ? s->now : last + 1;
 }
 
-/* Some peer has this version, as far as it said. */
+/* Returns true if some peer has reported that it has our version. */
 static bool is_known(const umbel_sync *s, size_t slot)
 {
     for (size_t i = 0; i < s->npeers; i++) {
@@ -172,7 +171,7 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
                                   const um_statement *a, const um_statement *b,
                                   int peer, umbel_error *err)
 {
-    um_sync_id out = *id; /* id may lie in what is freed */
+    um_sync_id out = *id; /* copied: id may point into freed memory */
     um_contradiction *all, both = {out, *a, *b};
 
     if (um_is_contradicted(s, id->origin, id->incarnation))
@@ -202,10 +201,9 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
     return UMBEL_OK;
 }
 
-/* --- notices ---------------------------------------------------------------
- */
+/* --- notices -------------------------------------------------------------- */
 
-/* Returns true if a log asks that this origin be dropped. */
+/* Returns true if a log contains a notice to drop this origin. */
 static bool asks_to_drop(const um_sync_log *l, const uint8_t *origin)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -218,8 +216,9 @@ static bool asks_to_drop(const um_sync_log *l, const uint8_t *origin)
     return false;
 }
 
-/* Returns true if an earlier log of the same origin asks for it: each origin
- * has one voice, whatever the number of its entries and incarnations. */
+/* Returns true if an earlier log of the same origin contains such a notice:
+ * each origin has one vote, whatever the number of its entries and
+ * incarnations. */
 static bool asked_before(const umbel_sync *s, size_t log, const uint8_t *origin)
 {
     for (size_t i = 0; i < log; i++)
@@ -242,7 +241,7 @@ static size_t count_notices(const umbel_sync *s, const uint8_t *origin)
 
 static void honour_notice(umbel_sync *s, int peer, const um_log_entry *e)
 {
-    uint8_t name[UMBEL_ORIGIN_LEN]; /* the entry may be one of its own */
+    uint8_t name[UMBEL_ORIGIN_LEN]; /* e may be freed */
 
     if (e->len != UMBEL_ORIGIN_LEN || !s->set.drop_quorum ||
         um_is_our_origin(s, e->body) ||

@@ -1,10 +1,11 @@
 /*
  * peer.c - chooses what to send to a peer, and handles what it sent.
  *
- * Each peer has a version for each replica: what the peer has, as it reported
- * in HAVE, which also acknowledges. Whatever it lacks is sent, as a difference
- * from that. Nothing is queued: the next message is made when it can be sent.
- * What is not answered within retry_seconds is sent again.
+ * For each replica we store the version that the peer has, as reported in its
+ * HAVE messages, which also serve as acknowledgements. Versions that it lacks
+ * are sent as differences from that one. Nothing is queued: a message is made
+ * when it can be sent. A message that is not acknowledged within retry_seconds
+ * is sent again.
  */
 #include "base/error.h"
 #include "filter/head.h"
@@ -13,22 +14,21 @@
 #include <stdlib.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The analyzer takes what a peer owns for lost. */
+/* gcc's analyzer reports memory owned by a peer as leaked. */
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
 enum {
     PROTOCOL = 1,
-    FLAG_FINAL = 1, /* HAVE: all was said; HELLO: say what you have */
-    FLAG_RULES = 2, /* HAVE: who is not wanted, and who is out */
-    FLAG_DONE = 4   /* HAVE: you have all that I have */
+    FLAG_FINAL = 1, /* HAVE: report complete; HELLO: report what you have */
+    FLAG_RULES = 2, /* HAVE: contradicted and dropped origins follow */
+    FLAG_DONE = 4   /* HAVE: you have everything that I have */
 };
 
-/* --- HELLO -----------------------------------------------------------------
- */
+/* --- HELLO ---------------------------------------------------------------- */
 
-/* Writes what lists must agree on besides their shape, in the order of the
- * HELLO. */
+/* Writes the `agree` texts, which must be equal for a list to be synced. Lists
+ * are numbered as in the HELLO. */
 static void write_agreed(const umbel_sync *s, um_buffer *b)
 {
     uint64_t n = 0;
@@ -75,13 +75,14 @@ static void send_hello(umbel_sync *s, um_peer *p)
     p->hello_at = s->now + 1;
 }
 
-/* Lists of a HELLO: which of ours each is, and what it agrees on. */
+/* A list of a HELLO: our list of that name, and its `agree` text. */
 typedef struct hello_list {
-    size_t list; /* nlists: none, or of another shape */
+    size_t list; /* nlists: none, or its shape differs */
     char agree[UMBEL_SYNC_MAX_AGREE];
 } hello_list;
 
-/* Says which field of a list differs. */
+/* Reads a list of a HELLO and compares it with ours. If the shapes differ, the
+ * refusal names the field. */
 static umbel_status compare_list(umbel_sync *s, int peer, um_reader *r,
                                  hello_list *out, umbel_error *err)
 {
@@ -116,7 +117,7 @@ static umbel_status compare_list(umbel_sync *s, int peer, um_reader *r,
     return UMBEL_OK;
 }
 
-/* Reads what lists agree on; a HELLO may end before. */
+/* Reads the `agree` texts; older HELLOs may end before them. */
 static umbel_status get_agreed(um_reader *r, hello_list *g, uint64_t n,
                                umbel_error *err)
 {
@@ -135,7 +136,8 @@ static umbel_status get_agreed(um_reader *r, hello_list *g, uint64_t n,
                   : UMBEL_OK;
 }
 
-/* "seed=1-2" and "seed=1-3": what differs is the name before "=". */
+/* Compares the `agree` texts. If "seed=1-2" and "seed=1-3" differ, the message
+ * names the part before "=". */
 static void apply_agreed(umbel_sync *s, int peer, const hello_list *g)
 {
     const char *ours = s->list[g->list].agree;
@@ -208,8 +210,7 @@ static umbel_status receive_hello(umbel_sync *s, int peer, um_reader *r,
     return UMBEL_OK;
 }
 
-/* --- HAVE ------------------------------------------------------------------
- */
+/* --- HAVE ----------------------------------------------------------------- */
 
 static size_t write_replicas(umbel_sync *s, um_peer *p, size_t room,
                              um_buffer *b)
@@ -331,7 +332,8 @@ static void record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
     const um_statement *ours = um_replica_statement(c, version);
     bool differs =
         version && ours && memcmp(ours->root, word, UM_ROOT_WORD) != 0;
-    /* We send no proof against ourselves, but learn what we signed. */
+    /* We send no proof against ourselves, but the peer's statement tells us
+     * what we signed. */
     uint64_t disputed = differs && c->own ? version : 0;
     pc->report |= disputed != pc->disputed;
     pc->disputed = disputed;
@@ -344,7 +346,7 @@ static void record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
         pc->acked = version;
     if (pc->sent && version >= pc->sent)
         pc->sent = pc->part = 0;
-    else if (pc->sent && !pc->part) /* it does not fit: try from there */
+    else if (pc->sent && !pc->part) /* not accepted: retry from its version */
         pc->sent = version < pc->from ? pc->sent : 0;
 }
 
@@ -385,7 +387,7 @@ static void record_log(umbel_sync *s, um_peer *p, const uint8_t *origin,
     if (!log || i >= p->nlogs)
         return;
     if (n <= log->n && word != um_log_word(log, n)) {
-        if (s->now >= p->log[i].retry) /* it has other entries */
+        if (s->now >= p->log[i].retry) /* its entries differ from ours */
             p->log[i].acked = p->log[i].sent = 0;
         return;
     }
@@ -408,7 +410,7 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
         return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: have");
     if (!um_sync_is_session(p->session, session) ||
         !um_sync_is_session(p->own_session, echo))
-        return UMBEL_OK; /* of another life of one of us */
+        return UMBEL_OK; /* from an old session */
     if (!um_peer_extend(s, p))
         return um_no_memory(err, s->nreplicas);
     for (uint64_t i = 0; i < n; i++) {
@@ -437,8 +439,7 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
     return UMBEL_OK;
 }
 
-/* --- STATEMENT -------------------------------------------------------------
- */
+/* --- STATEMENT ------------------------------------------------------------ */
 
 static bool send_statement(umbel_sync *s, um_peer *p)
 {
@@ -484,7 +485,7 @@ static umbel_status receive_statement(umbel_sync *s, int peer, um_reader *r,
     if (!um_statement_holds(s, &id, &st))
         return um_sync_refuse(s, peer, UMBEL_SYNC_ROOT, &id, UMBEL_E_REFUSED,
                               "a statement is not signed by its origin", err);
-    if (c->own) { /* nobody has ours yet: we were restored from a backup */
+    if (c->own) { /* we were restored from a backup */
         um_sync_rescue(s, false);
         um_sync_renew(s, peer);
         return UMBEL_OK;
@@ -493,8 +494,7 @@ static umbel_status receive_statement(umbel_sync *s, int peer, um_reader *r,
     return um_contradiction_add(s, &id, &mine, &st, peer, err);
 }
 
-/* --- CONTRADICTION ---------------------------------------------------------
- */
+/* --- CONTRADICTION -------------------------------------------------------- */
 
 static bool send_contradiction(umbel_sync *s, um_peer *p)
 {
@@ -539,8 +539,7 @@ static umbel_status receive_contradiction(umbel_sync *s, int peer, um_reader *r,
     return um_contradiction_add(s, &id, &one, &other, peer, err);
 }
 
-/* --- LOG -------------------------------------------------------------------
- */
+/* --- LOG ------------------------------------------------------------------ */
 
 static size_t write_entries(const um_sync_log *log, uint64_t from, size_t room,
                             um_buffer *b)
@@ -630,7 +629,7 @@ static umbel_status receive_log(umbel_sync *s, int peer, um_reader *r,
     if (log && um_peer_extend(s, p)) {
         size_t i = (size_t)(log - s->log);
         p->log[i].report = true;
-        if (!status && !same) /* ours stay: it should have them */
+        if (!status && !same) /* ours outrank its entries: send them */
             p->log[i].acked = p->log[i].sent = 0;
         else if (!status && um_sync_is_session(p->session, session) &&
                  seq + n - 1 > p->log[i].acked)
@@ -642,8 +641,7 @@ static umbel_status receive_log(umbel_sync *s, int peer, um_reader *r,
     return UMBEL_OK;
 }
 
-/* --- receiving and sending -------------------------------------------------
- */
+/* --- receiving and sending ------------------------------------------------ */
 
 static umbel_status (*const receivers[])(umbel_sync *, int, um_reader *,
                                          umbel_error *) = {
@@ -667,7 +665,7 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
     p->idle = false;
     p->stats.messages_in++;
     p->stats.bytes_in += len;
-    if (s->limit.slice_pages) { /* it is read after this call, too */
+    if (s->limit.slice_pages) { /* it is still read after this call */
         um_buffer_clear(&s->work.message, SIZE_MAX);
         um_buffer_append(&s->work.message, message, len);
         if (s->work.message.failed)
@@ -682,7 +680,7 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
         status = receivers[type](s, peer, &r, &why);
         for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
             after += p->stats.refused[i];
-        if (status && after != refused) { /* it has been counted */
+        if (status && after != refused) { /* counted already */
             um_set_error(err, status, "%s", why.text);
             return status;
         }
@@ -748,7 +746,8 @@ static bool create_message(umbel_sync *s, um_peer *p)
     return send_have(s, p, true);
 }
 
-/* Nothing was to be sent, and neither time nor anything else has changed. */
+/* Returns true if there was nothing to send, and neither the time nor anything
+ * else has changed since. */
 static bool is_idle(const umbel_sync *s, const um_peer *p)
 {
     return p->idle && p->idle_at == s->now && p->idle_changes == s->changes;

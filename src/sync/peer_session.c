@@ -2,8 +2,8 @@
  * peer_session.c - the engine: its lists, the time, and its sessions with
  * peers.
  *
- * Each side starts another session with each connection. What it knew about the
- * other side before is forgotten, and messages of an old session are ignored.
+ * Each side starts a new session with each connection. It discards what it knew
+ * about the other side, and ignores messages of old sessions.
  */
 #include "base/buffer.h"
 #include "base/error.h"
@@ -17,17 +17,16 @@
 #include <stdlib.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The analyzer takes what a peer owns for lost. */
+/* gcc's analyzer reports memory owned by a peer as leaked. */
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
 enum {
-    TICK_BYTES = 512 << 10, /* of replicas that are indexed at once ... */
-    SLICE_BYTES = 32 << 10  /* ... where no call may take long */
+    TICK_BYTES = 512 << 10, /* of replicas indexed in one tick ... */
+    SLICE_BYTES = 32 << 10  /* ... or where no call may take long */
 };
 
-/* --- sessions with peers ---------------------------------------------------
- */
+/* --- sessions with peers -------------------------------------------------- */
 
 void um_receive_buffer_fini(umbel_sync *s, um_receive_buffer *g)
 {
@@ -70,7 +69,7 @@ umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)
 
 void um_peer_forget(umbel_sync *s, um_peer *p)
 {
-    if (s->work.peer == (int)(p - s->peer)) /* what is done for it */
+    if (s->work.peer == (int)(p - s->peer)) /* stop work for this peer */
         s->work.kind = UM_WORK_NONE;
     um_receive_buffer_fini(s, &p->receive);
     free(p->replica);
@@ -93,7 +92,7 @@ void um_peers_restart(umbel_sync *s)
             continue;
         um_peer_forget(s, p);
         p->own_session = next_session(s);
-        p->session = 0; /* so that it sends HELLO at once */
+        p->session = 0; /* makes it send HELLO at once */
         p->hello = true;
     }
 }
@@ -119,7 +118,6 @@ static void *extend(void *array, size_t *have, size_t want, size_t size)
     return array;
 }
 
-/* As many places as there are things to talk about. */
 bool um_peer_extend(const umbel_sync *s, um_peer *p)
 {
     void *replica =
@@ -137,8 +135,8 @@ bool um_peer_extend(const umbel_sync *s, um_peer *p)
            p->nproved >= s->ncontradictions;
 }
 
-/* Returns the time when the version after this one came, or one not much
- * younger. */
+/* Returns the time at which the version after this one came, or the earliest
+ * known time after that. */
 static uint64_t replaced_at(const um_replica *c, uint64_t version)
 {
     uint64_t since = c->seen;
@@ -186,8 +184,7 @@ void um_peer_prove(um_peer_replica *pc, uint64_t version)
     pc->proof = version;
 }
 
-/* --- opening ---------------------------------------------------------------
- */
+/* --- opening -------------------------------------------------------------- */
 
 static umbel_status check_name(const char *name, umbel_error *err)
 {
@@ -202,7 +199,7 @@ static umbel_status check_name(const char *name, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Returns true for a text that is one: printable, without blanks. */
+/* Returns true if the text is printable and contains no blanks. */
 bool um_is_agree(const char *text)
 {
     size_t len = 0;
@@ -257,7 +254,7 @@ static umbel_status open_list(um_sync_list *l, const umbel_sync_list *from,
     UM_TRY(check_name(from->name, err));
     memcpy(l->name, from->name, strlen(from->name) + 1);
     UM_TRY(copy_agree(l, from->agree, err));
-    l->set.agree = NULL; /* the caller's */
+    l->set.agree = NULL; /* it belongs to the caller */
     if (l->set.page_bytes < UM_MIN_PAGE || l->set.page_bytes > UM_MAX_PAGE)
         return um_fail(err, UMBEL_E_RANGE, "page_bytes is 512 to 1048576");
     UM_TRY(um_pages_init(&l->pages, um_shape_of(from->shape), l->set.page_bytes,
@@ -404,8 +401,7 @@ uint64_t umbel_sync_incarnation(const umbel_sync *s)
     return s->incarnation;
 }
 
-/* --- time ------------------------------------------------------------------
- */
+/* --- time ----------------------------------------------------------------- */
 
 static void expire(umbel_sync *s, size_t list, uint64_t oldest)
 {

@@ -2,20 +2,20 @@
  * replica.c - replicas: the filter of one origin, incarnation, epoch and list.
  *
  * A replica is at a version that its origin signed: the root of a hash tree
- * over its pages. A page that changed costs its own hash and one of 512 bytes
+ * over its pages. A changed page costs its own hash and one hash of 512 bytes
  * for each level above it: four levels for a gigabyte.
  *
- * A replica keeps its slot as long as it exists, so that each peer can have an
- * entry for it; `order` holds the slots sorted by what they contain.
+ * A replica keeps its slot as long as it exists, so peers can store an entry
+ * for it by slot; `order` holds the slots sorted by id.
  *
- * Within history_bytes each version leaves a step, so that a peer that has one
- * of these versions gets the difference.
+ * Within history_bytes each version leaves a step, so a peer that has one of
+ * these versions receives only the difference.
  *
  *   a step    for each page: its number, length of what follows, and for each
  *             entry that changed the gap since the last one and its old count;
  *             varints. Nothing follows if the page was empty
  *
- * Our own filters are replicas, too. They may be published by slices of pages,
+ * Our own filters are replicas, too. They may be published in slices of pages,
  * so that no call takes long. Each slice that changed makes a version. Until
  * all slices were published, a version claims more keys than its cells show,
  * which admission allows.
@@ -31,7 +31,8 @@ void *um_grow_array(void *array, size_t *n, size_t size)
 {
     size_t cap = *n;
 
-    /* Room is a power of two: it is full when n is one, or 0. */
+    /* The capacity is a power of two, so the array is full when n is one, or
+     * 0. */
     if ((cap & (cap - 1)) == 0) {
         if (!um_array_resize(&array, cap ? 2 * cap : 1, size))
             return NULL;
@@ -41,10 +42,10 @@ void *um_grow_array(void *array, size_t *n, size_t size)
     return array;
 }
 
-/* --- hash tree -------------------------------------------------------------
- */
+/* --- hash tree ------------------------------------------------------------ */
 
-/* Leaves and nodes have different keys: neither passes for the other. */
+/* Hashes with different keys for leaves and nodes, so that neither can be
+ * mistaken for the other. */
 static void hash_with(const char key[16], const void *data, size_t len,
                       uint8_t out[UM_HASH_LEN])
 {
@@ -128,7 +129,7 @@ void um_tree_touch(um_tree *t, uint64_t number)
         if (t->touched[level] && t->touched[level] != parent + 1)
             hash_node(t, level, t->touched[level] - 1);
         else if (t->touched[level])
-            return; /* it is due already, and so is what is above */
+            return; /* already waiting, and so are the nodes above */
         t->touched[level] = parent + 1;
         number = parent;
     }
@@ -148,8 +149,7 @@ const uint8_t *um_tree_root(const um_tree *t)
     return t->level[t->levels - 1];
 }
 
-/* --- history ---------------------------------------------------------------
- */
+/* --- history -------------------------------------------------------------- */
 
 const um_statement *um_replica_statement(const um_replica *c, uint64_t version)
 {
@@ -178,7 +178,7 @@ void um_replica_record_old(um_buffer *out, const um_growth_page *p)
     um_buffer_fini(&entries);
 }
 
-/* Finds the pages in the bytes of a step. */
+/* Finds the positions of the pages in the bytes of a step. */
 bool um_step_index(um_version_step *step)
 {
     um_reader r = {step->old.data, step->old.data + step->old.len, false};
@@ -238,11 +238,12 @@ static int compare_page(const void *number, const void *page)
     return (a > b) - (a < b);
 }
 
-/* Returns the page of a step; NULL if the step does not contain it. */
+/* Returns the position of a page in a step, or NULL if the step does not
+ * contain it. */
 static const um_step_page *find_page(const um_version_step *step,
                                      uint64_t number)
 {
-    /* Most steps are a slice of pages, and lie elsewhere. */
+    /* Fast path: most steps are a slice of pages elsewhere. */
     if (!step->npages || number < step->page[0].number ||
         number > step->page[step->npages - 1].number)
         return NULL;
@@ -309,9 +310,9 @@ static uint64_t bytes_of_all(const umbel_sync *s)
     return bytes;
 }
 
-/* By default, an eighth of the filter. When the history of all replicas takes
- * more than an eighth of the memory of replicas, each has the same share of it.
- */
+/* Returns the limit of a replica's history: by default an eighth of the filter.
+ * If the histories of all replicas would take more than an eighth of their
+ * memory, each gets an equal share of that. */
 static uint64_t history_limit(const umbel_sync *s, const um_replica *c)
 {
     enum { LEAST = 1 << 20, SHARE = 8 };
@@ -325,7 +326,7 @@ static uint64_t history_limit(const umbel_sync *s, const um_replica *c)
     return limit > fair && bytes_of_all(s) > all ? fair : limit;
 }
 
-/* Appends the step that old describes. */
+/* Appends a step from the current version with the bytes of old. */
 static bool retain_step(const umbel_sync *s, um_replica *c, um_buffer *old)
 {
     um_version_step step = {.from = c->now, .old = *old, .ended = s->now},
@@ -352,9 +353,9 @@ void um_replica_end_step(umbel_sync *s, um_replica *c, um_buffer *old,
 
     if (!retain_step(s, c, old))
         um_replica_drop_steps(c,
-                              c->nsteps); /* what is before cannot be reached */
+                              c->nsteps); /* earlier versions are lost, too */
     bytes = c->history_bytes;
-    if (bytes > limit) /* some at a time: those that stay are moved */
+    if (bytes > limit) /* in batches, because the others are moved */
         limit -= limit / 8;
     while (some < c->nsteps && bytes > limit)
         bytes -= um_step_bytes(&c->step[some++]);
@@ -363,8 +364,7 @@ void um_replica_end_step(umbel_sync *s, um_replica *c, um_buffer *old,
     s->changes++;
 }
 
-/* --- finding ---------------------------------------------------------------
- */
+/* --- finding -------------------------------------------------------------- */
 
 static int compare_ids(const um_sync_id *a, const um_sync_id *b)
 {
@@ -383,7 +383,8 @@ bool um_same_id(const um_sync_id *a, const um_sync_id *b)
     return compare_ids(a, b) == 0;
 }
 
-/* The place in order of the first replica that is not before id. */
+/* Returns the position in `order` of the first replica that is not less than
+ * id. */
 static size_t place_of(const umbel_sync *s, const um_sync_id *id)
 {
     size_t from = 0, end = s->norder;
@@ -410,8 +411,7 @@ um_replica *um_replica_find(const umbel_sync *s, const um_sync_id *id,
     return s->replica[s->order[at]];
 }
 
-/* --- limits ----------------------------------------------------------------
- */
+/* --- limits --------------------------------------------------------------- */
 
 static um_held_origin *find_origin(const umbel_sync *s, const uint8_t *origin)
 {
@@ -493,8 +493,7 @@ static umbel_status check_limits(umbel_sync *s, const um_sync_id *id,
     return UMBEL_OK;
 }
 
-/* --- creating and freeing --------------------------------------------------
- */
+/* --- creating and freeing ------------------------------------------------- */
 
 static bool add_slot(umbel_sync *s, size_t *slot)
 {
@@ -605,10 +604,9 @@ um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
                             .n = p.n};
 }
 
-/* --- our own ---------------------------------------------------------------
- */
+/* --- our own filters ------------------------------------------------------ */
 
-/* Pages first to end - 1. */
+/* A slice of pages, from first to end - 1. */
 typedef struct slice {
     const um_pages *pages;
     uint64_t first, end;
@@ -631,7 +629,8 @@ static bool is_empty(const slice *x, const umbel_filter *f)
     return true;
 }
 
-/* Narrows the slice to the pages that differ, if some do. */
+/* Narrows the slice to the pages that differ and sets *changed; leaves both
+ * alone if none differs. */
 static umbel_status check_own(const um_replica *c, slice *x,
                               const umbel_filter *f, bool *changed,
                               umbel_error *err)
@@ -659,8 +658,8 @@ static umbel_status check_own(const um_replica *c, slice *x,
     return UMBEL_OK;
 }
 
-/* Copies the pages that differ, and notes in old how to go back, if there is
- * something to go back to. */
+/* Copies the pages that differ. Unless this is the first version, appends the
+ * way back to old. */
 static void copy_pages(um_replica *c, const slice *x, const umbel_filter *f,
                        uint64_t version, um_buffer *old)
 {
@@ -696,7 +695,7 @@ static void apply_own(umbel_sync *s, um_replica *c, const slice *x,
     c->seen = s->now;
 }
 
-/* Checks that f can be published; *id is its replica. */
+/* Checks that f can be published, and sets *id to the id of its replica. */
 static umbel_status check_filter(const umbel_sync *s, size_t list,
                                  uint64_t epoch, const umbel_filter *f,
                                  um_sync_id *id, umbel_error *err)
@@ -741,7 +740,8 @@ umbel_status umbel_sync_publish_pages(umbel_sync *s, size_t list,
     bool empty = !c && is_empty(&x, f);
     if (!c && !empty)
         UM_TRY(um_replica_create(s, &id, &c, err));
-    /* With all pages a claim that grew alone is new as well. */
+    /* If all pages are published, a change of the number of keys alone also
+     * makes a version. */
     bool whole = end - first == x.pages->n;
     bool changed = c && whole && umbel_added(f) != c->now.keys;
     if (c)

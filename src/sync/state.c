@@ -1,6 +1,6 @@
 /*
- * state.c - restarts: a replica as a filter that carries the rest as its
- * data, and everything else as bytes.
+ * state.c - saves and restores an engine: each replica as a filter with the
+ * rest attached as data, everything else as bytes.
  *
  *   data of a replica "umbel-copy-1", incarnation 8, epoch 8, origin 32, name
  *                     of the list (length 1), statement; used, pages (varints),
@@ -18,8 +18,7 @@
 #define STATE_MAGIC "umbel-sync-state-1"
 enum { REPLICA_MAGIC_LEN = 12, STATE_MAGIC_LEN = 18 };
 
-/* --- replicas ---------------------------------------------------------------
- */
+/* --- replicas ------------------------------------------------------------- */
 
 static void write_name(um_buffer *b, const char *name)
 {
@@ -87,7 +86,8 @@ umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
     return status;
 }
 
-/* Steps come from our own disk; still, a damaged one must do no harm. */
+/* Checks a step. It comes from our own disk, but a damaged one must do no
+ * harm. */
 static bool is_sound_step(const um_pages *pages, um_reader r)
 {
     while (r.at < r.end) {
@@ -319,7 +319,7 @@ static umbel_status get_state_log(umbel_sync *s, um_reader *r, umbel_error *err)
         e.body = body.data;
         e.len = (uint32_t)len;
         umbel_status status = bad_state(err);
-        bool applied; /* notices were honoured when they came */
+        bool applied; /* ignored: notices took effect when they came */
         if (!r->bad && !body.failed)
             status = um_log_apply(s, -1, origin, incarnation, i + 1, &e,
                                   &applied, err);

@@ -1,27 +1,27 @@
 /*
- * update.c - UPDATE: a version of a replica that a peer lacks.
+ * update.c - UPDATE: sends a version of a replica that a peer lacks.
  *
- *   runs       varint: pages that come whole, in runs of one section
+ *   runs       varint: number of runs of whole pages of one section
  *   each run   first page, pages, bytes: varints; its code (coding/section.h)
- *   the rest   pages that are coded given those of the base (coding/entries.h)
+ *   the rest   changed pages, coded relative to the base (coding/entries.h)
  *
- * A page comes whole where the base is nothing, or no longer known here, or
- * where that takes less.
+ * Pages are sent whole if there is no base, or if it is no longer in the
+ * history here.
  *
  * The receiver collects pages in a receive buffer and applies the version as a
- * whole. Whatever costs time is done as pages come: each is compared with the
+ * whole. The expensive work is done as pages arrive: each is compared with the
  * one that it replaces, and hashed. At the end only the nodes above them are
- * hashed, and pages change places. Pages of a first version are written where
- * they will stay: into the cells of a filter.
+ * hashed, and pages are swapped. Pages of a first version are written to their
+ * final place, the cells of a new filter.
  *
  * An update has up to some hundred pages, each of which is compared, coded and
- * hashed: milliseconds in which a server answers nobody. With slice_pages a
- * call handles that many pages, and the next one continues. Nothing incomplete
- * can be seen: pages that came are in the receive buffer, and an unfinished
- * message is not sent. Meanwhile other calls may count, publish, expire or
- * drop; if the replica has changed afterwards, the work is given up, and the
- * update comes again. There is one piece of work at a time, since there is one
- * coder.
+ * hashed. That takes milliseconds, during which a server would answer nobody.
+ * With slice_pages a call handles that many pages, and the next one continues.
+ * Nothing incomplete is visible: received pages are in the receive buffer, and
+ * an unfinished message is not sent. In between, other calls may count,
+ * publish, expire or drop; if the replica has changed, the work is abandoned,
+ * and the update is sent again. There is one piece of work at a time, since
+ * there is one coder.
  */
 #include "base/error.h"
 #include "coding/section.h"
@@ -31,29 +31,28 @@
 #include <stdlib.h>
 
 enum {
-    /* Pages of one message, in its longest length: so that none takes long. */
+    /* Limits on the pages of one message, in multiples of message_bytes, so
+     * that no message takes long. */
     WHOLE_SHARE = 2,
     CHANGES_SHARE = 8,
-    MAX_SHARE = 16, /* that are taken */
-    RUN_MARGIN = 64 /* of a run, beside the cells of its pages */
+    MAX_SHARE = 16, /* accepted from a peer */
+    RUN_MARGIN = 64 /* bytes of a run besides its cells */
 };
 
 enum {
-    MARGIN = 512,           /* of a message, for what stands before the pages */
-    ADMISSION_SECONDS = 60, /* between two admissions, after a refusal */
-    UPDATE_BYTES = 8 << 20, /* of pages that one update changes ... */
-    UPDATE_SLICES = 16      /* ... or slices of them, since they are applied at
-                               once */
+    MARGIN = 512,           /* bytes of a message before the pages */
+    ADMISSION_SECONDS = 60, /* between two admissions after a refusal */
+    UPDATE_BYTES = 8 << 20, /* pages that one update changes ... */
+    UPDATE_SLICES = 16      /* ... or slices: applied in one call */
 };
 
-/* The pages that a call works on, at most. */
+/* Returns the maximum number of pages that one call handles. */
 static uint64_t slice_pages_of(const umbel_sync *s)
 {
     return s->limit.slice_pages ? s->limit.slice_pages : UINT64_MAX;
 }
 
-/* --- receive buffer --------------------------------------------------------
- */
+/* --- receive buffer ------------------------------------------------------- */
 
 static umbel_status begin_page(umbel_sync *s, um_receive_buffer *g,
                                const um_replica *c, uint64_t number,
@@ -112,8 +111,7 @@ static void end_page(umbel_sync *s, um_receive_buffer *g, const um_replica *c)
     um_tree_hash_page(p.now, page.len, at->hash);
 }
 
-/* --- applying --------------------------------------------------------------
- */
+/* --- applying ------------------------------------------------------------- */
 
 static void swap_bytes(uint8_t *a, uint8_t *b, size_t len)
 {
@@ -127,7 +125,8 @@ static void swap_bytes(uint8_t *a, uint8_t *b, size_t len)
     }
 }
 
-/* Self-inverse: a second call undoes the first. */
+/* Swaps the hashes of the received pages with those of the tree. Self-inverse:
+ * a second call undoes the first. */
 static void swap_hashes(um_replica *c, um_receive_buffer *g)
 {
     for (size_t i = 0; i < g->npages; i++) {
@@ -154,7 +153,8 @@ static void swap_cells(const umbel_sync *s, um_replica *c, um_receive_buffer *g)
     }
 }
 
-/* Pages that an update without a base leaves out are empty. */
+/* Returns true unless the update has no base and leaves out a page that is not
+ * empty in the replica. */
 static bool rest_is_empty(umbel_sync *s, um_replica *c,
                           const um_receive_buffer *g)
 {
@@ -197,7 +197,7 @@ static bool is_admitted(umbel_sync *s, um_replica *c,
     umbel_admission wants = UMBEL_ADMISSION_INIT;
     umbel_ruling ruling;
 
-    if (!(c->used + g->fresh)) /* an empty filter is what it seems to be */
+    if (!(c->used + g->fresh)) /* nothing to check in an empty filter */
         return true;
     if (c->admitted && !grew_by_a_tenth(c->admitted, c->used + g->fresh) &&
         !grew_by_a_tenth(c->claimed, g->keys))
@@ -207,7 +207,7 @@ static bool is_admitted(umbel_sync *s, um_replica *c,
     if (umbel_admit(c->filter, &wants, &ruling, why) != UMBEL_OK)
         return false;
     for (size_t i = 0; i < ruling.n; i++) {
-        /* Some of its pages may not have been published yet. */
+        /* Allowed: some pages may not have been published yet. */
         if (ruling.reason[i].code == UMBEL_REFUSED_TOO_EMPTY)
             continue;
         um_set_error(why, UMBEL_E_REFUSED, "%s", ruling.reason[i].text);
@@ -218,7 +218,7 @@ static bool is_admitted(umbel_sync *s, um_replica *c,
     return true;
 }
 
-/* Checks the contents of pages that are those that were signed. */
+/* Checks the contents of a version whose signature is valid. */
 static umbel_status admit_version(umbel_sync *s, um_replica *c,
                                   um_receive_buffer *g,
                                   umbel_sync_reason *reason, umbel_error *err)
@@ -296,7 +296,7 @@ static umbel_status apply_update(umbel_sync *s, int peer, um_receive_buffer *g,
     bool fresh = !c, signed_right = false;
     umbel_status status = UMBEL_OK;
 
-    if (g->filter) { /* its pages become those of the replica */
+    if (g->filter) { /* its pages become the replica's */
         s->memory -= g->bytes;
         g->bytes = 0;
     }
@@ -324,20 +324,19 @@ static umbel_status apply_update(umbel_sync *s, int peer, um_receive_buffer *g,
     }
     bool own = c->own;
     accept_update(s, peer, c, g, &next);
-    if (own) /* signed by us, and forgotten */
+    if (own) /* we signed it, and lost it */
         um_sync_renew(s, peer);
     return UMBEL_OK;
 }
 
-/* --- writing pages ---------------------------------------------------------
- */
+/* --- writing pages -------------------------------------------------------- */
 
 typedef struct update {
     umbel_sync *s;
     const um_replica *c;
     const um_pages *pages;
     uint64_t base, version;
-    bool known; /* the base can be reached */
+    bool known; /* the base is in the history */
 } update;
 
 static update update_of(umbel_sync *s, const um_update_writer *to)
@@ -362,8 +361,8 @@ static uint8_t *new_page(const update *u)
     return u->s->scratch + u->pages->max_page;
 }
 
-/* Returns true if the receiver lacks this page, which lies in new_page then;
- * and in old_page, if the base is known, what it has. */
+/* Returns true if the receiver lacks this page, and copies it to new_page. If
+ * the base is known, copies the receiver's page to old_page. */
 static bool is_due(const update *u, uint64_t number)
 {
     um_page p = um_page_of(u->pages, number);
@@ -378,7 +377,7 @@ static bool is_due(const update *u, uint64_t number)
     return u->base || !um_all_zero(new_page(u), p.len);
 }
 
-/* Entries of the new page that are not free. */
+/* Returns the number of non-empty entries of the new page. */
 static uint64_t count_used(const update *u, const um_page *p)
 {
     um_growth_page page = {.form = &u->pages->section[p->section].form,
@@ -392,7 +391,8 @@ static uint64_t count_used(const update *u, const um_page *p)
     return n;
 }
 
-/* Pages from number on that lie in one section, are due, and fit. */
+/* Copies to cells the pages from number on that are in the same section, are
+ * due and fit into room bytes; returns their number. */
 static uint64_t run_of(const update *u, uint64_t number, size_t room,
                        uint8_t *cells, size_t *bytes, uint64_t *changed)
 {
@@ -433,7 +433,8 @@ static bool write_run(const update *u, uint64_t number, uint64_t n,
     return !out->failed;
 }
 
-/* Pages that come whole: a code for each run, which takes no more than they. */
+/* Writes whole pages in runs. The code of a run takes no more bytes than its
+ * pages. */
 static umbel_status write_whole(const update *u, uint64_t *page, size_t room,
                                 um_buffer *out, uint64_t *changed,
                                 umbel_error *err)
@@ -505,7 +506,8 @@ static umbel_status begin_changes(const update *u, um_update_writer *to,
     if (!at)
         return um_no_memory(err, room);
     to->w = (um_writer){at, at + room, false};
-    /* The last page may take more than its bytes, but not twice as much. */
+    /* The last page may take more bytes than its cells, but less than twice as
+     * many. */
     to->full = room - 2 * u->pages->max_page - RUN_MARGIN;
     to->left = (size_t)CHANGES_SHARE * u->s->limit.message_bytes;
     um_growth_encoder(u->s->growth, &to->w);
@@ -524,8 +526,7 @@ static umbel_status begin_writing(umbel_sync *s, um_update_writer *to,
                  : write_whole(&u, page, room, &s->out, changed, err);
 }
 
-/* --- reading pages ---------------------------------------------------------
- */
+/* --- reading pages -------------------------------------------------------- */
 
 static umbel_status bad_page(umbel_sync_reason *reason, const char *what,
                              umbel_error *err)
@@ -534,7 +535,7 @@ static umbel_status bad_page(umbel_sync_reason *reason, const char *what,
     return um_fail(err, UMBEL_E_FORMAT, "an update is damaged: %s", what);
 }
 
-/* Decodes the cells of a run. */
+/* Decodes the cells of the next run. */
 static umbel_status get_run(umbel_sync *s, const um_pages *pages,
                             um_update_reader *u, umbel_sync_reason *reason,
                             umbel_error *err)
@@ -568,7 +569,7 @@ static umbel_status get_run(umbel_sync *s, const um_pages *pages,
     return UMBEL_OK;
 }
 
-/* Stages the next page of the run. */
+/* Copies the next page of the run to the receive buffer. */
 static umbel_status get_whole(umbel_sync *s, um_receive_buffer *g,
                               const um_replica *c, um_update_reader *u,
                               umbel_sync_reason *reason, umbel_error *err)
@@ -656,10 +657,9 @@ static void begin_reading(umbel_sync *s, um_receive_buffer *g,
     g->max_bytes = g->bytes + (uint64_t)MAX_SHARE * s->limit.message_bytes;
 }
 
-/* --- work: receiving -------------------------------------------------------
- */
+/* --- work: receiving ------------------------------------------------------ */
 
-/* A message that is given up begins anew, some other time. */
+/* Abandons the message being written; it will be made again later. */
 static void abandon_sending(umbel_sync *s)
 {
     um_sync_work *w = &s->work;
@@ -692,7 +692,8 @@ static umbel_status end_part(umbel_sync *s, int peer, const um_update_head *h,
     return status;
 }
 
-/* The peer has the version that we have; or another one of that number. */
+/* Records that the peer has our version, or that it has another one with the
+ * same number. */
 static void record_sent_version(const um_replica *c, um_peer_replica *pc,
                                 const um_update_head *h)
 {
@@ -768,10 +769,10 @@ static umbel_status begin_receiving(umbel_sync *s, int peer,
     return receive_more(s, slice_pages_of(s), err);
 }
 
-/* --- work: sending ---------------------------------------------------------
- */
+/* --- work: sending -------------------------------------------------------- */
 
-/* The replica has gone, or does not reach back as far any more. */
+/* Returns true if the replica no longer exists, or its history no longer
+ * contains the base or the version. */
 static bool is_gone(const umbel_sync *s, const um_sync_work *w)
 {
     const um_peer *p = &s->peer[w->peer];
@@ -835,8 +836,7 @@ static bool begin_sending(umbel_sync *s, int peer, size_t slot, size_t last_at,
     return true;
 }
 
-/* --- work: both ------------------------------------------------------------
- */
+/* --- work: both ----------------------------------------------------------- */
 
 bool umbel_sync_busy(const umbel_sync *s)
 {
@@ -869,8 +869,7 @@ void um_work_yield(umbel_sync *s, int peer)
         abandon_sending(s);
 }
 
-/* --- sending a message -----------------------------------------------------
- */
+/* --- sending a message ---------------------------------------------------- */
 
 static uint64_t update_pages(const umbel_sync *s, const um_replica *c)
 {
@@ -879,7 +878,8 @@ static uint64_t update_pages(const umbel_sync *s, const um_replica *c)
                : UPDATE_BYTES / s->list[c->id.list].pages.max_page;
 }
 
-/* Chooses what to send of a replica: the base and the version. */
+/* Chooses the base and the version to send of a replica; returns false if there
+ * is nothing to send. */
 static bool plan_update(const umbel_sync *s, const um_replica *c,
                         um_peer_replica *pc)
 {
@@ -896,7 +896,7 @@ static bool plan_update(const umbel_sync *s, const um_replica *c,
     return true;
 }
 
-/* Begins the message: all that stands before the pages. */
+/* Begins the message with the fields before the pages. */
 static bool write_update(umbel_sync *s, um_peer *p, size_t slot)
 {
     const um_replica *c = s->replica[slot];
@@ -933,8 +933,7 @@ bool um_send_update(umbel_sync *s, um_peer *p)
     return false;
 }
 
-/* --- receiving a message ---------------------------------------------------
- */
+/* --- receiving a message -------------------------------------------------- */
 
 static umbel_status check_epoch(umbel_sync *s, int peer, const um_sync_id *id,
                                 umbel_error *err)
@@ -1004,7 +1003,8 @@ static umbel_status begin_buffer(umbel_sync *s, um_receive_buffer *g,
                 : um_filter_like(s->list[g->id.list].shape, &g->filter, err);
 }
 
-/* Begins to stage a part; *begun: its pages are to be read. */
+/* Prepares the receive buffer for a part; *begun is false if the part does not
+ * continue the last one. */
 static umbel_status begin_part(umbel_sync *s, int peer, const um_update_head *h,
                                uint64_t have, bool *begun, umbel_error *err)
 {
@@ -1013,7 +1013,7 @@ static umbel_status begin_part(umbel_sync *s, int peer, const um_update_head *h,
 
     *begun = true;
     if (h->part) {
-        *begun = goes_on(g, h, have); /* or one was lost: it comes again */
+        *begun = goes_on(g, h, have); /* else one was lost */
         return UMBEL_OK;
     }
     umbel_status status = begin_buffer(s, g, h, have, &why);
@@ -1024,7 +1024,7 @@ static umbel_status begin_part(umbel_sync *s, int peer, const um_update_head *h,
                           err);
 }
 
-/* Returns true if the update begins where the replica is, and leads on. */
+/* Returns true if the update is based on the replica's version and is newer. */
 static bool is_wanted(umbel_sync *s, um_peer *p, const um_update_head *h,
                       const um_replica *c, size_t slot)
 {
@@ -1054,8 +1054,8 @@ umbel_status um_receive_update(umbel_sync *s, int peer, um_reader *r,
     const um_replica *c = um_replica_find(s, &h.id, &slot);
     uint64_t have = c ? c->now.version : 0;
     bool wanted = is_wanted(s, p, &h, c, slot);
-    /* Admission looks at all cells: an origin that is refused cannot ask for it
-     * with each message. */
+    /* Admission reads all cells, so a refused origin must not trigger it with
+     * every message. */
     if (wanted && c && c->not_admitted &&
         s->now < c->not_admitted + ADMISSION_SECONDS)
         return um_sync_refuse(s, peer, UMBEL_SYNC_ADMISSION, &h.id,

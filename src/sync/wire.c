@@ -30,8 +30,7 @@ void um_append_varint(um_buffer *b, uint64_t x)
     um_buffer_append(b, bytes, (size_t)(w.at - bytes));
 }
 
-/* --- messages --------------------------------------------------------------
- */
+/* --- messages ------------------------------------------------------------- */
 
 void um_message_begin(um_buffer *b, um_message_type type)
 {
@@ -140,8 +139,7 @@ void um_get_statement(um_reader *r, um_statement *st)
     um_get_bytes(r, st->signature, sizeof st->signature);
 }
 
-/* --- signed text -----------------------------------------------------------
- */
+/* --- signed text ---------------------------------------------------------- */
 
 static void statement_text(const umbel_sync *s, const um_sync_id *id,
                            const um_statement *st, uint8_t out[TEXT_LEN])

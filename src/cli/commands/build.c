@@ -31,8 +31,7 @@ typedef struct build_args {
     um_secret_args secret;
 } build_args;
 
-/* --- options ----------------------------------------------------------------
- */
+/* --- options -------------------------------------------------------------- */
 
 /* Kinds differ in what they use. */
 enum { GROUPS, PLAIN, COUNTS, STATIC };
@@ -132,8 +131,7 @@ static umbel_status check_size(const build_args *a, umbel_error *err)
                    "follows from the other");
 }
 
-/* --- building ---------------------------------------------------------------
- */
+/* --- building ------------------------------------------------------------- */
 
 static umbel_status set_sources(const um_args *args, um_build_job *job,
                                 umbel_error *err)
@@ -266,8 +264,7 @@ done:
 /* A share of the bytes that a hint at smaller files must save. */
 static const double WORTH_SAYING = 0.15;
 
-/* --- reporting --------------------------------------------------------------
- */
+/* --- reporting ------------------------------------------------------------ */
 
 static void report_choice(um_report *r, const build_args *a,
                           const umbel_choose_result *b)

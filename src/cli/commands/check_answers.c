@@ -173,8 +173,7 @@ static void print_answer(const um_check_ctx *c, const umbel_slice *line,
     putc(c->end, c->out);
 }
 
-/* --- in worker threads ------------------------------------------------------
- */
+/* --- in worker threads ---------------------------------------------------- */
 
 static umbel_status reserve(answers *a, size_t n, umbel_error *err)
 {
@@ -320,8 +319,7 @@ static umbel_status answer_batch(const void *ctx, const um_key_batch *b,
     return formatted != UMBEL_OK ? formatted : status;
 }
 
-/* --- in the order of the input ----------------------------------------------
- */
+/* --- in the order of the input -------------------------------------------- */
 
 static void print_batch(const um_check_ctx *c, const um_key_batch *b,
                         const answers *a)

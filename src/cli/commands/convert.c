@@ -81,8 +81,7 @@ static bool is_idle(const convert_args *a)
            !a->coded && !a->raw && !a->data;
 }
 
-/* --- reading ----------------------------------------------------------------
- */
+/* --- reading -------------------------------------------------------------- */
 
 static umbel_status advise_memory(umbel_status status, umbel_error *err)
 {
@@ -127,8 +126,7 @@ static umbel_status open_input(const convert_args *a, umbel_filter **out,
                                                        err);
 }
 
-/* --- converting -------------------------------------------------------------
- */
+/* --- converting ----------------------------------------------------------- */
 
 /* The keys that the result must hold. */
 static umbel_status count_keys(const umbel_filter *f, uint64_t *keys,

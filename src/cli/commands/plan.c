@@ -99,8 +99,7 @@ typedef struct size_plan {
     char end[64];                 /* of the command to type */
 } size_plan;
 
-/* --- the question -----------------------------------------------------------
- */
+/* --- the question --------------------------------------------------------- */
 
 static bool is_keyed(const char *hash)
 {
@@ -175,8 +174,7 @@ static umbel_status read_question(size_plan *p, umbel_error *err)
     return check_question(p, err);
 }
 
-/* --- the answer -------------------------------------------------------------
- */
+/* --- the answer ----------------------------------------------------------- */
 
 static bool asks_clearing(const plan_args *a)
 {
@@ -299,8 +297,7 @@ static umbel_status answer(size_plan *p, um_report *r, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- the report -------------------------------------------------------------
- */
+/* --- the report ----------------------------------------------------------- */
 
 static void report_plan(um_report *r, const um_filter_params *asked,
                         const umbel_size_plan *plan)
@@ -357,8 +354,7 @@ static void report_counts(um_report *r, const size_plan *p)
                    um_grouped(p->a->threshold.n).text);
 }
 
-/* --- the command to type ----------------------------------------------------
- */
+/* --- the command to type -------------------------------------------------- */
 
 /* Writes the arguments of umbel build that follow from a plan. */
 typedef void print_size(FILE *out, const plan_args *a,
@@ -420,8 +416,7 @@ static umbel_status report_command(um_report *r, const um_args *args,
                 : um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
 }
 
-/* --- all of it --------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------ */
 
 static umbel_status report_size(size_plan *p, um_report *r, umbel_error *err)
 {

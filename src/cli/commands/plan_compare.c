@@ -220,8 +220,7 @@ typedef struct comparing {
     umbel_comparison result;
 } comparing;
 
-/* --- lists ------------------------------------------------------------------
- */
+/* --- lists ---------------------------------------------------------------- */
 
 static umbel_status read_list(const comparing *c, um_list paths,
                               um_weights weights, um_key_list *out,
@@ -267,8 +266,7 @@ static umbel_status compare(const comparing *c, uint64_t bytes,
     return umbel_compare_strategies(&p, bytes, &members, &never, out, err);
 }
 
-/* --- the report -------------------------------------------------------------
- */
+/* --- the report ----------------------------------------------------------- */
 
 static double share(double part, double whole)
 {
@@ -383,8 +381,7 @@ static umbel_status report_comparison(const comparing *c, umbel_error *err)
     return status;
 }
 
-/* --- the picture ------------------------------------------------------------
- */
+/* --- the picture ---------------------------------------------------------- */
 
 static const double budgets[] = {0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5};
 
@@ -452,8 +449,7 @@ static umbel_status draw_comparison(const comparing *c, umbel_error *err)
     return status;
 }
 
-/* --- all of it --------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------ */
 
 static umbel_status compare_lists(comparing *c, umbel_error *err)
 {

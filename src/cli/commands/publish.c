@@ -184,8 +184,7 @@ static umbel_status check_reports(const um_args *args, const umbel_store *dir,
     return UMBEL_OK;
 }
 
-/* --- the command that loses no member ---------------------------------------
- */
+/* --- the command that loses no member ------------------------------------- */
 
 /* Writes the options that differ from the defaults of 'umbel build'. */
 static void write_shape(FILE *out, const umbel_filter *f)
@@ -509,8 +508,7 @@ static umbel_status publish_all(publishing *p, umbel_error *err)
     return status;
 }
 
-/* --- redis:// as DIR --------------------------------------------------------
- */
+/* --- redis:// as DIR ------------------------------------------------------ */
 
 static umbel_status store_file(publishing *p, umbel_error *err)
 {

@@ -178,8 +178,7 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
                                               : run_command(a, &pulled, err);
 }
 
-/* --- redis:// ---------------------------------------------------------------
- */
+/* --- redis:// ------------------------------------------------------------- */
 
 /* Names an option that has no meaning for a filter that lives in Redis; NULL:
  * none was given. */

@@ -42,8 +42,7 @@ static umbel_status connect(const char *address, const um_redis_limits *limits,
                          out, err);
 }
 
-/* --- replies ----------------------------------------------------------------
- */
+/* --- replies -------------------------------------------------------------- */
 
 static umbel_status unexpected(const um_redis_reply *r, const char *command,
                                umbel_error *err)
@@ -90,8 +89,7 @@ static umbel_status too_large(uint64_t bytes, uint64_t most, umbel_error *err)
                           bytes, most);
 }
 
-/* --- UMB.EXPORT -------------------------------------------------------------
- */
+/* --- UMB.EXPORT ----------------------------------------------------------- */
 
 /* Feeds a decoder all pieces; reply has the first. */
 static umbel_status feed_pieces(um_redis *r, umbel_decoder *d, uint64_t total,
@@ -132,8 +130,7 @@ static umbel_status fetch_umbel(um_redis *r, const um_redis_limits *limits,
     return status;
 }
 
-/* --- BF.SCANDUMP ------------------------------------------------------------
- */
+/* --- BF.SCANDUMP ---------------------------------------------------------- */
 
 /* Bytes of a dump: header and bits. */
 typedef struct bf_dump {
@@ -198,8 +195,7 @@ static umbel_status fetch_redisbloom(um_redis *r, const um_redis_limits *limits,
     return status;
 }
 
-/* --- both -------------------------------------------------------------------
- */
+/* --- both ----------------------------------------------------------------- */
 
 static const struct {
     const char *type;

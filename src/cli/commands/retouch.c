@@ -235,8 +235,7 @@ static const char *find_misuse(const retouch_args *a)
     return NULL;
 }
 
-/* --- running ----------------------------------------------------------------
- */
+/* --- running -------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
 
@@ -362,8 +361,7 @@ static umbel_status save(const retouch_args *a, const umbel_filter *f,
     return UMBEL_OK;
 }
 
-/* --- reporting --------------------------------------------------------------
- */
+/* --- reporting ------------------------------------------------------------ */
 
 /* Notes what would be left if this many members were lost. */
 static void note_step(um_report *r, const umbel_retouch_result *b,

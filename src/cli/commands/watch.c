@@ -38,8 +38,7 @@ void um_watch_wait(uint64_t seconds, unsigned failures)
     nanosleep(&pause, NULL);
 }
 
-/* --- signals ----------------------------------------------------------------
- */
+/* --- signals -------------------------------------------------------------- */
 
 static volatile sig_atomic_t running; /* process group of a command; 0: none */
 static volatile sig_atomic_t stopping;
@@ -68,8 +67,7 @@ void um_watch_signals(void)
     stop_at(SIGTERM);
 }
 
-/* --- the command ------------------------------------------------------------
- */
+/* --- the command ---------------------------------------------------------- */
 
 /* Starts it in a process group of its own, which a signal can end as a whole.
  * Signals wait meanwhile, so that none finds it unnamed. */

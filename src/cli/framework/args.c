@@ -152,8 +152,7 @@ static bool is_given(const um_args *args, const char *name, size_t len)
  * and files: standard input is read once, and no output replaces an input.
  */
 
-/* --- rules ------------------------------------------------------------------
- */
+/* --- rules ---------------------------------------------------------------- */
 
 /* "with --never or for --kind ribbon": the modes in a mask. */
 static const char *when_used(const um_command *c, unsigned modes, char *out,
@@ -264,8 +263,7 @@ static bool check_options(const um_args *a, umbel_error *err)
     return check_operands(a, mode, err) && check_required(a, mode, err);
 }
 
-/* --- files ------------------------------------------------------------------
- */
+/* --- files ---------------------------------------------------------------- */
 
 /* Calls visit for every file that options and operands name. */
 typedef bool visit_file(void *ctx, const char *path, um_role role,
@@ -451,8 +449,7 @@ const um_option um_common_options[] = {
     {"help", 'h', NULL, "explain this command", UM_TARGET(um_common, help)},
     {0}};
 
-/* --- rows -------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 static option_match find_letter(const um_command *c, char letter)
 {
@@ -469,8 +466,7 @@ static bool is_common(const um_option *o)
     return o >= um_common_options && o < um_common_options + 4;
 }
 
-/* --- words ------------------------------------------------------------------
- */
+/* --- words ---------------------------------------------------------------- */
 
 const um_command *(*um_other_command)(size_t i);
 
@@ -595,8 +591,7 @@ static bool parse_words(um_args *a, char **argv, umbel_error *err)
     return fine;
 }
 
-/* --- values -----------------------------------------------------------------
- */
+/* --- values --------------------------------------------------------------- */
 
 static bool set_whole(const um_option_value *g, umbel_error *err)
 {
@@ -753,8 +748,7 @@ static bool set_values(um_args *a, umbel_error *err)
     return a->common.help || set_operands(a, err);
 }
 
-/* --- all of it --------------------------------------------------------------
- */
+/* --- all of it ------------------------------------------------------------ */
 
 static size_t count_words(char **argv)
 {

@@ -15,8 +15,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* --- keys -------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 const um_option um_key_options[] = {
     {"null", '0', NULL, "keys end with a NUL byte instead of a newline",
@@ -138,8 +137,7 @@ void um_set_amounts(const um_amount_args *a, um_key_format *format)
     format->amount_field = field_number(&a->amount_field);
 }
 
-/* --- opening ----------------------------------------------------------------
- */
+/* --- opening -------------------------------------------------------------- */
 
 #define KEY_FILE(args)                                                         \
     {                                                                          \
@@ -162,8 +160,7 @@ const um_option um_open_options[] = {KEY_FILE(um_open_args),
                                      MAX_MEMORY(um_open_args),
                                      {0}};
 
-/* --- shapes -----------------------------------------------------------------
- */
+/* --- shapes --------------------------------------------------------------- */
 
 static const char *const updates[] = {"plain", "refined", NULL};
 

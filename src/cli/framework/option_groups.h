@@ -8,8 +8,7 @@
 #include "cli/framework/command.h"
 #include "keylist/source.h"
 
-/* --- keys: how lists are read ----------------------------------------------
- */
+/* --- keys: how lists are read --------------------------------------------- */
 typedef struct um_key_args {
     bool null, hex, fold_case;
     um_whole field;
@@ -48,8 +47,7 @@ umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
 /* Returns the form that a new file records. */
 umbel_key_form um_key_form_from_args(const um_key_args *k);
 
-/* --- filters: how files are opened -----------------------------------------
- */
+/* --- filters: how files are opened ---------------------------------------- */
 typedef struct um_open_args {
     const char *key_file;
     bool no_checksum;
@@ -69,8 +67,7 @@ typedef struct um_memory_args {
 } um_memory_args;
 extern const um_option um_memory_options[];
 
-/* --- shapes: what a new filter is ------------------------------------------
- */
+/* --- shapes: what a new filter is ----------------------------------------- */
 typedef struct um_shape_args {
     const char *kind, *addressing, *hash;
     um_whole seed;

@@ -113,8 +113,7 @@ int um_program_main(const um_command *command, char **argv)
     return um_program_end(code);
 }
 
-/* --- programs of several commands ------------------------------------------
- */
+/* --- programs of several commands ----------------------------------------- */
 
 /* The part of a row's name behind that of the program. */
 static const char *own_name(const um_program_group *g, const um_command *c)

@@ -16,8 +16,7 @@
 #include <time.h>
 #include <umbel/counting.h>
 
-/* --- making -----------------------------------------------------------------
- */
+/* --- making --------------------------------------------------------------- */
 
 static um_value *append(um_report *r, const char *name, const char *label,
                         um_value_type type)
@@ -218,8 +217,7 @@ void um_report_note(um_report *r, const char *format, ...)
     um_disarm(note);
 }
 
-/* --- JSON -------------------------------------------------------------------
- */
+/* --- JSON ----------------------------------------------------------------- */
 
 static void print_json_texts(FILE *out, const um_value *v)
 {
@@ -476,8 +474,7 @@ void um_report_print(const um_args *args, const um_report *r)
     um_progress_resume();
 }
 
-/* --- tables -----------------------------------------------------------------
- */
+/* --- tables --------------------------------------------------------------- */
 
 static bool is_number(const um_value *v)
 {
@@ -585,8 +582,7 @@ void um_report_to_table(FILE *out, const um_report *rows, size_t n)
         print_notes(out, &rows[i]);
 }
 
-/* --- notes on filters -------------------------------------------------------
- */
+/* --- notes on filters ----------------------------------------------------- */
 
 void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys,
                       bool like)
@@ -687,8 +683,7 @@ void um_note_rounding(um_report *r, uint64_t asked, uint64_t got)
                        um_grouped(asked).text, um_grouped(got).text);
 }
 
-/* --- words ------------------------------------------------------------------
- */
+/* --- words ---------------------------------------------------------------- */
 
 void um_print_quoted(FILE *out, const char *word)
 {

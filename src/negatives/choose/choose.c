@@ -24,7 +24,7 @@
  * Going through the members, and two things at once.
  */
 
-/* --- going through the members --- */
+/* --- going through the members -------------------------------------------- */
 
 static umbel_status fail_changed(const choosing *c, umbel_error *err)
 {
@@ -84,7 +84,7 @@ static umbel_status go_through(choosing *c, choose_step *step, umbel_error *err)
     return p.sum == c->first_sum ? UMBEL_OK : fail_changed(c, err);
 }
 
-/* --- two things at once --- */
+/* --- two things at once --------------------------------------------------- */
 
 typedef struct side {
     choose_side *run;
@@ -149,7 +149,7 @@ static umbel_status run_both(choosing *c, choose_side *first,
  * the unwanted keys before they matter.
  */
 
-/* --- the first choice --- */
+/* --- the first choice ----------------------------------------------------- */
 
 /* Sets the cells of a member in a group, when there is an older filter. */
 static void place(choosing *c, size_t i, const uint64_t *pos, uint32_t group)
@@ -288,7 +288,7 @@ static umbel_status place_again(choosing *c, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* --- the keys that must not match --- */
+/* --- the keys that must not match ----------------------------------------- */
 
 static umbel_status refuse_members(const choosing *c, bool *member,
                                    umbel_error *err)

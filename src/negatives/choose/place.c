@@ -10,7 +10,7 @@
 
 enum { WORD = 64, STAYS = (1 << UM_COUNT_BITS) - 1 };
 
-/* --- single cells --- */
+/* --- single cells --------------------------------------------------------- */
 
 /* The lowest bits of counts that a cell's is among. */
 static uint64_t *word_of(const um_placing *p, uint64_t cell)
@@ -83,7 +83,7 @@ static uint32_t cheapest(const um_placing *p, const uint64_t *pos)
     return best;
 }
 
-/* --- any addressing --- */
+/* --- any addressing ------------------------------------------------------- */
 
 static void place_ahead(const um_placing *p, umbel_digest d, uint64_t *pos)
 {
@@ -137,7 +137,7 @@ static um_place_fn *pick(const um_layout *l)
     return um_place_blocks;
 }
 
-/* --- the counts --- */
+/* --- the counts ----------------------------------------------------------- */
 
 static void pin_cells(const um_placing *p, const uint8_t *bits)
 {

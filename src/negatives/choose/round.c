@@ -309,7 +309,7 @@ static umbel_status no_memory(const um_choices *x, umbel_error *err)
                    x->n);
 }
 
-/* --- cells in question --- */
+/* --- cells in question ---------------------------------------------------- */
 
 static bool init_near(um_near_cells *c, um_choices *x, size_t n)
 {
@@ -344,7 +344,7 @@ static bool may_be_near(const um_near_cells *c, const um_choices *x,
     return false;
 }
 
-/* --- who is in question --- */
+/* --- who is in question --------------------------------------------------- */
 
 enum { AHEAD = 16 }; /* keys whose cells are on their way */
 
@@ -493,7 +493,7 @@ umbel_status um_round_collect(um_choices *x, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* --- what the others use --- */
+/* --- what the others use -------------------------------------------------- */
 
 static umbel_digest chosen_of(const um_choices *x, size_t i)
 {

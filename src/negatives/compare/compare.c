@@ -114,7 +114,7 @@ static umbel_status measure(const um_strategy_input *s, const um_strategy *row,
     return UMBEL_OK;
 }
 
-/* --- the next edition --- */
+/* --- the next edition ----------------------------------------------------- */
 
 /* Adds the bytes that a reader of old fetches: a difference or the file. */
 static umbel_status add_moved(const um_strategy_input *s,
@@ -207,7 +207,7 @@ static umbel_status try_strategy(const um_strategy_input *input,
     return UMBEL_OK;
 }
 
-/* --- slow strategies, estimated from a sample --- */
+/* --- slow strategies, estimated from a sample ----------------------------- */
 
 enum {
     SAMPLED = 1 << 16, /* negatives of a sample */

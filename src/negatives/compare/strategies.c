@@ -300,7 +300,7 @@ static umbel_status build_plain_ribbon(const um_strategy_input *s,
     return umbel_build("ribbon", &p, &members, NULL, &out->filter, err);
 }
 
-/* --- the table --- */
+/* --- the table ------------------------------------------------------------ */
 
 static const um_strategy strategies[] = {
     {.name = "retouch",

@@ -93,7 +93,7 @@ void umbel_exact_close(umbel_exact *x)
     um_put(&alloc, x, sizeof *x);
 }
 
-/* --- the first level --- */
+/* --- the first level ------------------------------------------------------ */
 
 static bool has_columns(const um_ribbon_form *form)
 {
@@ -485,7 +485,7 @@ umbel_status umbel_exact_open_parts(const umbel_params *params,
     return open_any(params, members, how, &o, out, err);
 }
 
-/* --- the list --- */
+/* --- the list ------------------------------------------------------------- */
 
 static bool before(const umbel_digest *a, const umbel_digest *b)
 {
@@ -588,7 +588,7 @@ size_t umbel_exact_unlisted(const umbel_exact *x, umbel_digest *unlisted,
     return n;
 }
 
-/* --- the second level --- */
+/* --- the second level ----------------------------------------------------- */
 
 static int by_digest(const void *a, const void *b)
 {

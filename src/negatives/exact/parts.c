@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- counting ------------------------------------------------------------ */
+/* --- counting ------------------------------------------------------------- */
 
 enum { FIRST_SLOTS = 256 };
 
@@ -90,7 +90,7 @@ void um_part_counts_fini(um_part_counts *c)
     um_put(c->alloc, c->slots, c->cap * sizeof *c->slots);
 }
 
-/* --- choosing ------------------------------------------------------------ */
+/* --- choosing ------------------------------------------------------------- */
 
 /* What a key takes of a column, and beside its columns. */
 static const double COLUMN = UM_RIBBON_SLOTS, KEY = 2.0 / UM_RIBBON_BUCKET;
@@ -196,7 +196,7 @@ static void set_shares(const choice *c, size_t parts, um_ribbon_form *form,
     form->finer = share;
 }
 
-/* --- the index ----------------------------------------------------------- */
+/* --- the index ------------------------------------------------------------ */
 
 static umbel_status create_index(um_exact_parts *p, const choice *c,
                                  size_t parts, const umbel_alloc *alloc,

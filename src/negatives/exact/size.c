@@ -69,7 +69,7 @@ uint32_t um_exact_smallest(double n, double listed)
     return best;
 }
 
-/* --- a limited size --- */
+/* --- a limited size ------------------------------------------------------- */
 
 /* A list, and what is left of it in the best way so far. */
 typedef struct filling {
@@ -216,7 +216,7 @@ double um_exact_least(double n)
     return second_bits(n, 0);
 }
 
-/* --- weights --- */
+/* --- weights -------------------------------------------------------------- */
 
 /* Classes from 2^-256 to 2^256, and what lies beyond at the ends. */
 static size_t class_of(double weight)

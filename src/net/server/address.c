@@ -125,7 +125,7 @@ const char *um_address_print(const um_address *a, char text[UM_ADDRESS_TEXT])
     return text;
 }
 
-/* --- networks ------------------------------------------------------------ */
+/* --- networks ------------------------------------------------------------- */
 
 static uint64_t read_u64_be(const uint8_t *p)
 {

@@ -32,7 +32,7 @@ struct um_control_request {
     char line[UM_CONTROL_LINE];
 };
 
-/* --- one request --------------------------------------------------------- */
+/* --- one request ---------------------------------------------------------- */
 
 static void answer_line(um_stream *s, const char *line)
 {
@@ -52,7 +52,7 @@ static void answer_line(um_stream *s, const char *line)
     um_stream_end(s, UM_END_DONE);
 }
 
-/* --- bytes behind a line ------------------------------------------------- */
+/* --- bytes behind a line -------------------------------------------------- */
 
 static void free_request(um_control_request *r)
 {
@@ -138,7 +138,7 @@ static void connection_closed(um_stream *s)
     free_request(r);
 }
 
-/* --- connections --------------------------------------------------------- */
+/* --- connections ---------------------------------------------------------- */
 
 static void handle_line(um_stream *s, const char *line, const uint8_t *more,
                         size_t len)

@@ -100,7 +100,7 @@ static bool batch_init(batch *b, size_t len)
     return true;
 }
 
-/* --- lanes --------------------------------------------------------------- */
+/* --- lanes ---------------------------------------------------------------- */
 
 enum {
     LANE_BITS = 4,
@@ -181,7 +181,7 @@ size_t um_lanes_open(int fd[UM_LANES])
     return 1;
 }
 
-/* --- sending ------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------- */
 
 void um_datagrams_flush(um_datagrams *s)
 {
@@ -212,7 +212,7 @@ void um_datagrams_reply(um_datagrams *s, const um_address *to,
     um_datagrams_append(s, to, len);
 }
 
-/* --- receiving ----------------------------------------------------------- */
+/* --- receiving ------------------------------------------------------------ */
 
 /* Fills the list of received datagrams, and resets the headers. */
 static void list_received(um_datagrams *s, size_t n)

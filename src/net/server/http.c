@@ -112,7 +112,7 @@ bool um_host_is_name(const char *text)
     return len > 0 && len < HOST_MAX && strspn(text, letters) == len;
 }
 
-/* --- connections --------------------------------------------------------- */
+/* --- connections ---------------------------------------------------------- */
 
 static void peer_from(const struct sockaddr *name, um_address *out)
 {
@@ -247,7 +247,7 @@ static visit *visit_of(struct MHD_Connection *connection)
         ->socket_context;
 }
 
-/* --- requests ------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------- */
 
 static const um_http_row *find_row(const um_http *h, const char *path)
 {
@@ -401,7 +401,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection,
     }
 }
 
-/* --- the loop ------------------------------------------------------------ */
+/* --- the loop ------------------------------------------------------------- */
 
 static void run_daemon(void *ctx)
 {

@@ -26,7 +26,7 @@ enum { UM_LANES = 16 };
  */
 size_t um_lanes_open(int fd[UM_LANES]);
 
-/* --- source addresses of datagrams (outbox.c) ---------------------------- */
+/* --- source addresses of datagrams (outbox.c) ----------------------------- */
 
 /* Control data of a datagram, aligned as its headers need it. */
 typedef union um_local_control {
@@ -44,7 +44,7 @@ void um_local_get(struct msghdr *h, um_address *from);
 void um_local_write(const um_address *to, um_local_control *control,
                     struct msghdr *h);
 
-/* --- datagrams that wait to be sent (outbox.c) --------------------------- */
+/* --- datagrams that wait to be sent (outbox.c) ---------------------------- */
 
 enum { UM_OUTBOX = 64 }; /* largest number of datagrams that wait */
 

@@ -47,7 +47,7 @@ umbel_status um_fail_uv(umbel_error *err, int code, const char *what)
                    "%s: %s", what, uv_strerror(code));
 }
 
-/* --- the loop ------------------------------------------------------------ */
+/* --- the loop ------------------------------------------------------------- */
 
 umbel_status um_loop_open(um_loop **out, umbel_error *err)
 {
@@ -114,7 +114,7 @@ uv_loop_t *um_loop_uv(um_loop *l)
     return &l->uv;
 }
 
-/* --- timers -------------------------------------------------------------- */
+/* --- timers --------------------------------------------------------------- */
 
 static void on_timer(uv_timer_t *uv)
 {
@@ -154,7 +154,7 @@ void um_timer_close(um_timer *t)
     close_handle(t);
 }
 
-/* --- signals ------------------------------------------------------------- */
+/* --- signals -------------------------------------------------------------- */
 
 static void on_signal(uv_signal_t *uv, int number)
 {
@@ -193,7 +193,7 @@ void um_signal_close(um_signal *s)
     close_handle(s);
 }
 
-/* --- descriptors --------------------------------------------------------- */
+/* --- descriptors ---------------------------------------------------------- */
 
 static void on_ready(uv_poll_t *uv, int status, int events)
 {

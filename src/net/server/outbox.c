@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- source addresses ---------------------------------------------------- */
+/* --- source addresses ----------------------------------------------------- */
 
 _Static_assert(CMSG_SPACE(sizeof(struct in6_pktinfo)) <=
                    sizeof(um_local_control),
@@ -105,7 +105,7 @@ void um_local_write(const um_address *to, um_local_control *control,
     }
 }
 
-/* --- the outbox ---------------------------------------------------------- */
+/* --- the outbox ----------------------------------------------------------- */
 
 enum {
     LINE = 64,

@@ -42,7 +42,7 @@ umbel_status um_call_send(int fd, const void *bytes, size_t len,
 umbel_status um_call_receive(int fd, void *bytes, size_t cap, size_t *len,
                              umbel_error *err);
 
-/* --- systemd (systemd.c) ------------------------------------------------- */
+/* --- systemd (systemd.c) -------------------------------------------------- */
 
 /*
  * Sends "READY=1", "STOPPING=1", "STATUS=..." to $NOTIFY_SOCKET. If the

@@ -194,7 +194,7 @@ void um_stream_end(um_stream *s, um_end why)
     }
 }
 
-/* --- writing ------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------- */
 
 static void resume(um_stream *s);
 
@@ -280,7 +280,7 @@ void um_stream_write(um_stream *s, umbel_slice bytes)
         write_later(s, p, left);
 }
 
-/* --- reading ------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 /* Returns true if the protocol can consume more: the connection is not ending,
  * and the client has read its replies. */
@@ -481,7 +481,7 @@ void um_stream_set_data(um_stream *s, void *data)
     s->data = data;
 }
 
-/* --- accepting ----------------------------------------------------------- */
+/* --- accepting ------------------------------------------------------------ */
 
 static int init_handle(um_listener *l, bool unix_socket, any_stream *uv)
 {
@@ -611,7 +611,7 @@ umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
     return UMBEL_OK;
 }
 
-/* --- time ---------------------------------------------------------------- */
+/* --- time ----------------------------------------------------------------- */
 
 static void check_time(um_stream *s, uint64_t now)
 {
@@ -646,7 +646,7 @@ static uint64_t sweep_period(const um_stream_limits *limits)
     return ms < SWEEP_MAX_MS ? ms : SWEEP_MAX_MS;
 }
 
-/* --- the listener -------------------------------------------------------- */
+/* --- the listener --------------------------------------------------------- */
 
 static void set_limits(um_stream_limits *l)
 {
