@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* The difference of two such numbers is still finite. */
+/* The difference of two such numbers does not overflow. */
 #define LARGEST 1e300
 
 void um_axis_init(um_axis *a, bool log, double from, double to)
@@ -49,8 +49,9 @@ static void add_tick(um_axis *a, double value)
         a->tick[a->nticks++] = value;
 }
 
-/* Zero is shown unless the data lie far from it. Values so close together that
- * their difference is lost in rounding get a range of their own size. */
+/* Chooses the range and ticks of a linear axis. Zero is shown unless the data
+ * are far from it. Values so close together that rounding would lose their
+ * difference get a range of their own size. */
 static void settle_linear(um_axis *a)
 {
     if (a->low > 0 && a->low < 0.6 * a->high)
@@ -67,7 +68,8 @@ static void settle_linear(um_axis *a)
         add_tick(a, (first + i) * step);
 }
 
-/* Whole decades; when there are many, only some get a tick. */
+/* Chooses whole decades and ticks of a logarithmic axis; if there are many
+ * decades, only some get a tick. */
 static void settle_log(um_axis *a)
 {
     a->low = floor(log10(a->low) + 1e-9);

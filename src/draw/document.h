@@ -1,6 +1,6 @@
 /*
- * document.h - the parts of an HTML page, figures and tables as CSV, and the
- * text and numbers that can stand in them and in SVG.
+ * document.h - the parts of an HTML page, figures and tables as CSV, and
+ * escaped text and numbers for them and for SVG.
  */
 #ifndef UM_DRAW_DOCUMENT_H
 #define UM_DRAW_DOCUMENT_H
@@ -31,8 +31,8 @@ um_shown um_show(double x);
 
 /* --- pages ---------------------------------------------------------------- */
 
-/* Writes the head of a page that is one file, light or dark as the reader
- * prefers. generator names the program, for those who look for its pages. */
+/* Writes the head of a self-contained page, light or dark as the reader
+ * prefers. generator names the program, so that its pages can be recognised. */
 void um_html_begin(FILE *out, const char *generator, const char *heading);
 void um_html_end(FILE *out);
 

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for one more element; false, and *bad set, if it cannot. */
+/* Reserves space for one more element; on failure sets *bad and returns
+ * false. */
 static bool grow(void **array, size_t n, size_t *cap, size_t size, bool *bad)
 {
     if (*bad || n < *cap)

@@ -2,8 +2,8 @@
  * figure.h - figures made of series, and tables of text.
  *
  * Points, series and cells are only appended. If memory runs out, the figure or
- * sheet remembers it and ignores what follows, so that code which fills one
- * checks once, at the end: um_figure_bad, um_sheet.bad.
+ * sheet is marked and ignores further calls, so that callers need to check only
+ * once, at the end: um_figure_bad, um_sheet.bad.
  */
 #ifndef UM_DRAW_FIGURE_H
 #define UM_DRAW_FIGURE_H
@@ -21,14 +21,14 @@ typedef struct um_point {
 typedef struct um_series {
     char name[UM_TEXT_LEN];
     bool faint; /* dashed: a reference, not a result */
-    bool dots;  /* marks without a line, in the colour of the series before */
+    bool dots;  /* marks without a line, in the previous series' colour */
     bool bad;   /* out of memory */
     um_point *point;
     size_t n, cap;
 } um_series;
 
 typedef struct um_figure {
-    char id[UM_TEXT_LEN]; /* names its files */
+    char id[UM_TEXT_LEN]; /* stem of its file names */
     char title[UM_TEXT_LEN], x[UM_TEXT_LEN], y[UM_TEXT_LEN];
     bool log_x, log_y;
     bool bad; /* out of memory for a series */

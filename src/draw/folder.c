@@ -35,7 +35,7 @@ umbel_status um_folder_write(const char *dir, const char *name,
     return UMBEL_OK;
 }
 
-/* An index.html of somebody else is not ours to replace. */
+/* Refuses to replace an index.html that this program did not write. */
 static umbel_status check_page(const char *dir, const char *generator,
                                umbel_error *err)
 {

@@ -8,14 +8,14 @@
 
 #include <stdio.h>
 
-/* A file, and the function that knows how to write it. */
+/* A file's content, and the function that writes it. */
 typedef struct um_folder_page {
     const void *what;
     void (*write)(FILE *out, const void *what);
 } um_folder_page;
 
-/* Makes the directory, or checks that it can be written to and that its
- * index.html, if any, was written by the same generator (um_html_begin). */
+/* Creates the directory, or checks that it is writable and that its index.html,
+ * if any, was written by the same generator (um_html_begin). */
 umbel_status um_folder_begin(const char *dir, const char *generator,
                              umbel_error *err);
 umbel_status um_folder_write(const char *dir, const char *name,

@@ -13,7 +13,7 @@
 #include <math.h>
 
 enum {
-    PLOT = 330, /* height of the area that curves lie in */
+    PLOT = 330, /* height of the plot area */
     LEFT = 92,
     RIGHT = 40,
     TOP = 44,
@@ -22,7 +22,7 @@ enum {
     STYLES = 8
 };
 
-/* Widths of letters, on the large side: fonts differ. */
+/* Estimated widths of letters, on the large side because fonts differ. */
 #define LETTER 7.4
 #define TITLE_LETTER 9.0
 
@@ -78,7 +78,7 @@ void um_svg_line(FILE *out, const char *class, double x1, double y1, double x2,
             class, x1, y1, x2, y2);
 }
 
-/* Letters, not bytes: what follows in UTF-8 begins with the bits 10. */
+/* Counts the characters of UTF-8 text: all bytes except continuation bytes. */
 static size_t letters(const char *text)
 {
     size_t n = 0;
@@ -137,7 +137,8 @@ static void write_axes(FILE *out, const um_figure *f, const um_axis *x,
                        PLOT);
 }
 
-/* Dots belong to the series before them. */
+/* Returns the number of a series' style; dots have that of the series before
+ * them. */
 static size_t style_of(const um_figure *f, size_t series)
 {
     size_t lines = 0;
@@ -147,7 +148,7 @@ static size_t style_of(const um_figure *f, size_t series)
     return lines - 1;
 }
 
-/* Circle, square, triangle, diamond, in turn. */
+/* Writes a mark: circle, square, triangle and diamond in turn. */
 static void write_mark(FILE *out, size_t series, double x, double y)
 {
     static const char *const shape[] = {
@@ -159,8 +160,8 @@ static void write_mark(FILE *out, size_t series, double x, double y)
             x, y, shape[series % 4]);
 }
 
-/* An error bar that reaches zero on a logarithmic axis ends at its foot,
- * without a cap. */
+/* Writes an error bar. If it reaches zero on a logarithmic axis, it ends at the
+ * bottom, without a cap. */
 static void write_error_bar(FILE *out, size_t series, const um_axis *x,
                             const um_axis *y, const um_point *p)
 {
@@ -209,7 +210,7 @@ static void write_series(FILE *out, const um_figure *f, size_t i,
     }
 }
 
-enum { SWATCH = 33, GAP = 18 }; /* the line of an entry; between entries */
+enum { SWATCH = 33, GAP = 18 }; /* width of a swatch; space between entries */
 
 static void write_entry(FILE *out, const um_figure *f, size_t i, double x,
                         double y)
@@ -228,8 +229,8 @@ static void write_entry(FILE *out, const um_figure *f, size_t i, double x,
                        UM_SVG_WIDTH - LEFT - RIGHT - SWATCH);
 }
 
-/* Entries stand under the plot, as many in a line as it has room for. Returns
- * the number of lines; writes nothing without out. */
+/* Writes the legend under the plot, as many entries per line as fit. Returns
+ * the number of lines; only counts them if out is NULL. */
 static int write_legend(FILE *out, const um_figure *f)
 {
     double x = LEFT;
@@ -283,7 +284,7 @@ void um_svg_figure(FILE *out, const um_figure *f)
 
 enum { SLOT = 10, BAR_GAP = 1, BARS_HEIGHT = 100 };
 
-/* A part lower than that could not be seen. */
+/* Smallest visible height of a part. */
 #define LOWEST 1.5
 
 static double part_height(const um_svg_bars *b, size_t bar, size_t part)

@@ -1,5 +1,5 @@
 /*
- * svg.h - figures as SVG, and the parts that other pictures are made of.
+ * svg.h - figures as SVG, and elements for other pictures.
  */
 #ifndef UM_DRAW_SVG_H
 #define UM_DRAW_SVG_H
@@ -19,27 +19,28 @@ void um_svg_begin(FILE *out, int width, int height, const char *title);
 void um_svg_end(FILE *out);
 void um_svg_text(FILE *out, double x, double y, const char *attributes,
                  const char *text);
-/* About how wide the text is; a letter more than most fonts take. */
+/* Returns the estimated width of the text, slightly more than in most fonts. */
 double um_svg_text_width(const char *text);
-/* Writes text whose letters are about that wide; squeezes it into the room. */
+/* Writes text whose letters are about `letter` wide, compressed if it is wider
+ * than room. */
 void um_svg_fitted_text(FILE *out, double x, double y, const char *attributes,
                         const char *text, double letter, double room);
 void um_svg_line(FILE *out, const char *class, double x1, double y1, double x2,
                  double y2);
 
-/* Stacked bars for a page of ours. */
+/* Stacked bars for an HTML page. */
 typedef struct um_svg_bars {
-    size_t slots;             /* the width of the picture, in bars */
-    size_t n;                 /* bars, in the last of these slots */
-    size_t parts;             /* of a bar */
+    size_t slots;             /* width of the picture, in bars */
+    size_t n;                 /* number of bars, in the last of these slots */
+    size_t parts;             /* parts per bar */
     const char *const *class; /* of each part, from the bottom up */
     const double *value;      /* parts of the first bar, of the second, ... */
     double top;               /* the value at the upper edge */
 } um_svg_bars;
 
-/* Writes bars as an element of HTML that the page stretches and colours: with
- * the classes of the parts, "grid", and "before" for slots without a bar. A
- * value above 0 is always visible. */
+/* Writes the bars as an HTML element that the page scales and colours, with the
+ * classes of the parts, "grid", and "before" for slots without a bar. A value
+ * above 0 is always visible. */
 void um_svg_bars_print(FILE *out, const um_svg_bars *b, const char *label);
 
 /* Writes a share from 0 to 1 as a level in a track. */

@@ -16,7 +16,7 @@ typedef enum form { FORM_ASCII, FORM_UTF8, FORM_BYTE, FORM_MULTI } form;
 
 typedef struct charset_row {
     const char *iconv; /* NULL: decoded here */
-    const char *names; /* those of Python, each between blanks */
+    const char *names; /* names of Python, each between blanks */
     form form;
     unsigned unit; /* bytes to skip after an invalid one */
 } charset_row;
@@ -105,7 +105,7 @@ enum { NO_CHARACTER = 0xffff, MAX_NAME = 40 };
 struct um_charsets {
     iconv_t iconv[UM_COUNT(rows)];
     bool open[UM_COUNT(rows)];       /* iconv converts */
-    uint16_t *table[UM_COUNT(rows)]; /* 256 codes; NULL: of several bytes */
+    uint16_t *table[UM_COUNT(rows)]; /* 256 codes; NULL: not single-byte */
 };
 
 /* --- open and close ------------------------------------------------------- */
@@ -121,7 +121,7 @@ static uint16_t code_of(iconv_t cd, unsigned byte)
     iconv(cd, NULL, NULL, NULL, NULL);
     if (iconv(cd, &from, &left, &to, &space) == (size_t)-1)
         return NO_CHARACTER;
-    iconv(cd, NULL, NULL, &to, &space); /* some wait for an accent */
+    iconv(cd, NULL, NULL, &to, &space); /* may hold back an accent */
     if (sizeof out - space != 4)
         return NO_CHARACTER;
     return (uint16_t)(out[0] | out[1] << 8);
@@ -178,7 +178,8 @@ void um_charsets_close(um_charsets *c)
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Writes " name " as Python normalises it: runs of other characters are '_'. */
+/* Writes " name " as Python normalises it: runs of other characters become
+ * '_'. */
 static bool normal_name(umbel_slice name, char out[MAX_NAME])
 {
     const uint8_t *at = name.data;
@@ -337,7 +338,7 @@ bool um_charset_decode(um_charsets *c, int charset, um_charset_errors errors,
     const charset_row *row = &rows[charset];
 
     if (row->form == FORM_MULTI) {
-        /* iconv's type is older than const; it only reads. */
+        /* iconv's parameter is not const, but it only reads. */
         union {
             const uint8_t *in;
             uint8_t *plain;
@@ -346,7 +347,7 @@ bool um_charset_decode(um_charsets *c, int charset, um_charset_errors errors,
         return decode_iconv(c->iconv[charset], row->unit, errors, out, u.plain,
                             len);
     }
-    /* A byte becomes three at most. */
+    /* A byte becomes at most three. */
     if (!um_buffer_reserve(out, 3 * len))
         return false;
     if (c->table[charset])

@@ -187,8 +187,8 @@ static bool is_helo(const char *begin, const char *open)
                                   strncasecmp(open - 5, "EHLO ", 5) == 0));
 }
 
-/* Clients choose the name behind "from", which may be in brackets, too. The
- * last address is the one that the server saw. */
+/* Finds the client's address. The client chooses the name after "from", which
+ * may be in brackets, too; the last address is the one that the server saw. */
 void um_received_client(umbel_slice value, char *out, size_t cap)
 {
     const char *begin = value.data, *end = find_by(begin, begin + value.len);

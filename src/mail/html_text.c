@@ -1,8 +1,8 @@
 /*
  * html_text.c - HTML to text, as the Pyzor client does it.
  *
- * The client uses Python's html.parser (3.11) and does not tell it where the
- * page ends: anything that might continue, such as a tag without '>', stops the
+ * The client uses Python's html.parser (3.11) and never signals the end of the
+ * page: anything that might continue, such as a tag without '>', stops the
  * parsing. Every rule here follows from that parser's regular expressions; the
  * name of a tag matters only for script and style, whose content is not text.
  * Nothing is nested, so depth costs nothing, and each byte is read a bounded
@@ -23,7 +23,7 @@ enum {
     NAME = 32,    /* longest name of a reference in Python, characters */
     OLD_NAME = 6, /* longest name that needs no semicolon */
     LAST_CODE = 0x10ffff,
-    TAIL = 34 /* characters in which the last reference may be cut */
+    TAIL = 34 /* characters at the end that may be a cut reference */
 };
 
 /* --- character references ------------------------------------------------- */
@@ -38,7 +38,7 @@ static const entity entities[] = {
 #include "mail/entity_rows.inc"
 };
 
-/* Codes 128..159, which browsers read as windows-1252. */
+/* Codes 128..159, which browsers interpret as windows-1252. */
 static const uint16_t windows[32] = {
     0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
     0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
@@ -71,8 +71,8 @@ static bool is_alphanumeric(uint8_t c)
            (c >= 'A' && c <= 'Z');
 }
 
-/* Decodes a named reference. Returns its length, with '&'; 0: not a
- * reference. */
+/* Decodes a named reference. Returns its length, including '&', or 0 if it is
+ * not a reference. */
 static size_t decode_name(um_buffer *out, const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *name = at + 1;
@@ -112,7 +112,7 @@ static void write_number(um_buffer *out, uint32_t c)
         um_append_char(out, c);
 }
 
-/* Decodes &# and a number; returns the same. */
+/* Decodes &# and a number; returns as decode_name. */
 static size_t decode_number(um_buffer *out, const uint8_t *at,
                             const uint8_t *end)
 {
@@ -139,7 +139,7 @@ static size_t decode_number(um_buffer *out, const uint8_t *at,
 
 /* Appends the text with its references replaced, by the rules of HTML 5 as
  * Python applies them. The buffer has space for 2 * len more bytes, because no
- * reference is shorter than half of what it stands for. */
+ * reference is shorter than half of its text. */
 static void decode_references(um_buffer *out, const uint8_t *text, size_t len)
 {
     const uint8_t *end = text + len;
@@ -192,7 +192,8 @@ static const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* Returns the length of the white space character at `at`; 0: it is none. */
+/* Returns the length of the white space character at `at`, or 0 if it is
+ * another character. */
 static unsigned space_at(const uint8_t *at, const uint8_t *end)
 {
     um_char c = um_char_at(at, (size_t)(end - at));
@@ -248,8 +249,7 @@ static bool write_piece(html *h, const uint8_t *text, size_t len, bool decode)
 
 /* --- tags ----------------------------------------------------------------- */
 
-/* Skips the value behind '=' at e; an unterminated quoted one is not a value.
- */
+/* Skips the value after '=' at e; an unterminated quoted value is not one. */
 static const uint8_t *skip_value(html *h, const uint8_t *equals,
                                  const uint8_t *e)
 {
@@ -331,7 +331,8 @@ static void begin_raw(html *h, const uint8_t *name, size_t len)
             h->raw = raw[i];
 }
 
-/* Parses <x; returns false if the tag does not end, or without memory. */
+/* Parses a start tag. Returns false if it does not end, or if memory runs
+ * out. */
 static bool parse_start_tag(html *h, bool *ok)
 {
     const uint8_t *name_end = skip_name(h, h->at + 1), *at = name_end;
@@ -362,7 +363,7 @@ static bool parse_start_tag(html *h, bool *ok)
     return *ok;
 }
 
-/* Moves behind the next '>'. */
+/* Moves past the next '>'. */
 static bool skip_to_close(html *h, size_t from)
 {
     const uint8_t *close;
@@ -375,7 +376,7 @@ static bool skip_to_close(html *h, size_t from)
     return close;
 }
 
-/* Moves behind the text, white space and '>'. */
+/* Moves past the text, white space and '>'. */
 static bool skip_past(html *h, size_t from, const char *text)
 {
     const uint8_t *at = h->at + from;
@@ -401,7 +402,7 @@ static bool skip_past(html *h, size_t from, const char *text)
     return false;
 }
 
-/* <![if ...]> of word processors, and <![CDATA[ ... ]]>. */
+/* Skips <![if ...]> of word processors and <![CDATA[ ... ]]>. */
 static bool skip_section(html *h)
 {
     static const struct {
@@ -454,7 +455,7 @@ static bool parse_markup(html *h, bool *ok)
     return *ok;
 }
 
-/* Moves behind the end tag of script or style. */
+/* Moves past the end tag of script or style. */
 static bool skip_raw(html *h)
 {
     size_t len = strlen(h->raw);

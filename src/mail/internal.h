@@ -1,5 +1,5 @@
 /*
- * internal.h - what the modules of src/mail share.
+ * internal.h - shared by the modules of src/mail.
  */
 #ifndef UM_MAIL_INTERNAL_H
 #define UM_MAIL_INTERNAL_H
@@ -34,7 +34,7 @@ static inline um_char um_char_at(const uint8_t *s, size_t left)
     return (um_char){code, (unsigned)len};
 }
 
-/* As str.isspace, and \s of re. */
+/* Returns true for white space: as str.isspace, and \s of re. */
 static inline bool um_char_is_space(uint32_t c)
 {
     if (c < 0x80)
@@ -44,7 +44,8 @@ static inline bool um_char_is_space(uint32_t c)
            c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* As str.splitlines, except that CR LF ends two lines, the second one empty. */
+/* Returns true if the character ends a line: as str.splitlines, except that CR
+ * LF ends two lines, the second one empty. */
 static inline bool um_char_ends_line(uint32_t c)
 {
     return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && c <= 0x1e) || c == 0x85 ||
@@ -88,7 +89,7 @@ typedef struct um_charsets um_charsets;
 
 /* Opens all charsets; those that iconv lacks are unknown. E_NOMEM. */
 umbel_status um_charsets_open(um_charsets **out, umbel_error *err);
-/* NULL is accepted. */
+/* Frees the charsets; NULL is accepted. */
 void um_charsets_close(um_charsets *c);
 
 /* Returns the number of a charset, or -1. Ignores case and punctuation. */
@@ -102,20 +103,20 @@ typedef enum um_charset_errors {
     UM_CHARSET_REPLACE
 } um_charset_errors;
 
-/* Appends UTF-8. False: no memory. */
+/* Appends the text as UTF-8; returns false if memory runs out. */
 bool um_charset_decode(um_charsets *c, int charset, um_charset_errors errors,
                        um_buffer *out, const uint8_t *text, size_t len);
 
 /* --- transfer encodings (transfer.c) -------------------------------------- */
 
-/* Decoded as Python's email package does: damaged text is read as far as
+/* Decoding follows Python's email package: damaged text is read as far as
  * possible. */
-/* Appends the decoded bytes; the buffer has space for as many as are encoded.
- */
+/* Appends the decoded bytes; the buffer has space for as many bytes as text
+ * has. */
 typedef void um_transfer(um_buffer *out, const uint8_t *text, size_t len);
 
-/* Returns the decoder of a Content-Transfer-Encoding, in lower case; NULL: the
- * body is used as it is. */
+/* Returns the decoder of a Content-Transfer-Encoding, in lower case; NULL if
+ * the body is not encoded. */
 um_transfer *um_transfer_find(umbel_slice name);
 
 um_transfer um_base64_decode, um_quoted_decode, um_uu_decode;
@@ -130,7 +131,7 @@ typedef struct um_content_type {
 
 um_content_type um_content_type_read(umbel_slice value);
 
-/* Compares, ignoring case. */
+/* Compares two texts, ignoring case. */
 bool um_slice_is(umbel_slice s, const char *word);
 
 /*
@@ -145,9 +146,9 @@ umbel_slice um_slice_trim(umbel_slice s);
 
 /* Copies the domain of an address in lower case; "" if it is not a name. */
 void um_address_domain(const char *address, char *out, size_t cap);
-/* Copies the text between < and > of a List-Id, the same way. */
+/* Copies the text between < and > of a List-Id in the same way. */
 void um_list_id(umbel_slice value, char *out, size_t cap);
-/* Copies the client address in brackets of a Received line, the same way. */
+/* Copies the client address in brackets of a Received line in the same way. */
 void um_received_client(umbel_slice value, char *out, size_t cap);
 
 /* --- HTML (html_text.c) --------------------------------------------------- */
@@ -156,7 +157,7 @@ void um_received_client(umbel_slice value, char *out, size_t cap);
  * Appends the text of a UTF-8 page as the Pyzor client does: the pieces between
  * tags, outside script and style, trimmed and joined by blanks, without empty
  * ones, with references decoded. What follows an unterminated tag or comment is
- * ignored. Returns false without memory.
+ * ignored. Returns false if memory runs out.
  */
 bool um_html_to_text(um_buffer *out, const uint8_t *page, size_t len);
 
@@ -219,21 +220,22 @@ typedef struct um_mail_answer {
 
 void um_mail_request_encode(const um_mail_request *r,
                             uint8_t out[UM_MAIL_REQUEST]);
-/* Returns false if it is not a request. */
+/* Decodes the head of a request; returns false if it is not one. */
 bool um_mail_request_decode(const uint8_t in[UM_MAIL_REQUEST],
                             um_mail_request *r);
 
 void um_mail_answer_encode(const um_mail_answer *a,
                            uint8_t out[UM_MAIL_ANSWER]);
-/* Returns false for bytes that an honest worker would not send. */
+/* Decodes an answer; returns false for bytes that an honest worker would not
+ * send. */
 bool um_mail_answer_decode(const uint8_t in[UM_MAIL_ANSWER], um_mail_answer *a);
 
 /* --- the sandbox (worker_process.c) --------------------------------------- */
 
 /*
  * Confines the process irrevocably: it can read and write descriptor fd,
- * allocate memory up to the limit (0: none), and read the time. Opening a file
- * fails; anything else ends the process (SIGSYS).
+ * allocate memory up to the limit (0: no limit), and read the time. Opening a
+ * file fails; anything else ends the process (SIGSYS).
  */
 umbel_status um_sandbox_enter(int fd, uint64_t memory, umbel_error *err);
 

@@ -25,14 +25,15 @@ typedef struct um_signature {
 } um_signature;
 
 /*
- * What a worker found in a mail. It has a fixed size and no pointers: a worker
- * sends it as bytes, and the server checks them like any untrusted bytes.
+ * What a worker found in a mail. It has a fixed size and no pointers, because a
+ * worker sends it as bytes, which the server checks like any untrusted input.
  */
 typedef struct um_mail_facts {
     um_signature exact, pyzor;
     unsigned nshingles; /* 0 (too short) or UM_SHINGLES */
     uint64_t shingle[UM_SHINGLES];
-    char from_domain[UM_MAIL_NAME], list_id[UM_MAIL_NAME]; /* lower case, "" */
+    char from_domain[UM_MAIL_NAME],
+        list_id[UM_MAIL_NAME];     /* lower case, or "" */
     char received[UM_MAIL_CLIENT]; /* client address of the first Received
                                       line; "": none */
     char sample[UM_MAIL_SAMPLE];   /* UTF-8 text of the signatures, cut at a
@@ -77,7 +78,8 @@ typedef struct um_mail_limits {
 /* Replaces zeroes by the defaults. */
 um_mail_limits um_mail_limits_or_default(const um_mail_limits *l);
 
-/* Its text points into the mail or the reader: do not change them meanwhile. */
+/* A mail that was read. Its text points into the mail or the reader, which must
+ * not change meanwhile. */
 typedef struct um_mail {
     /* Leaf parts in the order of the mail, as UTF-8: text/... is decoded, and
      * HTML reduced to its text; others are as in the mail. */
@@ -96,19 +98,19 @@ typedef struct um_mail_reader um_mail_reader;
 
 /* Opens all charsets, so that reading opens no file. */
 umbel_status um_mail_reader_open(um_mail_reader **out, umbel_error *err);
-/* NULL is accepted. */
+/* Frees the reader; NULL is accepted. */
 void um_mail_reader_close(um_mail_reader *r);
 
 /*
- * Reads a mail; l NULL: default limits. Any bytes are accepted. Fails only
- * without memory (E_NOMEM); GLib aborts if its own allocation fails. *out is
- * valid until the next call.
+ * Reads a mail; l may be NULL (default limits). Any bytes are accepted. Fails
+ * only if memory runs out (E_NOMEM); GLib aborts if its own allocation fails.
+ * *out is valid until the next call.
  */
 umbel_status um_mail_read(um_mail_reader *r, const uint8_t *mail, size_t len,
                           const um_mail_limits *l, um_mail *out,
                           umbel_error *err);
 
-/* Fills all but the signatures: names, sample, numbers and notes. */
+/* Sets all of *out but the signatures: names, sample, numbers and notes. */
 void um_mail_describe(const um_mail *m, um_mail_facts *out);
 
 /*
@@ -118,8 +120,8 @@ void um_mail_describe(const um_mail *m, um_mail_facts *out);
  *     pyzor    as the Pyzor client computes it
  *     shingle  eight keys of the words of its text parts, for near copies
  *
- * A short text ("see attachment") is shared by thousands of unrelated mails. It
- * has no signature, is never counted and never a hit.
+ * A short text ("see attachment") is shared by thousands of unrelated mails. So
+ * it has no signature, and is never counted or matched.
  */
 enum {
     UM_EXACT_CHARS = 40,  /* minimum without white space */
@@ -127,7 +129,7 @@ enum {
     UM_SHINGLE_WORDS = 24 /* minimum */
 };
 
-/* Fills only the signatures of *out. */
+/* Sets only the signatures of *out. */
 void um_mail_sign(const um_mail *m, um_mail_facts *out);
 
 #endif

@@ -18,9 +18,9 @@
 #include <gmime/gmime.h>
 
 enum {
-    FEW_LINES = 22000, /* number that may all be header fields */
-    BOUNDARIES = 4000, /* lines that begin with --, most of them none */
-    KEPT = 1 << 20,    /* bytes of a buffer that are kept for the next mail */
+    FEW_LINES = 22000, /* mails with fewer lines need no count of fields */
+    BOUNDARIES = 4000, /* limit on lines that begin with -- */
+    KEPT = 1 << 20,    /* largest buffer kept for the next mail */
     HEADER = 65536,    /* bytes of the mail's header */
     FIELD = 8192,      /* bytes of one field */
     PARAMETER = 256,
@@ -42,7 +42,7 @@ struct um_mail_reader {
     leaf *leaf;
     umbel_slice *slice; /* leaves, then texts */
     size_t nleaves, cap;
-    /* The current mail: */
+    /* State of the current mail. */
     um_mail_limits limits;
     const uint8_t *mail;
     size_t len;
@@ -76,7 +76,7 @@ um_mail_limits um_mail_limits_or_default(const um_mail_limits *l)
     return out;
 }
 
-/* --- the bytes that GMime gets -------------------------------------------- */
+/* --- the bytes passed to GMime -------------------------------------------- */
 
 /* Moves to the beginning of the next line. */
 static const uint8_t *next_line(const uint8_t *at, const uint8_t *end)
@@ -86,9 +86,8 @@ static const uint8_t *next_line(const uint8_t *at, const uint8_t *end)
     return newline ? newline + 1 : end;
 }
 
-/* Returns true for what Python accepts: a name and a colon, a blank, or "From
- * ".
- */
+/* Returns true for a line that Python accepts in a header: a name and a colon,
+ * a blank, or "From ". */
 static bool is_header_line(const uint8_t *at, const uint8_t *end)
 {
     if (*at == ' ' || *at == '\t')
@@ -187,7 +186,7 @@ static void repair_header(um_mail_reader *r)
 
 /* --- leaves --------------------------------------------------------------- */
 
-/* Reserves space for more leaves; returns false without memory. */
+/* Reserves space for more leaves; returns false if memory runs out. */
 static bool grow_leaves(um_mail_reader *r)
 {
     size_t cap = um_next_cap(r->cap, 0);
@@ -222,7 +221,7 @@ static umbel_slice header_value(GMimeObject *o, const char *name)
     return raw ? (umbel_slice){raw, strlen(raw)} : (umbel_slice){NULL, 0};
 }
 
-/* Python strips blanks in front, and the end of the line behind. */
+/* Strips leading blanks and the end of the line, as Python does. */
 static umbel_slice field_value(umbel_slice raw)
 {
     const char *at = raw.data;
@@ -349,8 +348,8 @@ static umbel_slice part_body(GMimePart *part)
                          (size_t)(end - s->bound_start)};
 }
 
-/* Reads the content of message/... as a mail, as Python does for all of them
- * and GMime for some. */
+/* Reads the content of a message/... part as a mail. Python does so for all of
+ * them, GMime for some. */
 static bool read_message_leaf(um_mail_reader *r, GMimeObject *o,
                               umbel_slice body, unsigned depth)
 {
@@ -380,7 +379,7 @@ static void read_multipart(um_mail_reader *r, GMimeMultipart *m, unsigned depth)
         r->notes |= UM_MAIL_PARTS;
     if (n > 0 || !prologue)
         return;
-    /* It never began: Python uses the body as it is. */
+    /* The multipart never began: Python uses the body as it is. */
     size_t len = strlen(prologue), at = r->out.len;
     leaf *f = add_leaf(r);
     if (!f)

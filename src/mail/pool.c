@@ -34,7 +34,7 @@ enum {
     WORKERS = 2,
     SECONDS = 5,
     AHEAD = 4,             /* mails with a worker */
-    AHEAD_BYTES = 1 << 16, /* the last of which begins below that */
+    AHEAD_BYTES = 1 << 16, /* no mail beyond this many bytes is sent ahead */
     PAUSE_MS = 50,         /* before the next start; doubled by each death */
     MAX_PAUSE_MS = 10000,
     MAX_ARGUMENTS = 8,
@@ -72,9 +72,9 @@ typedef struct um_mail_slot {
     bool ready;
     um_mail_jobs sent; /* in the order of their answers */
     size_t sent_bytes;
-    size_t written;    /* bytes of the last of them, its head included */
-    bool sending;      /* the last is not yet written */
-    uint64_t since;    /* ms: the first of them is being read */
+    size_t written; /* bytes written of the last of them, including its head */
+    bool sending;   /* the last is not yet written */
+    uint64_t since; /* ms: when the first of them began to be read */
     uint64_t start_at; /* ms, if it does not run */
     unsigned fails;    /* deaths since the last answer */
     uint8_t in[UM_MAIL_ANSWER];
@@ -145,7 +145,7 @@ static um_mail_job *pop_job(um_mail_jobs *q)
     return job;
 }
 
-/* Ends a job with facts, or with the reason. */
+/* Ends a job with facts, or with the reason for failure. */
 static void end_job(um_mail_pool *p, um_mail_job *job,
                     const um_mail_facts *facts, um_mail_fail why)
 {
@@ -165,8 +165,8 @@ static void end_job(um_mail_pool *p, um_mail_job *job,
 
 /* --- a worker: start ------------------------------------------------------ */
 
-/* Resets all signals, and creates a process group: the keys that end the server
- * in a terminal must not end the worker. */
+/* Sets the attributes of a worker: resets all signals, and creates a process
+ * group, so that Ctrl-C in a terminal does not end the worker. */
 static int spawn_attributes(posix_spawnattr_t *a)
 {
     sigset_t none, all;
@@ -204,7 +204,7 @@ static int spawn(const char *const *argv, int fd, pid_t *pid)
 {
     static char locale[] = "LC_ALL=C", arenas[] = "MALLOC_ARENA_MAX=1";
     char *const environment[] = {locale, arenas, NULL};
-    /* posix_spawn's type is older than const; it only reads. */
+    /* posix_spawn's parameter is not const, but it only reads. */
     union {
         const char *const *in;
         char *const *plain;
@@ -349,7 +349,8 @@ static void send_mail(um_mail_slot *s, um_mail_job *job)
 
 /* --- a worker: answers ---------------------------------------------------- */
 
-/* Returns false if an honest worker would not send this now. */
+/* Handles an answer; returns false if an honest worker would not send it
+ * now. */
 static bool handle_answer(um_mail_slot *s)
 {
     um_mail_answer a;
@@ -376,7 +377,7 @@ static bool handle_answer(um_mail_slot *s)
     return true;
 }
 
-/* Receives its answers. */
+/* Receives the worker's answers. */
 static void receive_answers(um_mail_slot *s)
 {
     for (;;) {
@@ -429,7 +430,7 @@ static void queue_again(um_mail_pool *p, um_mail_jobs *left)
     if (!left->first)
         return;
     for (um_mail_job *job = left->first; job; job = job->next)
-        job->submitted = um_loop_now(p->loop); /* the delay was not its fault */
+        job->submitted = um_loop_now(p->loop); /* not delayed by itself */
     left->last->next = p->queue.first;
     if (!p->queue.last)
         p->queue.last = left->last;
@@ -437,8 +438,9 @@ static void queue_again(um_mail_pool *p, um_mail_jobs *left)
     p->queue.n += left->n;
 }
 
-/* Ends the process. Its first mail is lost for that reason; other workers read
- * the rest. UM_MAIL_FAIL_NONE: the reason is that of its exit. */
+/* Ends the process. Its first mail fails with that reason, or if it is
+ * UM_MAIL_FAIL_NONE with the reason of the exit; other workers read the
+ * rest. */
 static void end_slot(um_mail_slot *s, um_mail_fail why)
 {
     um_mail_pool *p = s->pool;
@@ -465,7 +467,7 @@ static void end_slot(um_mail_slot *s, um_mail_fail why)
 
 /* --- the queue ------------------------------------------------------------ */
 
-/* Returns the ready worker with the fewest mails; NULL: none has space. */
+/* Returns the ready worker with the fewest mails, or NULL if none has space. */
 static um_mail_slot *free_slot(um_mail_pool *p, size_t len)
 {
     um_mail_slot *best = NULL;
@@ -494,7 +496,7 @@ umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
     size_t kept =
         len < p->config.limits.bytes ? len : (size_t)p->config.limits.bytes;
     um_mail_job *job = malloc(sizeof *job);
-    /* Also shrinks a larger block, whose rest would not be counted. */
+    /* Shrinks a larger block, whose rest would not be counted. */
     if (kept)
         um_array_resize(&mail, kept, 1);
     if (!job || p->waiting_bytes + kept > p->queue_bytes) {
@@ -538,8 +540,8 @@ static bool check_slot(um_mail_slot *s, uint64_t now)
     return true;
 }
 
-/* Ends mails that were not sent to a worker in time: nobody waits for them any
- * more. */
+/* Ends mails that were not sent to a worker in time, since nobody waits for
+ * them any more. */
 static void abandon(um_mail_pool *p, uint64_t now)
 {
     uint64_t max = (uint64_t)p->config.seconds * 1000;
@@ -570,7 +572,7 @@ static void tick(void *ctx)
     }
 }
 
-/* Makes the timer check the workers. */
+/* Starts the timer that checks the workers. */
 static void start_ticking(um_mail_pool *p)
 {
     if (!p->ticking)
@@ -693,7 +695,7 @@ void um_mail_pool_close(um_mail_pool *p)
 
 /* --- statistics ----------------------------------------------------------- */
 
-/* Returns the memory of a process that is not shared. */
+/* Returns the unshared memory of a process. */
 static uint64_t resident_bytes(pid_t pid)
 {
     unsigned long long size, resident = 0, shared = 0;

@@ -39,8 +39,8 @@ typedef struct um_mail_pool_config {
     unsigned seconds; /* limit for a mail; 0: 5 */
     uint64_t memory;  /* of workers and waiting mails; 0: um_mail_pool_bytes */
     um_mail_limits limits;
-    /* A program that calls um_mail_worker_main, with its arguments;
-     * NULL: this one, with UM_MAIL_WORKER_ARGUMENT. */
+    /* The command line of a program that calls um_mail_worker_main. May be
+     * NULL: this program with UM_MAIL_WORKER_ARGUMENT. */
     const char *const *program;
 } um_mail_pool_config;
 
@@ -49,7 +49,8 @@ uint64_t um_mail_pool_bytes(const um_mail_pool_config *c);
 
 umbel_status um_mail_pool_open(um_loop *loop, const um_mail_pool_config *c,
                                um_mail_pool **out, umbel_error *err);
-/* Ends waiting mails with UM_MAIL_FAIL_CLOSING. NULL is accepted. */
+/* Frees the pool; ends waiting mails with UM_MAIL_FAIL_CLOSING. NULL is
+ * accepted. */
 void um_mail_pool_close(um_mail_pool *p);
 
 /* Receives facts, or NULL and the reason. */
@@ -58,8 +59,8 @@ typedef void um_mail_done(void *arg, const um_mail_facts *facts,
 
 /*
  * Submits a mail, from malloc; the pool owns it even if this fails. done is
- * called once: on the loop after this call, or by um_mail_pool_close. E_LIMIT:
- * too many mails are waiting, and done is not called.
+ * called once: on the loop after this call, or by um_mail_pool_close. E_LIMIT
+ * if too many mails are waiting; then done is not called.
  */
 umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
                                  um_mail_done *done, void *arg);
@@ -78,7 +79,8 @@ void um_mail_pool_stats_get(const um_mail_pool *p, um_mail_pool_stats *out);
 
 /* --- the worker process (worker_process.c) -------------------------------- */
 
-/* A program with this first argument must call um_mail_worker_main. */
+/* First argument of a worker; the program must then call
+ * um_mail_worker_main. */
 #define UM_MAIL_WORKER_ARGUMENT "--mail-worker"
 
 enum {
@@ -92,7 +94,7 @@ enum {
 
 /*
  * Reads mails from descriptor UM_MAIL_WORKER_FD and answers there until it is
- * closed; returns the exit code. argv: the arguments behind
+ * closed; returns the exit code. argv are the arguments after
  * UM_MAIL_WORKER_ARGUMENT.
  */
 int um_mail_worker_main(int argc, char *const *argv);

@@ -76,8 +76,8 @@ size_t um_exact_digest(const umbel_slice *parts, size_t n,
 /* --- Pyzor ---------------------------------------------------------------- */
 
 enum {
-    LONG_WORD = 10, /* characters from which on a word is dropped */
-    SHORT_LINE = 8, /* characters below which a line is dropped */
+    LONG_WORD = 10, /* words of this many characters are dropped */
+    SHORT_LINE = 8, /* lines with fewer characters are dropped */
     FEW_LINES = 4,  /* up to this number, all lines are digested */
     PIECE = 3       /* lines */
 };
@@ -87,7 +87,7 @@ typedef struct word {
     unsigned n; /* characters; LONG_WORD: this many or more */
 } word;
 
-/* As [a-z] of re with IGNORECASE. */
+/* Returns true for [a-z] of re with IGNORECASE. */
 static bool is_letter(uint32_t c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == 0x130 ||
@@ -102,7 +102,8 @@ static bool is_address(const word *w)
     return false;
 }
 
-/* Returns the characters before a URL, which ends with the word. */
+/* Returns the number of characters before a URL, which extends to the end of
+ * the word. */
 static unsigned before_url(const word *w)
 {
     for (unsigned i = 1; i + 1 < w->n; i++) {
@@ -124,7 +125,7 @@ static unsigned count_kept(const word *w)
 }
 
 /* Reads white space and the word after it; returns the length of both. *begin
- * is the begin of the word. */
+ * is the offset of the word. */
 static size_t next_word(umbel_slice line, word *w, size_t *begin)
 {
     const uint8_t *s = line.data;
@@ -151,7 +152,8 @@ static umbel_slice slice_from(umbel_slice s, size_t at)
     return (umbel_slice){(const uint8_t *)s.data + at, s.len - at};
 }
 
-/* Digests a normalised line, unless to is NULL; returns its characters. */
+/* Digests a normalised line, unless to is NULL; returns its number of
+ * characters. */
 static size_t digest_line(umbel_slice line, SHA1_CTX *to)
 {
     size_t chars = 0;
@@ -271,8 +273,8 @@ static void init_shingler(shingler *s)
     }
 }
 
-/* Each factor orders the windows, whose hashes are random already, differently.
- */
+/* Updates the minima with a window. Each factor orders the windows, whose
+ * hashes are random already, differently. */
 static void add_window(shingler *s)
 {
     uint64_t x = XXH3_64bits(s->window, sizeof s->window);

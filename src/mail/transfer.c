@@ -67,7 +67,7 @@ void um_base64_decode(um_buffer *out, const uint8_t *text, size_t len)
 
 /* --- quoted-printable ----------------------------------------------------- */
 
-/* Decodes what follows '='; returns its length. */
+/* Decodes the characters after '='; returns their number. */
 static size_t decode_quoted(um_buffer *out, const uint8_t *at, size_t left)
 {
     size_t n = 0;
@@ -171,7 +171,8 @@ static bool decode_uu_line(um_buffer *out, umbel_slice line)
 
 static bool decode_uu(um_buffer *out, const uint8_t *at, const uint8_t *end)
 {
-    /* Short lines may encode long ones; more than this is not uuencode. */
+    /* Short lines may claim to encode long ones; more than this is not
+     * uuencode. */
     size_t max = out->len + 2 * (size_t)(end - at);
     umbel_slice line = {0};
 
@@ -198,7 +199,7 @@ void um_uu_decode(um_buffer *out, const uint8_t *text, size_t len)
 
     if (decode_uu(out, text, text + len))
         return;
-    out->len = from; /* damaged: used as it is */
+    out->len = from; /* damaged: use the body as it is */
     um_buffer_append(out, text, len);
 }
 

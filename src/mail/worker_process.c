@@ -68,7 +68,7 @@ static umbel_status set_limits(uint64_t memory, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Plain memory, stacks and time, for libc, GLib and sanitizers. */
+/* Calls for plain memory, stacks and time, for libc, GLib and sanitizers. */
 static const int allowed[] = {
     SCMP_SYS(brk),          SCMP_SYS(munmap),       SCMP_SYS(mremap),
     SCMP_SYS(madvise),      SCMP_SYS(futex),        SCMP_SYS(rt_sigreturn),
@@ -78,7 +78,8 @@ static const int allowed[] = {
     SCMP_SYS(sigaltstack),  SCMP_SYS(rt_sigaction), SCMP_SYS(sched_yield),
 };
 
-/* These fail, so that a library that looks for a file continues without it. */
+/* Calls that fail, so that a library that looks for a file continues without
+ * it. */
 static const int refused[] = {
     SCMP_SYS(open),   SCMP_SYS(openat),     SCMP_SYS(stat),
     SCMP_SYS(lstat),  SCMP_SYS(newfstatat), SCMP_SYS(statx),
@@ -86,7 +87,7 @@ static const int refused[] = {
     SCMP_SYS(fstat),
 };
 
-/* Calls whose arguments are restricted. */
+/* Allows some calls with restricted arguments. */
 static int allow_some(scmp_filter_ctx ctx, int fd)
 {
     const scmp_datum_t self = (scmp_datum_t)getpid();
@@ -138,7 +139,8 @@ umbel_status um_sandbox_enter(int fd, uint64_t memory, umbel_error *err)
 
 /* --- preparation ---------------------------------------------------------- */
 
-/* GLib logs an error before it aborts, which happens without memory. */
+/* Exits if GLib logs an error before it aborts, which happens when memory runs
+ * out. */
 static void on_glib_message(const gchar *domain, GLogLevelFlags level,
                             const gchar *text, gpointer data)
 {
@@ -165,7 +167,7 @@ static bool parse_arguments(worker *w, int argc, char *const *argv)
            depth < UINT32_MAX;
 }
 
-/* Makes the libraries load what they load at the first use. */
+/* Makes the libraries load everything that they load at first use. */
 static umbel_status warm_up(worker *w, umbel_error *err)
 {
     static const char mail[] =
@@ -281,6 +283,6 @@ int um_mail_worker_main(int argc, char *const *argv)
     }
     while (read_one(&w))
         continue;
-    /* The system frees the memory faster. */
+    /* Faster than freeing everything. */
     _exit(UM_MAIL_WORKER_DONE);
 }

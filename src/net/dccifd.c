@@ -54,7 +54,8 @@ static umbel_status receive_all(int fd, um_dccifd_response *out,
     return UMBEL_OK;
 }
 
-/* Removes the two lines of results: of the mail, and of its recipients. */
+/* Removes the two lines of results, one for the mail and one for its
+ * recipients, from the text. */
 static umbel_status parse_results(um_dccifd_response *a, umbel_error *err)
 {
     char result = a->text[0];

@@ -1,7 +1,7 @@
 /*
  * dccifd.h - a client of the dccifd protocol (docs of DCC: dccifd(8)).
  *
- * It stands in net because umbel-milter and umbel-dccproc need it without the
+ * It is in src/net because umbel-milter and umbel-dccproc need it without the
  * rest of the clearinghouse; the server shares only UM_DCCIFD_LINE with it.
  */
 #ifndef UM_NET_DCCIFD_H

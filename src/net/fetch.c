@@ -1,14 +1,14 @@
 /*
  * fetch.c - one transfer with libcurl.
  *
- * Knows nothing about filters: it passes on bytes, and what the server says
- * about them.
+ * It knows nothing about filters: it passes on the bytes and the server's
+ * headers.
  *
- * The meter limits the bytes and time of a transfer. libcurl passes on neither
- * the framing of chunks nor what it skips, and a server can send either without
- * end. So the bytes are counted where they arrive, by the kernel (TCP_INFO);
- * elsewhere, those that libcurl passes on. At every moment the time is at most
- * timeout + bytes / min_rate. The bytes are bounded, and so is the time.
+ * The meter limits the bytes and time of a transfer. libcurl hides the framing
+ * of chunks and the bytes that it skips, and a server can send endless amounts
+ * of both. So the kernel's count of received bytes is used (TCP_INFO); on other
+ * systems, the bytes that libcurl passes on. At every moment the time is at
+ * most timeout + bytes / min_rate. The bytes are bounded, and so is the time.
  */
 #include <umbel/fetch.h>
 
@@ -32,7 +32,7 @@
 
 enum {
     REDIRECTS = 5,
-    BUFFER = 1 << 15, /* libcurl reads a hundred times between two checks */
+    BUFFER = 1 << 15, /* libcurl reads up to 100 times between two checks */
     TAG_MIN_AGE = 2   /* seconds */
 };
 
@@ -115,7 +115,8 @@ static uint64_t received(const meter *m, uint64_t now)
 
 /* --- limits --------------------------------------------------------------- */
 
-/* An eighth more than the file, for the framing of chunks and TLS. */
+/* Returns the limit of received bytes: an eighth more than the file, for the
+ * framing of chunks and TLS. */
 static uint64_t max_bytes(const meter *m)
 {
     return m->max + m->max / 8 + METER_EXTRA;
@@ -126,9 +127,9 @@ static uint64_t at_most(uint64_t x, uint64_t limit)
     return x < limit ? x : limit;
 }
 
-/* Sets the limits of c, which uses *m until it is cleaned up; 0: default.
- * Larger limits are cut, since they would overflow here or in libcurl's
- * milliseconds. */
+/* Attaches *m to c with these limits; 0 is the default. c uses *m until it is
+ * cleaned up. Larger limits are reduced, since they would overflow here or in
+ * libcurl's milliseconds. */
 static void attach_meter(meter *m, CURL *c, uint64_t timeout, uint64_t min_rate,
                          uint64_t max)
 {
@@ -143,8 +144,9 @@ static void attach_meter(meter *m, CURL *c, uint64_t timeout, uint64_t min_rate,
     curl_easy_setopt(c, CURLOPT_CLOSESOCKETDATA, m);
 }
 
-/* Counts a status line, a header or a trailer; E_IO: too many, or folded.
- * libcurl's memory for a folded header grows with the square of its length. */
+/* Counts a status line, a header or a trailer; E_IO if there are too many, or
+ * one is folded. libcurl's memory for a folded header grows with the square of
+ * its length. */
 static umbel_status count_header(meter *m, const char *line, size_t len,
                                  umbel_error *err)
 {
@@ -158,7 +160,8 @@ static umbel_status count_header(meter *m, const char *line, size_t len,
     return UMBEL_OK;
 }
 
-/* Checks bytes and time; libcurl has received now bytes of a body. */
+/* Checks the limits on bytes and time; libcurl has received `now` bytes of a
+ * body. */
 static umbel_status check_meter(meter *m, uint64_t now, umbel_error *err)
 {
     uint64_t ms = now_ms(), got = received(m, now);
@@ -190,10 +193,10 @@ typedef struct transfer {
     const umbel_request *request;
     umbel_response *out;
     umbel_error *err;
-    umbel_status refused; /* by us; err is filled */
-    uint64_t at;          /* of the next byte */
+    umbel_status refused; /* our refusal; err is set */
+    uint64_t at;          /* offset of the next byte */
     uint64_t range;       /* where the server's range starts; or UINT64_MAX */
-    time_t sent, changed; /* by the server's clock; -1 */
+    time_t sent, changed; /* by the server's clock; -1: unknown */
 } transfer;
 
 static bool begins_with(const char *text, size_t len, const char *start)
@@ -240,7 +243,7 @@ static size_t refuse(transfer *t, umbel_status status)
     return 0; /* libcurl ends the transfer */
 }
 
-/* Finds where the server's bytes start, when the first of them arrive. */
+/* Determines the offset of the first byte, when it arrives. */
 static umbel_status find_start(transfer *t, long code)
 {
     t->at = code == 200 ? 0 : t->request->from;
@@ -261,7 +264,7 @@ static size_t body(char *bytes, size_t one, size_t len, void *ctx)
     long code = 0;
 
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
-    if (code >= 300) /* a page for people; on_progress bounds it */
+    if (code >= 300) /* an error page; on_progress limits it */
         return piece.len;
     if (t->out->bytes == 0)
         status = find_start(t, code);
@@ -273,7 +276,8 @@ static size_t body(char *bytes, size_t one, size_t len, void *ctx)
     return status == UMBEL_OK ? piece.len : refuse(t, status);
 }
 
-/* Bounds what libcurl drops unseen: pages, redirects, the framing of chunks. */
+/* Limits the bytes that libcurl discards: error pages, redirects, the framing
+ * of chunks. */
 static int on_progress(void *ctx, curl_off_t total, curl_off_t now,
                        curl_off_t up_all, curl_off_t up_now)
 {
@@ -317,7 +321,7 @@ static time_t read_time(const char *text, size_t len)
     return curl_getdate(copy, NULL);
 }
 
-/* Reads 1000 from "bytes 1000-1999/2000". */
+/* Parses 1000 from "bytes 1000-1999/2000". */
 static void read_range(transfer *t, const char *text, size_t len)
 {
     uint64_t from;
@@ -345,8 +349,8 @@ static void parse_header(transfer *t, const char *name, size_t skip,
     }
 }
 
-/* Reads a line; lines of a redirect are dropped when the next response begins.
- */
+/* Handles a header line. Headers of a redirect are discarded when the next
+ * response begins. */
 static size_t header(char *line, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
@@ -373,9 +377,9 @@ static size_t header(char *line, size_t one, size_t len, void *ctx)
 }
 
 /*
- * Drops a tag of a file that changed just now. Servers make tags from the time
- * in seconds and the length: a second change within that second would have the
- * same tag, and a reader that remembers it would never see that change.
+ * Drops the tag of a file that has just changed. Servers make tags from the
+ * time in seconds and the length: a second change within that second would have
+ * the same tag, and a reader that remembers it would never see that change.
  */
 static void drop_recent_tag(transfer *t)
 {
@@ -383,8 +387,8 @@ static void drop_recent_tag(transfer *t)
         t->out->tag[0] = '\0';
 }
 
-/* Requests the file only if it has changed: by tag, which is quoted, or by
- * time. */
+/* Creates headers that request the file only if it has changed: by tag, which
+ * is quoted, or by time. */
 static struct curl_slist *create_headers(const umbel_request *r)
 {
     char line[UMBEL_MAX_TAG + 32];
@@ -401,8 +405,8 @@ static struct curl_slist *create_headers(const umbel_request *r)
 }
 
 /*
- * libcurl's own resume fails if the server does not support it; with a range
- * we decide. For a file it is the other way round.
+ * Sets the start of the transfer. libcurl's own resume fails if the server does
+ * not support it; with a range we decide. For file: URLs only resume works.
  */
 static void set_start(CURL *c, const umbel_request *r)
 {
@@ -416,8 +420,8 @@ static void set_start(CURL *c, const umbel_request *r)
     }
 }
 
-/* CURLOPT_NOSIGNAL stays off: with it a server that hangs up could end the
- * process (SIGPIPE). */
+/* Sets the options of a transfer. CURLOPT_NOSIGNAL stays off: with it, a server
+ * that hangs up could end the process (SIGPIPE). */
 static void prepare(transfer *t, const umbel_fetch_params *params, char *reason,
                     struct curl_slist *headers)
 {
@@ -432,7 +436,7 @@ static void prepare(transfer *t, const umbel_fetch_params *params, char *reason,
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(c, CURLOPT_MAXREDIRS, (long)REDIRECTS);
-    curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L); /* without its page */
+    curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L); /* without the error page */
     curl_easy_setopt(c, CURLOPT_USERAGENT, "umbel/" UM_VERSION);
     curl_easy_setopt(c, CURLOPT_ERRORBUFFER, reason);
     curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)BUFFER);
@@ -453,7 +457,7 @@ static void prepare(transfer *t, const umbel_fetch_params *params, char *reason,
     set_start(c, t->request);
 }
 
-/* Returns true for the expected responses; a file has code 0. */
+/* Returns true for an expected response; a file: URL has code 0. */
 static bool is_answer(const transfer *t, long answer)
 {
     return answer == 0 || answer == 200 ||
@@ -522,7 +526,7 @@ umbel_fetcher umbel_fetch_curl(const umbel_fetch_params *params)
 {
     union {
         const umbel_fetch_params *given;
-        void *ctx; /* fetch takes it as const again */
+        void *ctx; /* fetch casts it back to const */
     } same = {params};
 
     return (umbel_fetcher){

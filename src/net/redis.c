@@ -1,9 +1,9 @@
 /*
  * redis.c - a connection to a Redis or Valkey server.
  *
- * hiredis connects and formats commands; replies are read here, with limits for
- * servers that send without end or ever more slowly: a reply has a limit in
- * bytes, and takes at most timeout seconds and one more for each SLOWEST bytes.
+ * hiredis connects and formats commands; replies are read here, with limits
+ * against servers that send endlessly or too slowly: a reply has a limit in
+ * bytes, and may take timeout seconds and one more for each SLOWEST bytes.
  */
 #include "net/redis.h"
 
@@ -73,7 +73,7 @@ static umbel_status parse_port(const char *text, int *out, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* [USER]:PASSWORD@ before the host. */
+/* Splits [USER]:PASSWORD, the part before the @. */
 static void split_login(um_redis *r, char *login)
 {
     char *colon = strchr(login, ':');

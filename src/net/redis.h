@@ -1,7 +1,7 @@
 /*
  * redis.h - a connection to a Redis or Valkey server, with hiredis.
  *
- * Knows nothing about filters. Without hiredis every call fails with
+ * It knows nothing about filters. Without hiredis every call fails with
  * E_UNSUPPORTED (redis_missing.c).
  */
 #ifndef UM_NET_REDIS_H
@@ -12,8 +12,8 @@
 /* --- replies (redis_reply.c) ---------------------------------------------- */
 
 /*
- * Replies to the commands that umbel sends are single values or arrays of a
- * few; anything else is refused. Parsing needs no socket and allocates nothing.
+ * Replies to the commands that umbel sends are single values or short arrays;
+ * anything else is refused. Parsing needs no socket and allocates nothing.
  */
 enum { UM_REDIS_MAX_VALUES = 4 };
 
@@ -39,7 +39,7 @@ typedef struct um_redis_reply {
 
 typedef enum um_redis_parsed {
     UM_REDIS_WHOLE,
-    UM_REDIS_MORE, /* the reply is not complete yet */
+    UM_REDIS_MORE, /* the reply is incomplete */
     UM_REDIS_BAD
 } um_redis_parsed;
 

@@ -15,7 +15,7 @@ typedef struct cursor {
     um_redis_parsed state;
 } cursor;
 
-/* Returns a line without its CR LF, and whether there was one. */
+/* Parses a line, without its CR LF; returns false if it is incomplete. */
 static bool parse_line(cursor *c, umbel_slice *out)
 {
     size_t left = (size_t)(c->end - c->at);
@@ -35,7 +35,7 @@ static bool parse_line(cursor *c, umbel_slice *out)
     return true;
 }
 
-/* Decimal digits, at most 18 of them, after an optional minus. */
+/* Parses an optional minus and up to 18 decimal digits. */
 static bool parse_number(umbel_slice text, int64_t *out)
 {
     const char *s = text.data;
@@ -71,7 +71,7 @@ static void parse_bytes(cursor *c, int64_t len, um_redis_value *out)
     c->at += 2;
 }
 
-/* One value whose first line is there. */
+/* Parses one value, whose first line is complete. */
 static void parse_value(cursor *c, umbel_slice line, um_redis_value *out)
 {
     char kind = *(const char *)line.data;

@@ -1,13 +1,13 @@
 /*
- * file_store.c - stores: what every one must have, and the store of files,
- * which is a directory, or a file with others beside it.
+ * file_store.c - checks of stores, and the store made of files: a directory, or
+ * a reader's file with others beside it.
  *
  * A name is appended to the store's path: with a slash for a directory, without
- * one for a reader's file. Files that are put or moved are whole or absent at
- * every moment, also after a power cut (filter/save.h).
+ * one for a reader's file. Files that are put or moved are complete or absent
+ * at every moment, even after a power failure (filter/save.h).
  *
- * The lock of a directory is the directory's own. A reader's lock is that of
- * its state file, which is replaced while it is locked: um_save_held.
+ * A directory is locked itself. A reader locks its state file, which is
+ * replaced while it is locked: um_save_held.
  */
 #include "base/error.h"
 #include "base/text.h"
@@ -77,7 +77,7 @@ typedef struct seen {
 typedef struct disk {
     char base[PATH_MAX];
     bool is_dir;
-    char path[PATH_MAX + 256]; /* of the name that was asked for last */
+    char path[PATH_MAX + 256]; /* path of the last name */
     int lock;                  /* -1: not held */
     seen seen;
 } disk;
@@ -96,8 +96,8 @@ static const char *where(void *ctx, const char *name)
 
 /* --- the lock ------------------------------------------------------------- */
 
-/* A publish directory that was lost would start again at serial 1, which
- * readers refuse. */
+/* Creates the directory and syncs its name. A publish directory that was lost
+ * would start again at serial 1, which readers refuse. */
 static bool create_directory(const char *dir)
 {
     char above[PATH_MAX + 4];
@@ -108,7 +108,7 @@ static bool create_directory(const char *dir)
     return um_sync_directory(above);
 }
 
-/* The user knows the directory, and not the state file in it. */
+/* Locks the state file. Messages name its directory, which the user knows. */
 static umbel_status lock_state(disk *d, umbel_error *err)
 {
     const char *slash = strrchr(d->base, '/');
@@ -133,7 +133,8 @@ static umbel_status lock_store(void *ctx, umbel_error *err)
     return um_lock(d->base, O_RDONLY | O_DIRECTORY, &d->lock, err);
 }
 
-/* A reader that never got anything leaves no state behind. */
+/* Unlocks the store. Removes an empty state file, left by a reader that never
+ * received anything. */
 static void unlock_store(void *ctx)
 {
     disk *d = ctx;
@@ -158,7 +159,7 @@ static umbel_status get_file(void *ctx, const char *name, umbel_slice *out,
     return UMBEL_OK;
 }
 
-/* Releases bytes that get_file mapped; none are those of an empty file. */
+/* Releases bytes that get_file mapped; an empty file was not mapped. */
 static void release_file(void *ctx, umbel_slice bytes)
 {
     union {
@@ -194,7 +195,8 @@ static umbel_status remove_file(void *ctx, const char *name, umbel_error *err)
     return unlink(path) == 0 ? UMBEL_OK : um_fail_open(err, path);
 }
 
-/* A link stays one: the file that it names is replaced. */
+/* Moves a file. If `to` is a symbolic link, the file that it points to is
+ * replaced. */
 static umbel_status move_file(void *ctx, const char *from, const char *to,
                               umbel_error *err)
 {
@@ -217,9 +219,10 @@ static umbel_status move_file(void *ctx, const char *from, const char *to,
 /* --- digests -------------------------------------------------------------- */
 
 /*
- * A reader that watches a large file need not read it in every round. Times are
- * coarse: a file that changed just before it was read may have changed again
- * without a trace.
+ * Returns true if the file has not changed since its digest was computed, so
+ * that a reader that watches a large file need not read it every time. Times
+ * are coarse: a file that changed just before it was read may have changed
+ * again without a trace.
  */
 static bool is_as_seen(const disk *d, const struct stat *st)
 {
@@ -233,12 +236,13 @@ static bool is_as_seen(const disk *d, const struct stat *st)
            st->st_ctim.tv_nsec == was->st_ctim.tv_nsec;
 }
 
-/* Reads, and does not map: a file that is cut short meanwhile does no harm. */
+/* Computes the digest of an open file. Reads instead of mapping, so that a file
+ * truncated meanwhile does no harm. */
 static umbel_status hash_open_file(disk *d, int fd, uint64_t *len,
                                    umbel_error *err)
 {
     uint8_t bytes[1 << 16];
-    crypto_generichash_state state; /* as of um_digest_parts */
+    crypto_generichash_state state; /* same algorithm as um_digest_parts */
     ssize_t got;
 
     crypto_generichash_init(&state, NULL, 0, UMBEL_FILE_DIGEST_LEN);
@@ -292,8 +296,8 @@ static umbel_status digest_file(void *ctx, const char *name,
 
 /* --- parts ---------------------------------------------------------------- */
 
-/* Opens a file that nobody else owns, or knows by another name; or returns -1.
- */
+/* Opens a file that we own and that has no other name; returns -1 if there is
+ * none. */
 static int open_own(const char *path, uint64_t *len)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -323,8 +327,8 @@ static umbel_status resume_part(void *ctx, const char *name, uint64_t *len,
 }
 
 /*
- * Opens the part, or makes one. A file that somebody else put there goes: they
- * could write to it after it was checked.
+ * Appends to a part, which is created if necessary. A file of another owner is
+ * removed first: its owner could change it after it was checked.
  */
 static umbel_status append_part(void *ctx, const char *name, uint64_t at,
                                 umbel_slice bytes, umbel_error *err)
@@ -350,7 +354,8 @@ static umbel_status append_part(void *ctx, const char *name, uint64_t at,
 
 /* --- names ---------------------------------------------------------------- */
 
-/* Visits the names in a directory that begin with prefix, without it. */
+/* Visits the names in a directory that begin with prefix; passes them without
+ * it. */
 static umbel_status visit_names(const char *dir_path, const char *prefix,
                                 umbel_store_visit *visit, void *visit_ctx,
                                 umbel_error *err)

@@ -10,11 +10,11 @@
 umbel_status um_store_check(const umbel_store *s, bool for_reader,
                             umbel_error *err);
 
-/* Gives the digest and the length of name's bytes. */
+/* Computes the digest and the length of the stored bytes of name. */
 umbel_status um_store_object_digest(const umbel_store *s, const char *name,
                                     um_blob *out, umbel_error *err);
 
-/* Returns what messages call a name. */
+/* Returns the text by which messages refer to a name. */
 const char *um_store_where(const umbel_store *s, const char *name);
 
 #endif

@@ -12,11 +12,11 @@
  *     key PUBLIC                    the last two when it is signed:
  *     sign SIGNATURE                Ed25519 of everything before this line
  *
- * An unsigned manifest ends with the line "unsigned" instead, so that no
- * manifest that was cut short reads as another one.
+ * An unsigned manifest ends with the line "unsigned" instead, so that a
+ * truncated manifest is never valid.
  *
- * Reading takes the fields loosely, writes the text again and compares:
- * whatever differs from that one text is refused.
+ * Reading parses the fields leniently, formats the manifest again and compares:
+ * a text that differs in any byte is refused.
  */
 #include "publish/manifest.h"
 
@@ -85,7 +85,7 @@ bool um_blob_name_read(const char *name, uint8_t digest[UM_DIGEST_LEN])
 
 /* --- writing -------------------------------------------------------------- */
 
-/* A text that grows, up to a bound that no manifest reaches. */
+/* A growing text; no manifest reaches its limit. */
 typedef struct page {
     char *text;
     size_t len;
@@ -166,7 +166,8 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
 
 /* --- reading -------------------------------------------------------------- */
 
-/* Reads a step, loosely; returns its length, 0 when it is something else. */
+/* Parses a step, leniently; returns its length, or 0 if it is something
+ * else. */
 static int scan_step(const char *text, um_step *out)
 {
     char from[UM_DIGEST_HEX] = "", file[UM_DIGEST_HEX] = "";
@@ -180,8 +181,8 @@ static int scan_step(const char *text, um_step *out)
                : 0;
 }
 
-/* Reads all but the signature, loosely, because the caller compares; returns
- * its length, 0 when it is no manifest. text ends with a NUL. */
+/* Parses all but the signature, leniently, because the caller compares; returns
+ * its length, or 0 if it is not a manifest. text ends with a NUL. */
 static size_t scan_body(const char *text, um_manifest *m)
 {
     char filter[UM_DIGEST_HEX] = "", key[UM_DIGEST_HEX] = "";
@@ -212,7 +213,7 @@ static size_t scan_body(const char *text, um_manifest *m)
     return used ? (size_t)(at - text) + (size_t)used : 0;
 }
 
-/* Writes the text again and compares. */
+/* Formats the manifest again and compares it with the text. */
 static bool is_the_text(const um_manifest *m, const char *text, size_t len)
 {
     char again[UM_MANIFEST_MAX];
@@ -222,7 +223,7 @@ static bool is_the_text(const um_manifest *m, const char *text, size_t len)
     return p.len == len && memcmp(again, text, len) == 0;
 }
 
-/* Checks that the steps lead through no filter twice. */
+/* Checks that no filter occurs twice along the steps. */
 static bool steps_make_sense(const um_manifest *m)
 {
     for (size_t i = 0; i < m->nsteps; i++) {
@@ -243,7 +244,7 @@ static bool is_fine(const um_manifest *m, const char *text, size_t body)
            is_the_text(m, text, body) && steps_make_sense(m);
 }
 
-/* Checks the line behind the body, and the signature in it. */
+/* Checks the line after the body, and the signature in it. */
 static bool has_signed(const um_manifest *m, const char *text, size_t body)
 {
     uint8_t signature[crypto_sign_BYTES];
@@ -295,7 +296,7 @@ static void drop_first(um_manifest *m, size_t n)
     memmove(m->step, m->step + n, m->nsteps * sizeof m->step[0]);
 }
 
-/* Drops the steps up to the one that starts from this filter. */
+/* Drops the steps up to and including the one that starts from this filter. */
 static void drop_loop(um_manifest *m, const uint8_t *digest)
 {
     for (size_t i = 0; i < m->nsteps; i++)

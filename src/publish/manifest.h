@@ -18,7 +18,7 @@ _Static_assert((int)UM_DIGEST_LEN == (int)UMBEL_FILE_DIGEST_LEN, "BLAKE2b-256");
 enum {
     UM_BLOB_NAME = UM_DIGEST_HEX + 4,
     UM_NAME_MAX = 64,
-    UM_MANIFEST_MAX = 32768 /* bytes: no manifest is longer */
+    UM_MANIFEST_MAX = 32768 /* largest length in bytes */
 };
 
 /* A file of a publish directory. */
@@ -42,68 +42,70 @@ typedef struct um_manifest {
     uint64_t expires; /* 0: never */
     uint64_t reports; /* reported keys that the filter excludes */
     um_blob filter;   /* the current one */
-    /* Oldest first: each makes what the next is from, the last the filter. */
+    /* Oldest first: each leads to the filter that the next starts from, the
+     * last to `filter`. */
     size_t nsteps;
     um_step step[UMBEL_MAX_STEPS];
     bool is_signed;
     uint8_t key[UMBEL_TRUST_KEY_LEN]; /* that signed it */
 } um_manifest;
 
-/* Computes the digest of parts, one after the other. */
+/* Computes the digest of the concatenated parts. */
 void um_digest_parts(const umbel_slice *parts, size_t n,
                      uint8_t out[UM_DIGEST_LEN]);
 bool um_same_digest(const uint8_t *a, const uint8_t *b);
 
-/* Writes the name of such a file: its digest, then .umb or .umd. */
+/* Formats the name of a file: its digest, then .umb or .umd. */
 void um_blob_name(const um_blob *blob, um_blob_kind kind,
                   char out[UM_BLOB_NAME]);
-/* Reads such a name back; returns false when it is none. */
+/* Parses such a name; returns false if it is not one. */
 bool um_blob_name_read(const char *name, uint8_t digest[UM_DIGEST_LEN]);
 
 /*
- * Returns true for letters, digits and . _ - in the middle: safe in any path
- * and address. Names that end in .manifest are refused, because their address
- * would be that of another filter.
+ * Returns true if the name consists of letters, digits and, not at either end,
+ * . _ - so that it is safe in any path and address. Names that end in .manifest
+ * are refused, because their address would be that of another filter.
  */
 bool um_name_is_fine(const char *name, size_t len);
 
 /*
- * Writes the text of m and returns its length. With a secret key it is signed,
- * and m->key is set.
+ * Formats m as text and returns its length. With a secret key it is signed, and
+ * m->key is set.
  */
 size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
                          char out[UM_MANIFEST_MAX]);
 
 /*
- * Reads a text from anyone. Every manifest has exactly one text; any other is
- * refused. A signature is checked here; um_policy_check decides about its key.
+ * Parses untrusted text. Every manifest has exactly one text; any other is
+ * refused. A signature is verified here; um_policy_check decides whether its
+ * key is acceptable.
  */
 umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
                               umbel_error *err);
 
 /* --- the next manifest ---------------------------------------------------- */
 
-/* What is published next, and when. */
+/* The next edition to publish, and when. */
 typedef struct um_edition {
     um_blob filter;
-    const um_blob *step; /* from the last filter to it, or NULL */
+    const um_blob *step; /* from the last filter to this one, or NULL */
     uint64_t now;        /* seconds since 1970 */
-    uint64_t valid;      /* seconds; 0: for ever */
+    uint64_t valid;      /* seconds; 0: no expiry */
     uint64_t reports;    /* reported keys that the filter excludes */
-    size_t keep;         /* most steps that are listed, up to UMBEL_MAX_STEPS */
+    size_t keep;         /* maximum number of steps, up to UMBEL_MAX_STEPS */
 } um_edition;
 
 /*
- * Makes the manifest after last, which has the name and, when it is the first
- * one, serial 0. A filter that was listed before drops the steps up to it: the
- * steps never lead through the same filter twice.
+ * Creates the manifest after last, which has the name and, if there was none,
+ * serial 0. If the filter was listed before, the steps up to it are dropped, so
+ * that no filter occurs twice along the steps.
  */
 void um_manifest_next(const um_manifest *last, const um_edition *e,
                       um_manifest *out);
 
 /* --- update policy -------------------------------------------------------- */
 
-/* What a reader asks for, and when. */
+/* What a reader requests, and when. */
 typedef struct um_update_policy {
     const char *name;
     const uint8_t *trust; /* the key that must sign; NULL: the last one, if any
@@ -112,41 +114,43 @@ typedef struct um_update_policy {
 } um_update_policy;
 
 /*
- * Accepts a manifest that has the name, is signed as the policy say, has not
- * expired, and is not older than the last one; E_REFUSED otherwise. A reader
- * that names another key than before starts over with it: serial numbers belong
- * to a key.
+ * Accepts a manifest that has the name, is signed as the policy requires, has
+ * not expired, and is not older than the last one; otherwise returns E_REFUSED.
+ * A reader that names a different key than before starts over, since serial
+ * numbers belong to a key.
  */
 umbel_status um_policy_check(const um_manifest *m, const um_manifest *last,
                              const um_update_policy *policy, umbel_error *err);
 
 /*
- * Returns true if the last manifest meets the policy, time apart: only then may
- * a server answer that nothing changed. um_policy_check_time checks the time.
+ * Returns true if the last manifest meets the policy, except for its time,
+ * which um_policy_check_time checks. Only then may a server answer that nothing
+ * has changed.
  */
 bool um_policy_unchanged(const um_manifest *last,
                          const um_update_policy *policy);
 umbel_status um_policy_check_time(const um_manifest *last, uint64_t now,
                                   umbel_error *err);
 
-/* What to fetch. */
+/* How to update a filter. */
 typedef struct um_route {
-    bool current;  /* nothing: the reader has it */
+    bool current;  /* nothing to fetch: the reader has it */
     bool by_steps; /* steps from `first` on; otherwise the whole file */
     size_t first;
-    uint64_t bytes; /* of all that */
+    uint64_t bytes; /* total to fetch */
 } um_route;
 
-/* Returns the cheaper route from the filter that a reader has, or NULL. */
+/* Returns the cheaper route from the filter that a reader has; have may be
+ * NULL. */
 um_route um_route_from(const um_manifest *m, const uint8_t *have);
 
-/* --- what a reader remembers ---------------------------------------------- */
+/* --- the reader's state --------------------------------------------------- */
 
 enum { UM_PULL_STATE_MAX = 1024 };
 
 /*
- * Write and read the newest manifest that the reader accepted, without steps
- * and the filter's length, and the server's tag for it ("": none). Reading
+ * Format and parse the newest manifest that the reader accepted, without steps
+ * and the filter's length, and the server's tag for it ("": none). Parsing
  * returns E_FORMAT for any other text.
  */
 size_t um_pull_state_write(const um_manifest *newest, const char *tag,

@@ -1,13 +1,13 @@
 /*
- * policy.c - which manifests a reader accepts, what it then fetches, and what
- * it remembers.
+ * policy.c - which manifests a reader accepts, what it then fetches, and the
+ * state that it keeps.
  *
  * A server that answers with an old manifest could hide a revocation for ever,
- * so serial numbers only grow, and a key that was trusted once must sign again.
- * One key signs many lists, so the name counts as well: otherwise any of them
- * could be served in place of another.
+ * so serial numbers must not decrease, and a key that was trusted once must
+ * sign again. One key may sign many lists, so the name is checked as well:
+ * otherwise one could be served in place of another.
  *
- * What a reader remembers is a text:
+ * The state of a reader is a text:
  *
  *     umbel-pull 1
  *     name words
@@ -17,7 +17,7 @@
  *     key PUBLIC        or "key none"
  *     tag TEXT          to the end of the line
  *
- * Reading writes the text again and compares, as for manifests.
+ * Reading formats the text again and compares, as for manifests.
  */
 #include "publish/manifest.h"
 
@@ -42,7 +42,7 @@ bool um_policy_unchanged(const um_manifest *last,
            (!policy->trust || is_of_key(last, policy->trust));
 }
 
-/* Checks that this manifest and the last one are of the name asked for. */
+/* Checks that this manifest and the last one have the requested name. */
 static umbel_status check_name(const um_manifest *m, const um_manifest *last,
                                const char *name, umbel_error *err)
 {
@@ -149,7 +149,7 @@ um_route um_route_from(const um_manifest *m, const uint8_t *have)
     return whole;
 }
 
-/* --- what a reader remembers ---------------------------------------------- */
+/* --- the reader's state --------------------------------------------------- */
 
 size_t um_pull_state_write(const um_manifest *m, const char *tag,
                            char out[UM_PULL_STATE_MAX])
@@ -166,7 +166,7 @@ size_t um_pull_state_write(const um_manifest *m, const char *tag,
     return (size_t)len;
 }
 
-/* Reads the fields loosely; the caller compares. text ends with a NUL. */
+/* Parses the fields leniently; the caller compares. text ends with a NUL. */
 static bool scan_fields(const char *text, um_manifest *m, char *tag)
 {
     char filter[UM_DIGEST_HEX] = "", key[UM_DIGEST_HEX] = "";

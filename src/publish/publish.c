@@ -1,6 +1,6 @@
 /*
- * publish.c - a publisher: the filter, a difference from the last one, the next
- * manifest, and the directory that holds them.
+ * publish.c - publishes a filter: writes it, the difference from the last one
+ * and the next manifest to a publish directory.
  *
  * In a publish directory manifests have names, and blobs (filters and
  * differences) are named by their digest. Blobs never change. They are written
@@ -37,7 +37,8 @@ static umbel_status read_manifest(const umbel_store *dir, const char *file,
     return um_name_file(status, um_store_where(dir, file), err);
 }
 
-/* Only a manifest that certainly does not exist starts with serial 1. */
+/* Reads a manifest. Only one that certainly does not exist leads to serial
+ * 1. */
 umbel_status um_publish_dir_manifest(const umbel_store *dir, const char *name,
                                      um_manifest *out, umbel_error *err)
 {
@@ -93,7 +94,8 @@ umbel_status um_publish_dir_load(const umbel_store *dir, const um_blob *blob,
     return status;
 }
 
-/* A blob that was damaged is replaced: no reader would take it. */
+/* Writes a blob, unless it exists. A damaged one is replaced, since no reader
+ * would accept it. */
 static umbel_status write_blob(const umbel_store *dir, const um_blob *blob,
                                um_blob_kind kind, const umbel_slice *parts,
                                size_t n, umbel_error *err)
@@ -108,7 +110,7 @@ static umbel_status write_blob(const umbel_store *dir, const um_blob *blob,
     return dir->put(dir->ctx, name, parts, n, err);
 }
 
-/* --- what no manifest names any more -------------------------------------- */
+/* --- removing blobs that no manifest names -------------------------------- */
 
 typedef struct tidying {
     const umbel_store *dir;
@@ -137,7 +139,8 @@ static umbel_status record_manifest(tidying *t, const char *file)
     return UMBEL_OK;
 }
 
-/* A manifest that cannot be read may name anything: it ends the list. */
+/* Collects the blobs that a manifest names. One that cannot be read may name
+ * any blob, so it ends the walk. */
 static bool visit_manifest(void *ctx, const char *name)
 {
     tidying *t = ctx;
@@ -156,7 +159,8 @@ static bool is_named(const tidying *t, const uint8_t *digest)
     return false;
 }
 
-/* Removes only files whose name is their digest: others are not ours. */
+/* Removes a blob that no manifest names, if its name is its digest: other files
+ * are not ours. */
 static bool visit_blob(void *ctx, const char *name)
 {
     tidying *t = ctx;
@@ -255,7 +259,8 @@ static umbel_status check_publication(const umbel_publication *w,
     return UMBEL_OK;
 }
 
-/* Two publishers with different keys would lock each other's readers out. */
+/* Checks that the key is the one that signed the last manifest. Two publishers
+ * with different keys would lock out each other's readers. */
 static umbel_status check_signer(const edition *e, umbel_error *err)
 {
     const uint8_t *secret = e->what->sign_key;
@@ -273,7 +278,8 @@ static umbel_status check_signer(const edition *e, umbel_error *err)
                    secret ? "trust the new key" : "start over");
 }
 
-/* Puts the difference from old, where there is one and it is the smaller. */
+/* Writes the difference from old, if there is one and it is smaller than the
+ * filter. */
 static umbel_status write_step(edition *e, const umbel_filter *old,
                                umbel_error *err)
 {
@@ -296,7 +302,8 @@ static umbel_status write_step(edition *e, const umbel_filter *old,
     return status;
 }
 
-/* Without the last filter there is no difference, and that is no failure. */
+/* Creates the difference from the last filter. Without that filter there is
+ * none, which is not an error. */
 static umbel_status create_step(edition *e, umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
@@ -330,7 +337,8 @@ static umbel_status write_manifest(edition *e, umbel_error *err)
     return write_dir_manifest(e->dir, &e->next, w->sign_key, err);
 }
 
-/* Blobs first, the manifest last: whatever it names is there. */
+/* Writes blobs first and the manifest last, so that everything it names
+ * exists. */
 static umbel_status publish_locked(edition *e, umbel_error *err)
 {
     UM_TRY(um_publish_dir_manifest(e->dir, e->what->name, &e->last, err));
@@ -373,7 +381,7 @@ umbel_status umbel_publish(const umbel_publication *what,
 
     UM_TRY(check_publication(what, err));
     UM_TRY(um_store_check(dir, false, err));
-    if (sodium_init() < 0) /* picks the fast digest */
+    if (sodium_init() < 0) /* chooses the fast digest */
         return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
     e.part[0] = what->file;
     if (!what->file.len) {

@@ -11,12 +11,12 @@
 #include <umbel/diff.h>
 
 /*
- * Reads the manifest of a name; serial 0 when it does not exist yet. E_FORMAT
- * when it is the manifest of another name.
+ * Reads the manifest of a name; serial 0 if it does not exist yet. E_FORMAT if
+ * it is the manifest of another name.
  */
 umbel_status um_publish_dir_manifest(const umbel_store *dir, const char *name,
                                      um_manifest *out, umbel_error *err);
-/* Decodes a filter of the directory; E_CHECKSUM when its digest is another. */
+/* Decodes a filter of the directory; E_CHECKSUM if its digest differs. */
 umbel_status um_publish_dir_load(const umbel_store *dir, const um_blob *blob,
                                  const umbel_source *source, umbel_filter **out,
                                  umbel_error *err);
@@ -27,8 +27,8 @@ umbel_status um_content_diff(um_content *c, const umbel_filter *old,
                              umbel_error *err);
 
 /*
- * As umbel_remove_reported. Goes through the members a few times. member[i]
- * becomes true if reported key i is a member and the first of its digest; it
+ * Does the work of umbel_remove_reported; reads the members a few times. Sets
+ * member[i] if reported key i is a member and the first with its digest. member
  * has one element more than there are reported keys, and must be zeroed.
  */
 umbel_status um_remove_reported(umbel_filter *f,

@@ -1,13 +1,13 @@
 /*
- * pull.c - a reader: manifest, update policy, the cheaper route, admission,
- * replacement.
+ * pull.c - a reader: fetches the manifest, applies the update policy, chooses
+ * the cheaper route, admits the filter and replaces the old one.
  *
- * A manifest is remembered as soon as it is accepted, before anything else is
- * fetched: a server that lets a new manifest pass and holds its filter back
- * cannot return to an older one.
+ * A manifest is stored as soon as it is accepted, before anything else is
+ * fetched. A server that sends a new manifest but withholds its filter
+ * therefore cannot go back to an older one.
  *
- * A blob is downloaded into a part of the store, and resumed where the last try
- * broke off.
+ * A blob is downloaded into a part in the store, and an interrupted download is
+ * resumed.
  */
 #include "base/error.h"
 #include "base/hex.h"
@@ -32,18 +32,18 @@ typedef struct download {
     const um_blob *blob;
     char part[UM_PART_NAME]; /* its name in the store: .part-DIGITS */
     uint64_t moved;          /* bytes that were fetched */
-    bool missing;            /* the server will not give it */
-    /* Of the present try. */
+    bool missing;            /* the server refuses to send it */
+    /* State of the current attempt. */
     bool restarted;    /* the server began at byte 0 */
-    bool too_long;     /* it sent more than the file has */
-    bool store_failed; /* the bytes could not be kept */
+    bool too_long;     /* it sent more bytes than the file has */
+    bool store_failed; /* the bytes could not be stored */
 } download;
 
 /* --- downloads: parts
  * ------------------------------------------------------------------
  */
 
-enum { DIGITS = 16 }; /* of a digest, in a part's name */
+enum { DIGITS = 16 }; /* digits of the digest in a part's name */
 static const char mark[] = ".part-";
 
 static void name_part(download *d)
@@ -77,8 +77,8 @@ static bool clear_part(void *ctx, const char *name)
     return true;
 }
 
-/* Removes every part of a store but keep, which may be NULL. A part that cannot
- * be removed only takes space: failures do not matter. */
+/* Removes all parts of a store except keep, which may be NULL. Failures are
+ * ignored: a part that cannot be removed only takes space. */
 static void clear_parts(const umbel_store *store, const char *keep)
 {
     clearing c = {store, keep};
@@ -114,9 +114,9 @@ static umbel_status append_part(void *ctx, uint64_t at, umbel_slice bytes,
 }
 
 /*
- * Fetches what is missing. *again: an earlier try's bytes were used, and may be
- * what is wrong. A part is removed when it cannot be continued, and when the
- * store is full: other files may need the room.
+ * Fetches the missing bytes. Sets *again if bytes of an earlier attempt were
+ * used, which may be wrong. The part is removed if it cannot be continued, or
+ * if the store is full, since other files may need the space.
  */
 static umbel_status fetch_rest(download *d, bool *again, umbel_error *err)
 {
@@ -166,10 +166,10 @@ static umbel_status try_once(download *d, bool *again, umbel_error *err)
 }
 
 /*
- * Fetches the blob into a part, from where an earlier try broke off; from the
- * beginning when that leads nowhere. Bytes that do not match the digest are
- * removed and refused (E_REFUSED). A part that broke off stays for the next
- * try; parts of other blobs are removed.
+ * Fetches the blob into a part, resuming an earlier attempt; starts from the
+ * beginning if that fails. Bytes that do not match the digest are removed and
+ * refused (E_REFUSED). An interrupted part stays for the next attempt; parts of
+ * other blobs are removed.
  */
 static umbel_status run_download(download *d, umbel_error *err)
 {
@@ -198,23 +198,23 @@ struct umbel_puller {
     uint8_t admitted[UM_DIGEST_LEN]; /* the filter that was admitted last */
     bool has_admitted;
 
-    /* Of the last round. */
+    /* State of the last round. */
     uint64_t now;
     um_manifest last; /* accepted before, without steps */
     char last_tag[UMBEL_MAX_TAG];
-    bool there; /* the store has a filter: */
+    bool there; /* the store has a filter, `have` */
     um_blob have;
     um_manifest manifest;
     char tag[UMBEL_MAX_TAG];
     um_route route;
     uint64_t moved;
     bool new_key;
-    bool gone; /* what the manifest names: there may be a newer one */
+    bool gone; /* a blob of the manifest is missing: there may be a newer one */
 };
 
 /* --- opening -------------------------------------------------------------- */
 
-/* Splits the address before the filter's name; .manifest may follow it. */
+/* Splits the address into base URL and name; .manifest may follow the name. */
 static bool set_name(umbel_puller *p)
 {
     static const char ending[] = ".manifest";
@@ -273,7 +273,7 @@ umbel_status umbel_pull_open(const umbel_pull_params *params,
         return um_fail(err, UMBEL_E_RANGE,
                        "the fetcher's size is not set, or it lacks a call");
     UM_TRY(um_store_check(store, true, err));
-    if (sodium_init() < 0) /* picks the fast digest */
+    if (sodium_init() < 0) /* chooses the fast digest */
         return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
     umbel_puller *p = calloc(1, sizeof *p);
     if (!p)
@@ -295,7 +295,7 @@ void umbel_pull_close(umbel_puller *p)
 
 /* --- state ---------------------------------------------------------------- */
 
-/* An empty state is that of a reader that never pulled. */
+/* Reads the state; an empty one means that the reader never pulled. */
 static umbel_status read_state(umbel_puller *p, umbel_error *err)
 {
     const umbel_store *s = &p->store;
@@ -325,7 +325,8 @@ static umbel_status write_state(umbel_puller *p, umbel_error *err)
     return p->store.put(p->store.ctx, state_name, &part, 1, err);
 }
 
-/* Refuses to replace what is neither a filter nor of an earlier pull. */
+/* Refuses to replace a file that is neither a filter nor from an earlier
+ * pull. */
 static umbel_status spare_other_file(const umbel_puller *p, umbel_error *err)
 {
     umbel_slice all;
@@ -387,7 +388,8 @@ static umbel_status doubt_address(umbel_status status, umbel_error *err)
                    said.text);
 }
 
-/* Keeps a tag of one plain line: it goes into the state, and back as it is. */
+/* Stores the tag if it is one plain line, since it is written to the state and
+ * sent back unchanged. */
 static void set_tag(umbel_puller *p, const char *tag)
 {
     size_t len = strnlen(tag, UMBEL_MAX_TAG);
@@ -398,7 +400,8 @@ static void set_tag(umbel_puller *p, const char *tag)
     snprintf(p->tag, sizeof p->tag, "%s", plain ? tag : "");
 }
 
-/* Asks only for a change where we have what the last manifest was about. */
+/* Fetches the manifest: only if it has changed, provided that we have the
+ * filter of the last one. */
 static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
 {
     text t = {.len = 0};
@@ -450,7 +453,7 @@ static umbel_status use_ruling(umbel_puller *p, const umbel_ruling *ruling,
     return UMBEL_OK;
 }
 
-/* Admits a file of the store, once for the same bytes. */
+/* Admits a file of the store, unless the same bytes were admitted before. */
 static umbel_status admit_file(umbel_puller *p, const char *name,
                                const uint8_t *digest, umbel_error *err)
 {
@@ -466,7 +469,8 @@ static umbel_status admit_file(umbel_puller *p, const char *name,
     return status ? status : use_ruling(p, &ruling, digest, err);
 }
 
-/* Admits a filter that differences made: as strictly as if decoded here. */
+/* Admits a filter made by differences, as strictly as one that was decoded
+ * here. */
 static umbel_status admit_filter(umbel_puller *p, const umbel_filter *f,
                                  umbel_error *err)
 {
@@ -486,7 +490,7 @@ static umbel_status admit_filter(umbel_puller *p, const umbel_filter *f,
 
 /* --- the filter ----------------------------------------------------------- */
 
-/* Fetches a blob of the manifest: it is then a part that has the digest. */
+/* Fetches a blob of the manifest into a part with the right digest. */
 static umbel_status fetch_blob(umbel_puller *p, const um_blob *blob,
                                um_blob_kind kind, download *d, umbel_error *err)
 {
@@ -502,7 +506,8 @@ static umbel_status fetch_blob(umbel_puller *p, const um_blob *blob,
     return status;
 }
 
-/* A filter that is refused stays a part, so that it is not fetched again. */
+/* Fetches the whole filter. If it is refused, it stays as a part, so that it is
+ * not fetched again. */
 static umbel_status pull_whole(umbel_puller *p, umbel_error *err)
 {
     download d;
@@ -527,7 +532,7 @@ static umbel_status load_filter(const umbel_puller *p, umbel_filter **out,
     return status;
 }
 
-/* Turns *f into the filter after a step. */
+/* Applies a step: replaces *f by the next filter. */
 static umbel_status apply_step(umbel_puller *p, const um_step *step,
                                umbel_filter **f, bool *final, umbel_error *err)
 {
@@ -550,7 +555,7 @@ static umbel_status apply_step(umbel_puller *p, const um_step *step,
     return UMBEL_OK;
 }
 
-/* Replaces the stored filter by f, if f is the published file to the byte. */
+/* Replaces the stored filter by f, if f is byte for byte the published file. */
 static umbel_status write_filter(umbel_puller *p, const umbel_filter *f,
                                  bool *final, umbel_error *err)
 {
@@ -575,8 +580,9 @@ static umbel_status write_filter(umbel_puller *p, const umbel_filter *f,
 }
 
 /*
- * Takes the steps. *final: the whole file would not help, because the network
- * or the store fails that as well, or the published filter is not admitted.
+ * Updates the filter by steps. Sets *final if fetching the whole file would not
+ * help, because the network or the store has failed, or the published filter is
+ * not admitted.
  */
 static umbel_status pull_steps(umbel_puller *p, bool *final, umbel_error *err)
 {
@@ -625,7 +631,7 @@ static umbel_status round_locked(umbel_puller *p, umbel_error *err)
         UM_TRY(admit_file(p, filter_name, p->have.digest, err));
     else
         UM_TRY(pull_route(p, err));
-    clear_parts(&p->store, NULL); /* also of a round that was killed */
+    clear_parts(&p->store, NULL); /* also those of a killed round */
     return UMBEL_OK;
 }
 
@@ -651,7 +657,7 @@ umbel_status umbel_pull_round(umbel_puller *p, uint64_t now, umbel_pulled *out,
     p->moved = 0;
     p->new_key = false;
     umbel_status status = round_locked(p, err);
-    if (status != UMBEL_OK && p->gone) /* replaced by a newer one meanwhile? */
+    if (status != UMBEL_OK && p->gone) /* try again: replaced by a newer one? */
         status = round_locked(p, err);
     p->store.unlock(p->store.ctx);
     if (status == UMBEL_OK && out)

@@ -1,8 +1,8 @@
 /*
  * reported.c - removes the false positives that readers reported.
  *
- * Few members own a cell of a reported key. Only these are kept while a filter
- * is retouched; of all others their cells are enough.
+ * Few members share a cell with a reported key. Only these are stored while a
+ * filter is retouched; of all others only the cells are.
  */
 #include "publish/publish.h"
 
@@ -23,13 +23,13 @@ typedef struct reports {
     um_digest_set index; /* of the reported keys */
     um_pool pool;
     um_cell_index hot; /* cells of reported keys that match */
-    bool *member;      /* of reported keys: the first of its digest */
+    bool *member;      /* per reported key: is a member, first of its digest */
 
-    umbel_digest *near; /* members on these cells */
+    umbel_digest *near; /* members that share these cells */
     size_t nnear, cap;
     um_bystanders others;
 
-    umbel_digest *left; /* reported keys without members */
+    umbel_digest *left; /* reported keys that are not members */
     double *weights;
     size_t nleft;
 } reports;
@@ -64,7 +64,8 @@ static bool matches(const reports *r, const uint64_t *pos)
     return true;
 }
 
-/* Counts the reported keys that match, or puts their cells into the map. */
+/* Counts the reported keys that match; if put is set, adds their cells to the
+ * index. */
 static size_t find_hot(reports *r, bool put)
 {
     uint64_t pos[UM_MAX_HASHES];
@@ -109,7 +110,7 @@ static bool append_near(reports *r, const umbel_digest *d)
     return true;
 }
 
-/* Returns false without memory. */
+/* Records a member; returns false if memory runs out. */
 static bool check_member(reports *r, const umbel_digest *d)
 {
     uint32_t listed = um_digest_set_find(&r->index, d);
@@ -141,7 +142,8 @@ static umbel_status check_members(void *ctx, const umbel_digest *d, size_t n,
     return UMBEL_OK;
 }
 
-/* Readers may be wrong: a member stays, whatever they report. */
+/* Drops reported keys that are members: readers may be wrong, and members
+ * stay. */
 static uint64_t drop_members(reports *r)
 {
     const umbel_key_list *all = r->reported;
@@ -182,7 +184,7 @@ static umbel_status retouch(reports *r, const um_digest_source *members,
 
 /* --- groups --------------------------------------------------------------- */
 
-/* Different reported keys that match, and are no members. */
+/* Counts the distinct reported keys that match and are not members. */
 static umbel_status count_matching(const umbel_filter *f,
                                    const umbel_key_list *reported,
                                    const bool *member, uint64_t *n,
@@ -203,7 +205,8 @@ static umbel_status count_matching(const umbel_filter *f,
     return UMBEL_OK;
 }
 
-/* The choice is made in a filter of its own, since f may be what it is like. */
+/* Rebuilds the filter with other group choices. Works on a copy, since
+ * params.like may be f itself. */
 static umbel_status choose(umbel_filter *f, const um_digest_source *members,
                            const umbel_key_list *reported,
                            const umbel_filter *like, bool *member,

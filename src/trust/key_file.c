@@ -1,12 +1,11 @@
 /*
- * key_file.c - key files: one line, a word and hexadecimal digits.
+ * key_file.c - key files: one line with a word and hexadecimal digits.
  *
  *     umbel-secret-1    32 digits: of keyed filters
  *     umbel-sign-1     128 digits: signs what is published (Ed25519)
  *     umbel-trust-1     64 digits: its public part, for readers
  *
- * A secret that others can read is not secret, so a file with any right for
- * group or others is refused.
+ * A secret file with any permission for group or others is refused.
  */
 #include "trust/key_file.h"
 
@@ -29,7 +28,7 @@ typedef struct form {
     const char *start;
     size_t len; /* of the key */
     bool secret;
-    umbel_status wrong; /* for a file that is no such key */
+    umbel_status wrong; /* for a file that is not such a key */
     umbel_detail detail;
     const char *what;
 } form;
@@ -65,7 +64,8 @@ static umbel_status parse(const form *f, const char *text, size_t len,
     return UMBEL_OK;
 }
 
-/* Names the kind of a wrong key, before asking anybody to hide it. */
+/* Fails if the file is another kind of key, and names that kind. Called before
+ * the permissions are checked. */
 static umbel_status refuse_other(const form *f, const char *text, size_t len,
                                  const char *path, umbel_error *err)
 {
@@ -91,7 +91,8 @@ static umbel_status check_rights(const form *f, mode_t mode, const char *path,
     return UMBEL_OK;
 }
 
-/* Checks both halves: with a wrong digit nobody could verify its signatures. */
+/* Checks that both halves of a signing key match: with a wrong digit, nobody
+ * could verify its signatures. */
 static umbel_status check_halves(const form *f, const uint8_t *key,
                                  const char *path, umbel_error *err)
 {
@@ -109,7 +110,7 @@ static umbel_status check_halves(const form *f, const uint8_t *key,
                    um_path_dots(path), um_path_tail(path));
 }
 
-/* Fills *key with f->len bytes, or leaves it as it is. */
+/* Sets key to the f->len bytes of the file; on failure key is unchanged. */
 static umbel_status read_open_file(const form *f, int fd, const char *path,
                                    uint8_t *key, umbel_error *err)
 {
@@ -165,7 +166,7 @@ umbel_status umbel_trust_key_load(const char *path,
 {
     uint8_t key[UMBEL_TRUST_KEY_LEN];
 
-    if (um_digest_read(path, key)) { /* as long as a digest */
+    if (um_digest_read(path, key)) { /* the key has the length of a digest */
         memcpy(out, key, sizeof key);
         return UMBEL_OK;
     }
@@ -194,8 +195,8 @@ static umbel_status write_key(const form *f, const char *path,
                        um_path_dots(path), um_path_tail(path));
     if (fd < 0)
         return um_fail_path(err, path);
-    /* A key that is lost keeps readers out for ever: its name is synced, too.
-     */
+    /* Its name is synced, too: if the key is lost, readers can never be
+     * updated. */
     bool fine = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0 &&
                 um_sync_name(path);
     if (!fine)

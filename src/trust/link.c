@@ -30,10 +30,10 @@ enum {
 
 static const char magic[MAGIC_LEN] = "umbel link 1\n";
 
-/* What the other side sends next. */
+/* The next thing that the peer sends. */
 typedef enum stage { HELLO, HEAD, PROOF, MESSAGES, FAILED } stage;
 
-/* Bytes that grow; the first `at` of them are gone. */
+/* A growing buffer; the first `at` bytes were consumed. */
 typedef struct buffer {
     uint8_t *data;
     size_t at, len, capacity;
@@ -42,16 +42,16 @@ typedef struct buffer {
 struct um_link {
     um_link_config config;
     stage stage;
-    bool has_hello;              /* the other side's hello */
-    uint8_t hello[2][HELLO_LEN]; /* the caller's, the other one's */
-    uint8_t secret[crypto_kx_SECRETKEYBYTES]; /* of this link, until its keys
-                                                 are made */
+    bool has_hello;              /* the peer's hello was received */
+    uint8_t hello[2][HELLO_LEN]; /* the caller's, the other side's */
+    uint8_t secret[crypto_kx_SECRETKEYBYTES]; /* of this link, until the session
+                                                 keys exist */
     crypto_secretstream_xchacha20poly1305_state to, from;
     uint8_t from_key[crypto_secretstream_xchacha20poly1305_KEYBYTES];
     buffer in, message, out;
 };
 
-/* --- bytes that grow ------------------------------------------------------ */
+/* --- the buffer ----------------------------------------------------------- */
 
 /* Returns space for len more bytes, or NULL. */
 static uint8_t *buffer_extend(buffer *b, size_t len, umbel_error *err)
@@ -61,7 +61,7 @@ static uint8_t *buffer_extend(buffer *b, size_t len, umbel_error *err)
         b->len -= b->at;
         b->at = 0;
     }
-    /* one more: also for no bytes at all */
+    /* One byte more, so that it works for len 0. */
     if (!um_array_reserve(&b->data, &b->capacity, b->len + len + 1, 1)) {
         um_set_error(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
         return NULL;
@@ -112,7 +112,8 @@ static void signed_text(const um_link *l, bool caller,
     memcpy(out + 1, l->hello, sizeof l->hello);
 }
 
-/* A key that nobody has whose hellos were other ones. */
+/* Derives a key that depends on both hellos: a side that saw different ones
+ * gets another key. */
 static void bind_key(const um_link *l, uint8_t key[crypto_kx_SESSIONKEYBYTES])
 {
     uint8_t bound[crypto_kx_SESSIONKEYBYTES];
@@ -136,7 +137,7 @@ static uint8_t *write_frame(um_link *l, uint8_t *out, const uint8_t *piece,
     return out + SIZE_LEN + size;
 }
 
-/* A message, all of it or nothing. */
+/* Appends a message to the output, as a whole or not at all. */
 static umbel_status write_message(um_link *l, const uint8_t *at, size_t len,
                                   umbel_error *err)
 {
@@ -238,7 +239,7 @@ static size_t message_max(const um_link *l)
     return l->config.message_max ? l->config.message_max : UM_LINK_MESSAGE_MAX;
 }
 
-/* A whole message, or the proof, which is the first. */
+/* Handles a complete message; the first one is the proof. */
 static umbel_status apply_whole(um_link *l, umbel_error *err)
 {
     umbel_slice whole = {l->message.data, l->message.len};
@@ -270,8 +271,8 @@ static umbel_status apply_frame(um_link *l, const uint8_t *at, size_t size,
     return tag == LAST ? apply_whole(l, err) : UMBEL_OK;
 }
 
-/* The bytes that the next part of the other side's stream needs: of a frame
- * that has begun, or of its length. */
+/* Computes the length of the next part of the peer's stream: of a frame whose
+ * length is known, otherwise of that length. */
 static umbel_status part_len(const um_link *l, const uint8_t *at, size_t have,
                              size_t *out, umbel_error *err)
 {

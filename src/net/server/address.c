@@ -45,7 +45,7 @@ static umbel_status parse_path(const char *text, um_address *out,
     return UMBEL_OK;
 }
 
-/* Reads decimal digits up to the end of text; false: not a port. */
+/* Parses a port up to the end of text; returns false if it is not one. */
 static bool parse_port(const char *text, in_port_t *port)
 {
     uint64_t n = 0;
@@ -136,7 +136,7 @@ static uint64_t read_u64_be(const uint8_t *p)
     return n;
 }
 
-/* The whole address as 128 bits; an IPv4 address is mapped. */
+/* Returns the address as 128 bits; IPv4 is mapped. */
 static um_network address_bits(const um_address *a)
 {
     if (a->path)
@@ -147,7 +147,8 @@ static um_network address_bits(const um_address *a)
     return (um_network){read_u64_be(bytes), read_u64_be(bytes + 8)};
 }
 
-/* A socket for both families shows IPv4 clients as mapped addresses, too. */
+/* Returns true for an IPv4 address. A socket for both families reports IPv4
+ * clients as mapped addresses, too. */
 static bool is_v4(um_network n)
 {
     return n.hi == 0 && n.lo >> 32 == MAPPED >> 32;
@@ -169,7 +170,7 @@ bool um_address_equal(const um_address *a, const um_address *b)
            um_network_equal(address_bits(a), address_bits(b));
 }
 
-/* The first bits of 64; 0 keeps nothing. */
+/* Clears all but the first bits of n. */
 static uint64_t first_bits(uint64_t n, unsigned bits)
 {
     if (bits == 0)
@@ -226,7 +227,7 @@ const char *um_network_print(um_network n, const um_prefixes *p,
     return text;
 }
 
-/* Reads the number of bits behind the slash; false: not a number. */
+/* Parses the number of bits after the slash; returns false if it is not one. */
 static bool parse_bits(const char *text, unsigned max, unsigned *bits)
 {
     uint64_t n = 0;
@@ -236,7 +237,7 @@ static bool parse_bits(const char *text, unsigned max, unsigned *bits)
     return fine;
 }
 
-/* Reads an address without port. */
+/* Parses an address without port. */
 static bool parse_host(const char *host, um_network *out)
 {
     um_address a = {.path = NULL};

@@ -22,13 +22,13 @@ typedef struct um_address {
     struct in6_addr local;
 } um_address;
 
-/* The network that limits are counted for: an IPv6 prefix, with zeros behind
- * it. IPv4 is mapped (::ffff:192.0.2.0); all unix clients are 0. */
+/* The network that limits are counted for: an IPv6 prefix, padded with zeros.
+ * IPv4 is mapped (::ffff:192.0.2.0); all unix clients have 0. */
 typedef struct um_network {
     uint64_t hi, lo;
 } um_network;
 
-/* How many bits of an address make its network. */
+/* Number of address bits that make a network. */
 typedef struct um_prefixes {
     unsigned v4, v6;
 } um_prefixes;
@@ -40,14 +40,14 @@ enum {
 };
 
 /*
- * Reads "127.0.0.1:24441", "[::1]:24441" or "/run/x/socket". Names of hosts are
- * refused: an address that is listened on must not depend on DNS. A path is
- * not copied: text must stay.
+ * Parses "127.0.0.1:24441", "[::1]:24441" or "/run/x/socket". Host names are
+ * refused, because a listening address must not depend on DNS. A path is not
+ * copied: text must outlive *out.
  */
 umbel_status um_address_parse(const char *text, um_address *out,
                               umbel_error *err);
 
-/* Prints it as um_address_parse reads it; a path is cut to fit. */
+/* Formats an address as um_address_parse reads it; a path is cut to fit. */
 const char *um_address_print(const um_address *a, char text[UM_ADDRESS_TEXT]);
 
 /* Returns the port, 0 for a unix socket. */
@@ -62,18 +62,17 @@ bool um_address_is_loopback(const um_address *a);
 /* Returns true if both are the same address to listen on. */
 bool um_address_equal(const um_address *a, const um_address *b);
 
-/* Returns the network of a client; p NULL: the defaults. */
+/* Returns the network of a client; p may be NULL (the defaults). */
 um_network um_address_network(const um_address *a, const um_prefixes *p);
 
-/* Prints "192.0.2.0/24", "2001:db8::/56" or "unix". */
+/* Formats "192.0.2.0/24", "2001:db8::/56" or "unix". */
 const char *um_network_print(um_network n, const um_prefixes *p,
                              char text[UM_ADDRESS_TEXT]);
 
 /*
- * Reads "192.0.2.0/24", "2001:db8::/32" or an address, which is a network of
- * its own. *bits counts from the begin of the mapped address: an IPv4 network
- * /24 has 120. Refused: bits set behind the prefix, with the network that was
- * probably meant.
+ * Parses "192.0.2.0/24", "2001:db8::/32" or a single address. *bits counts from
+ * the start of the mapped address: an IPv4 /24 has 120. Refuses bits set after
+ * the prefix, and suggests the network that was probably meant.
  */
 umbel_status um_network_parse(const char *text, um_network *out, unsigned *bits,
                               umbel_error *err);

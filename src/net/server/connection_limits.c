@@ -21,7 +21,7 @@ typedef struct slot {
 
 struct um_connection_limits {
     um_connection_limits_config config;
-    uint64_t seed; /* clients must not choose their slots */
+    uint64_t seed; /* keyed, so that clients cannot choose their slots */
     size_t used, mask;
     slot *slots;
 };

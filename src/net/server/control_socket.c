@@ -20,10 +20,10 @@ struct um_control {
     um_listener *listener;
     um_connection_limits *limits;
     char *path;
-    size_t held; /* bytes behind lines that were not passed on yet */
+    size_t held; /* bytes of requests not passed on yet */
 };
 
-/* A line that bytes follow. */
+/* A request whose line is followed by bytes. */
 struct um_control_request {
     um_stream *stream; /* NULL: the client is gone */
     uint8_t *bytes;
@@ -52,7 +52,7 @@ static void answer_line(um_stream *s, const char *line)
     um_stream_end(s, UM_END_DONE);
 }
 
-/* --- bytes behind a line -------------------------------------------------- */
+/* --- bytes after a line --------------------------------------------------- */
 
 static void free_request(um_control_request *r)
 {
@@ -147,7 +147,7 @@ static void handle_line(um_stream *s, const char *line, const uint8_t *more,
     size_t limit = c->config.follow ? c->config.follow(c->config.ctx, line) : 0;
 
     if (!limit) {
-        answer_line(s, line); /* one line, one reply */
+        answer_line(s, line); /* one line per connection */
         return;
     }
     begin_request(s, line, limit);

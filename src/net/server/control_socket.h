@@ -20,7 +20,7 @@ enum {
     UM_CONTROL_LINE = 1024,      /* bytes of a request, with its newline */
     UM_CONTROL_REPLY = 16 << 20, /* bytes of a reply */
     UM_CONTROL_CLIENTS = 16,     /* at the same time */
-    UM_CONTROL_HELD = 16 << 20   /* bytes behind lines, of all clients */
+    UM_CONTROL_HELD = 16 << 20   /* bytes after lines, of all clients */
 };
 
 typedef struct um_control_config {
@@ -28,11 +28,11 @@ typedef struct um_control_config {
     int fd; /* a socket that was passed; -1: open one at path */
     /* Writes the reply to a line, which has no newline and no NUL. */
     void (*answer)(void *ctx, const char *line, FILE *out);
-    /* Returns how many bytes may follow a line; 0: none, and answer is called.
-     * NULL: after no line. */
+    /* Returns the number of bytes that may follow a line; 0: none, and answer
+     * is called. May be NULL (no line has any). */
     size_t (*follow)(void *ctx, const char *line);
-    /* Receives such a line and owns its bytes, from malloc (NULL: none); calls
-     * um_control_reply once, now or later. */
+    /* Called for a line with bytes. Owns the bytes, from malloc (NULL: none),
+     * and calls um_control_reply once, now or later. */
     void (*take)(void *ctx, um_control_request *r, const char *line,
                  uint8_t *bytes, size_t len);
     /* As in um_listener_config; may be NULL. */
@@ -43,7 +43,7 @@ typedef struct um_control_config {
 
 umbel_status um_control_open(um_loop *l, const um_control_config *c,
                              um_control **out, umbel_error *err);
-/* Closes it and removes its file. NULL is accepted. */
+/* Closes the socket and removes its file. NULL is accepted. */
 void um_control_close(um_control *c);
 
 /* Sends the reply, unless the client has left, and releases the request. May be

@@ -1,26 +1,26 @@
 /*
- * datagram.c - a UDP socket in the loop, by recvmmsg and sendmmsg.
+ * datagram.c - a UDP socket in the loop, with recvmmsg and sendmmsg.
  *
  * A system call costs more than the server's work for one datagram, so calls
  * are shared: under load an iteration of the loop is one epoll_wait, some
  * recvmmsg of up to 64 datagrams each and as many sendmmsg (outbox.c). libuv's
  * own UDP handles call sendmsg for each reply.
  *
- * Every message keeps its header, address and buffer: an iteration writes
- * only what the system and the replies store there. Buffers are a multiple of
- * 64 bytes apart that is not a power of two; otherwise the first lines of all
- * of them would share a few sets of the cache.
+ * Every message keeps its header, address and buffer: an iteration writes only
+ * what the system and the replies store there. Buffers are a multiple of 64
+ * bytes apart that is not a power of two; otherwise the first lines of all of
+ * them would share a few sets of the cache.
  *
  * A server that is faster than its clients would receive datagrams one by one,
- * each at the cost of an epoll_wait, a recvmmsg, a sendmmsg and a client that
- * is woken. If more than BURST_MIN arrived in the last millisecond, and the
- * last iteration received fewer than BATCH_MIN, an iteration waits COALESCE_NS
+ * each at the cost of an epoll_wait, a recvmmsg, a sendmmsg and waking a
+ * client. If more than BURST_MIN arrived in the last millisecond, and the last
+ * iteration received fewer than BATCH_MIN, an iteration waits COALESCE_NS
  * before it reads.
  *
  * Lanes. A socket has one queue: a flood fills it, and honest datagrams are
- * lost with the others. So several sockets share the address (SO_REUSEPORT),
- * and the system queues datagrams by the network of their sender: a flood from
- * one network fills the queue of one lane. The filter that chooses the lane is
+ * lost, too. So several sockets share the address (SO_REUSEPORT), and the
+ * system queues datagrams by the network of their sender: a flood from one
+ * network fills the queue of one lane. The filter that chooses the lane is
  * classic BPF, which needs no privilege: it hashes the sender's network (/24 or
  * /56) with random odd factors, and the top bits of the product are the number
  * of the lane. An iteration reads a bounded number from each.
@@ -40,7 +40,7 @@
 #include <unistd.h>
 
 enum {
-    BATCHES = 8,          /* that an iteration reads from a lane */
+    BATCHES = 8,          /* per lane and iteration */
     DRAIN_BATCHES = 1024, /* when draining: more than the system queues */
     LINE = 64,
     MILLISECOND = 1000000, /* ns */
@@ -69,14 +69,14 @@ struct um_datagrams {
     um_datagrams_config config;
     lane lanes[UM_LANES];
     size_t nlanes;
-    bool any_address; /* bound to all: replies name the one they leave from */
-    bool taking, closed; /* closed while take runs: released later */
+    bool any_address;    /* bound to all addresses: replies set their source */
+    bool taking, closed; /* closed while take runs: freed later */
     batch in;
     um_outbox out;
     um_datagram list[UM_DATAGRAM_BATCH];
     um_datagrams_stats stats;
-    bool burst;           /* in the millisecond before since */
-    uint64_t since, then; /* and how many were received before it */
+    bool burst;           /* in the millisecond before `since` */
+    uint64_t since, then; /* `then`: received before `since` */
     uint64_t last;        /* datagrams of the last iteration */
     uint64_t waited;      /* when it last waited for more */
 };
@@ -104,13 +104,13 @@ static bool batch_init(batch *b, size_t len)
 
 enum {
     LANE_BITS = 4,
-    V4_SENDER = 12, /* bytes into the header of IPv4 */
+    V4_SENDER = 12, /* offset in the IPv4 header */
     V6_SENDER = 8,
     NETWORK_MASK = ~0xff /* the first 24 bits of 32 */
 };
 _Static_assert(1 << LANE_BITS == UM_LANES, "as many lanes as the bits say");
 
-/* Multiplies 32 bits of the sender's address by a factor. */
+/* Instructions that hash 32 bits of the sender's address. */
 #define LOAD(at)                                                               \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_NET_OFF + (at)))
 #define MASK BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)NETWORK_MASK)
@@ -256,8 +256,8 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Returns true if many datagrams arrive, but few at a time: counts those of the
- * last full millisecond. */
+/* Returns true if many datagrams arrive, but few at a time, judging by the last
+ * full millisecond. */
 static bool arrive_singly(um_datagrams *s, uint64_t now)
 {
     uint64_t taken = s->stats.received;
@@ -271,9 +271,8 @@ static bool arrive_singly(um_datagrams *s, uint64_t now)
     return s->burst && s->last < BATCH_MIN;
 }
 
-/* Waits briefly, so that more datagrams share an iteration. Waits are apart,
- * for all lanes together, so that most of the time is left to others in the
- * loop. */
+/* Waits briefly, so that more datagrams share an iteration. Waits are spaced
+ * out, over all lanes, so that most of the time is left to other events. */
 static void wait_for_more(um_datagrams *s)
 {
     uint64_t now = now_ns();

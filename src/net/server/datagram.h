@@ -23,7 +23,7 @@ typedef struct um_datagram {
 typedef struct um_datagrams um_datagrams;
 
 typedef struct um_datagrams_config {
-    size_t ceiling; /* bytes of a datagram; longer ones arrive cut */
+    size_t ceiling; /* bytes of a datagram; longer ones are cut */
     size_t reply;   /* bytes of the longest reply */
     void (*take)(void *ctx, const um_datagram *d, size_t n);
     void *ctx;
@@ -31,11 +31,12 @@ typedef struct um_datagrams_config {
 
 typedef struct um_datagrams_stats {
     uint64_t received, cut, sent;
-    uint64_t unsent; /* replies that the system did not accept: dropped */
+    uint64_t unsent; /* replies dropped: the system did not accept them */
     uint64_t errors; /* of receiving */
 } um_datagrams_stats;
 
-/* Opens fd, a bound socket, which *out then owns; on failure it is closed. */
+/* Opens a datagram socket on fd, which is bound. *out owns fd; on failure it is
+ * closed. */
 umbel_status um_datagrams_open(um_loop *l, int fd, const um_datagrams_config *c,
                                um_datagrams **out, umbel_error *err);
 
@@ -43,25 +44,25 @@ umbel_status um_datagrams_open(um_loop *l, int fd, const um_datagrams_config *c,
 void um_datagrams_close(um_datagrams *s);
 
 /*
- * Queues a reply, whose bytes are copied, while take runs or any time later.
- * Replies are sent when take returns, when a batch is full, and by
- * um_datagrams_flush, which you must call if you reply later.
+ * Queues a copy of a reply, while take runs or at any later time. Replies are
+ * sent when take returns, when a batch is full, and by um_datagrams_flush,
+ * which you must call if you reply later.
  */
 void um_datagrams_reply(um_datagrams *s, const um_address *to,
                         umbel_slice reply);
 
-/* The same without the copy: returns a buffer of config.reply bytes;
- * um_datagrams_append queues the first len of them. */
+/* Queues a reply without copying it: um_datagrams_reserve returns a buffer of
+ * config.reply bytes, and um_datagrams_append queues its first len bytes. */
 uint8_t *um_datagrams_reserve(um_datagrams *s);
 void um_datagrams_append(um_datagrams *s, const um_address *to, size_t len);
 
 void um_datagrams_flush(um_datagrams *s);
 
-/* Stops and starts receiving; the system queues datagrams meanwhile, and drops
+/* Stops or resumes receiving. Meanwhile the system queues datagrams, and drops
  * them when its queue is full. */
 void um_datagrams_pause(um_datagrams *s, bool pause);
 
-/* Receives what the system has queued, then stops. Not while take runs. */
+/* Receives all queued datagrams, then stops. Must not be called by take. */
 void um_datagrams_drain(um_datagrams *s);
 
 um_datagrams_stats um_datagrams_get_stats(const um_datagrams *s);

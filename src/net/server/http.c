@@ -1,5 +1,5 @@
 /*
- * http.c - HTTP by libmicrohttpd, whose epoll descriptor is in our loop.
+ * http.c - HTTP with libmicrohttpd, whose epoll descriptor is in our loop.
  *
  * The daemon has no thread: it runs when its descriptor is readable, or when
  * its timeout is over. Limits are enforced here, because those of libmicrohttpd
@@ -27,7 +27,7 @@ enum {
     DEFAULT_TOTAL_MS = 300000,
     SWEEP_MIN_MS = 5,
     SWEEP_MAX_MS = 1000,
-    SPARE = 8, /* the daemon's limit is above ours, which reports a reason */
+    SPARE = 8,     /* above our own limit, which gives a reason */
     HOST_MAX = 256 /* names have at most 253 bytes */
 };
 
@@ -57,7 +57,8 @@ struct um_http {
 
 /* --- names of the server -------------------------------------------------- */
 
-/* Copies the host without its port and final dot; false: it is too long. */
+/* Copies the host without its port and final dot; returns false if it is too
+ * long. */
 static bool copy_name(const char *host, char out[HOST_MAX])
 {
     size_t len = *host == '[' ? strcspn(host, "]") : strcspn(host, ":");
@@ -180,7 +181,7 @@ static visit *open_visit(um_http *h, struct MHD_Connection *connection)
         &peer);
     if (!v) {
         report_end(h, &peer, UM_END_MEMORY);
-        return NULL; /* its first request closes it */
+        return NULL; /* closed at its first request */
     }
     v->peer = peer;
     v->fd =
@@ -195,7 +196,7 @@ static visit *open_visit(um_http *h, struct MHD_Connection *connection)
     return v;
 }
 
-/* Returns true if the client sent bytes; the system also counts the end of the
+/* Returns true if the client sent bytes; the kernel also counts the end of the
  * stream as one. */
 static bool sent_something(int fd)
 {
@@ -260,7 +261,7 @@ static const um_http_row *find_row(const um_http *h, const char *path)
 /* A request for a document. */
 typedef struct request {
     const um_http_row *row; /* NULL: an unknown path */
-    const char *host;       /* to check; NULL: none */
+    const char *host;       /* Host header to check; NULL: none */
     bool get;
 } request;
 
@@ -305,7 +306,7 @@ static void write_text(um_http *h, const request *r, document *d, FILE *out)
     }
 }
 
-/* Returns false if there is no memory. */
+/* Writes the document to memory; returns false if there is none left. */
 static bool write_document(um_http *h, const request *r, document *d)
 {
     FILE *out = open_memstream(&d->text, &d->len);
@@ -319,8 +320,8 @@ static bool write_document(um_http *h, const request *r, document *d)
     return false;
 }
 
-/* Allows a document to use only what this server serves: no other server, no
- * inline script or style, no frame around it. */
+/* Restricts documents to what this server serves: no other server, no inline
+ * script or style, no framing. */
 static const struct {
     const char *name, *value;
 } headers[] = {
@@ -369,8 +370,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
     if (!v)
         return MHD_NO;
     request r = read_request(h, connection, v, path, method);
-    if (r.get &&
-        !*begun) { /* only the head was received; the reply follows its end */
+    if (r.get && !*begun) { /* only the head was received; reply later */
         *begun = h;
         return MHD_YES;
     }
@@ -421,8 +421,8 @@ static void on_ready(void *ctx, unsigned events)
     run_daemon(ctx);
 }
 
-/* Returns true if the client has ended its side before a request was complete:
- * the daemon would wait for the rest. */
+/* Returns true if the client has shut down its side before a request was
+ * complete; the daemon would wait for the rest. */
 static bool has_ended(const visit *v)
 {
     char byte;

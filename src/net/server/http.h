@@ -18,7 +18,7 @@ typedef struct um_http_row {
     unsigned (*write)(void *ctx, FILE *out);
 } um_http_row;
 
-/* 0 is the default. */
+/* Limits; 0 is the default. */
 typedef struct um_http_limits {
     size_t total;         /* connections: 64 */
     size_t per_network;   /* of one client network: no limit */
@@ -34,10 +34,10 @@ typedef struct um_http_config {
     const um_http_row *rows; /* ends with a path of NULL */
     um_http_limits limits;
     /* Returns true if a Host header names this server; otherwise writes why
-     * not. Not called for clients of unix sockets, which are no browsers. NULL:
-     * any name. */
+     * not. Not called for clients of unix sockets, which are not browsers. May
+     * be NULL (any name). */
     bool (*host)(void *ctx, const char *host, FILE *why);
-    /* Called for each request: row NULL is an unknown path. May be NULL. */
+    /* Called for each request: row is NULL for an unknown path. May be NULL. */
     void (*served)(void *ctx, const um_address *client, const um_http_row *row,
                    unsigned code);
     /* Called once for each connection, as in um_listener_config. */
@@ -45,19 +45,20 @@ typedef struct um_http_config {
     void *ctx;
 } um_http_config;
 
-/* Serves documents on fd, which listens and is owned by *out; on failure it is
+/* Serves documents on fd, which is listening. *out owns fd; on failure it is
  * closed. */
 umbel_status um_http_open(um_loop *l, int fd, const um_http_config *c,
                           um_http **out, umbel_error *err);
 size_t um_http_connections(const um_http *h);
-/* Closes it and its connections, and calls ended for them. NULL is accepted. */
+/* Closes the server and its connections, and calls ended for each. NULL is
+ * accepted. */
 void um_http_close(um_http *h);
 
 /*
  * Returns true if a Host header may name this server: an IP address, localhost
- * or a name below it, or one of n names. Any other name may belong to
- * an attacker who lets it resolve to our address, so that a browser regards us
- * as part of the attacker's site (DNS rebinding).
+ * or a name below it, or one of n names. Any other name may belong to an
+ * attacker who makes it resolve to our address, so that a browser treats us as
+ * part of the attacker's site (DNS rebinding).
  */
 bool um_host_is_ours(const char *host, char *const *names, size_t n);
 

@@ -1,5 +1,5 @@
 /*
- * internal.h - what the modules of src/net/server share.
+ * internal.h - shared by the modules of src/net/server.
  */
 #ifndef UM_NET_INTERNAL_H
 #define UM_NET_INTERNAL_H
@@ -21,32 +21,32 @@ enum { UM_LANES = 16 };
 
 /*
  * Opens more sockets beside fd[0], which um_socket_listen bound, and returns
- * the number of all: UM_LANES, or 1 if that socket cannot be shared (it was
+ * the total number: UM_LANES, or 1 if that socket cannot be shared (it was
  * passed to us) or the system does not support it.
  */
 size_t um_lanes_open(int fd[UM_LANES]);
 
 /* --- source addresses of datagrams (outbox.c) ----------------------------- */
 
-/* Control data of a datagram, aligned as its headers need it. */
+/* Control data of a datagram, aligned for its headers. */
 typedef union um_local_control {
     size_t align; /* as struct cmsghdr */
     uint8_t bytes[64];
 } um_local_control;
 
-/* Makes the system report these addresses; returns false if fd is bound to one
- * address, so that this is not needed. */
+/* Enables the reporting of these addresses; returns false if fd is bound to one
+ * address, and needs no report. */
 bool um_local_enable(int fd);
 
 /* Sets from->local from a received message. */
 void um_local_get(struct msghdr *h, um_address *from);
-/* Writes it to the control data of a reply. */
+/* Sets the source of a reply in its control data. */
 void um_local_write(const um_address *to, um_local_control *control,
                     struct msghdr *h);
 
 /* --- datagrams that wait to be sent (outbox.c) ---------------------------- */
 
-enum { UM_OUTBOX = 64 }; /* largest number of datagrams that wait */
+enum { UM_OUTBOX = 64 }; /* maximum that can wait */
 
 typedef struct um_outbox {
     struct mmsghdr *head; /* of messages: one datagram or several */
@@ -55,13 +55,14 @@ typedef struct um_outbox {
     um_local_control *control;
     uint8_t *bytes;
     size_t stride, queued;
-    bool from_asked; /* set the address that a datagram leaves from */
-    bool single;     /* the system refuses several datagrams in a message */
+    bool from_asked; /* set the source address of datagrams */
+    bool single;     /* the system rejects several datagrams in a message */
     uint64_t sent;
-    uint64_t unsent; /* that the system did not accept: dropped */
+    uint64_t unsent; /* datagrams dropped: the system did not accept them */
 } um_outbox;
 
-/* Allocates buffers for datagrams of that many bytes; false: no memory. */
+/* Allocates buffers for datagrams of up to len bytes; returns false if out of
+ * memory. */
 bool um_outbox_init(um_outbox *o, size_t len);
 /* Drops waiting datagrams. A zeroed outbox is accepted. */
 void um_outbox_fini(um_outbox *o);
@@ -70,8 +71,8 @@ void um_outbox_fini(um_outbox *o);
 uint8_t *um_outbox_reserve(const um_outbox *o);
 void um_outbox_append(um_outbox *o, const um_address *to, size_t len);
 
-/* Sends the waiting datagrams. Those that the system refuses or has no space
- * for are dropped; clients repeat their requests. */
+/* Sends the waiting datagrams. Datagrams that the system rejects or has no
+ * space for are dropped; clients repeat their requests. */
 void um_outbox_flush(um_outbox *o, int fd);
 
 #endif

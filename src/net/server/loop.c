@@ -77,7 +77,8 @@ static void close_handle(void *handle)
         uv_close(handle, free_handle);
 }
 
-/* Every handle in the loop is the first member of a block from malloc. */
+/* Closes a handle left open. Every handle in the loop is the first member of a
+ * block from malloc. */
 static void close_left(uv_handle_t *h, void *ctx)
 {
     (void)ctx;

@@ -3,8 +3,8 @@
  *
  * Callbacks run one after the other and are never nested. An iteration handles
  * descriptors that became ready, then timers that are due, then calls the
- * hooks, then waits. Whatever was opened on a loop may be closed at any time,
- * even by its own callback, which is not called again.
+ * hooks, then waits. Anything opened on a loop may be closed at any time, even
+ * by its own callback; the callback is not called again.
  */
 #ifndef UM_NET_LOOP_H
 #define UM_NET_LOOP_H
@@ -41,12 +41,13 @@ uint64_t um_loop_now(const um_loop *l);
 umbel_status um_timer_open(um_loop *l, uint64_t ms, uint64_t repeat,
                            void (*tick)(void *ctx), void *ctx, um_timer **out,
                            umbel_error *err);
-/* Restarts it with other times. */
+/* Restarts the timer with these times. */
 void um_timer_set(um_timer *t, uint64_t ms, uint64_t repeat);
 void um_timer_stop(um_timer *t);
 void um_timer_close(um_timer *t);
 
-/* Calls got for each SIGTERM, SIGHUP ...; several may arrive as one. */
+/* Calls got for each signal `number` (SIGTERM, SIGHUP); several may be merged
+ * into one. */
 umbel_status um_signal_open(um_loop *l, int number,
                             void (*got)(void *ctx, int number), void *ctx,
                             um_signal **out, umbel_error *err);
@@ -60,7 +61,7 @@ void um_signal_close(um_signal *s);
 umbel_status um_watch_open(um_loop *l, int fd, unsigned events,
                            void (*ready)(void *ctx, unsigned events), void *ctx,
                            um_watch **out, umbel_error *err);
-/* Changes the events; 0: none for now. */
+/* Changes the events; 0 pauses the watch. */
 void um_watch_events(um_watch *w, unsigned events);
 void um_watch_close(um_watch *w);
 

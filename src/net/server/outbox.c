@@ -1,21 +1,21 @@
 /*
- * outbox.c - datagrams that wait to be sent, and the address they leave from.
+ * outbox.c - datagrams waiting to be sent, and their source address.
  *
  * Sending a datagram costs the system more than the server's work for it: a
- * route, a buffer and a queue for each. Replies in a row to the same client
- * that are as long as the first (the last may be shorter) are passed to the
- * system as one message, and it splits them as late as it can (UDP_SEGMENT,
- * Linux 4.18 and later). The client sees no difference.
+ * route, a buffer and a queue for each. Consecutive replies to the same client
+ * of the same length (the last may be shorter) are passed to the system as one
+ * message, which it splits as late as possible (UDP_SEGMENT, Linux 4.18 and
+ * later). The client sees no difference.
  *
- * A system may refuse that always (an old one, a socket that other software
- * passed to us, a device that cannot compute the checksums) or for one message
- * (a datagram longer than the device allows). Then the datagrams are sent one
- * by one; if that works, the outbox does not try again.
+ * The system may always reject this (an old kernel, a socket that other
+ * software passed to us, a device that cannot compute the checksums), or for
+ * one message (a datagram longer than the device allows). Then the datagrams
+ * are sent one by one; if that works, the outbox does not try again.
  *
  * Source addresses (IP_PKTINFO and IPV6_PKTINFO): a machine may have many
  * addresses. A socket that is bound to all of them (0.0.0.0 or [::]) sends from
- * the one that the system prefers, and a client that asked another one ignores
- * the reply. So the address that a datagram was sent to is recorded
+ * the one that the system prefers, and a client that sent to another one
+ * ignores the reply. So the address that a datagram was sent to is recorded
  * (um_address.local), and set in the reply.
  */
 #include "net/server/internal.h"
@@ -109,16 +109,16 @@ void um_local_write(const um_address *to, um_local_control *control,
 
 enum {
     LINE = 64,
-    MAX_BYTES = 60000 /* of datagrams that are sent as one */
+    MAX_BYTES = 60000 /* bytes sent as one message */
 };
 
-/* Datagrams first to first + n - 1 are one message. */
+/* Datagrams first to first + n - 1, sent as one message. */
 typedef struct run {
     size_t first, n;
 } run;
 
-/* Buffers are an odd number of lines apart; otherwise the first lines of all of
- * them would share a few sets of the cache. */
+/* Allocates the buffers. They are an odd number of lines apart; otherwise the
+ * first lines of all of them would share a few sets of the cache. */
 bool um_outbox_init(um_outbox *o, size_t len)
 {
     *o = (um_outbox){.stride = (len / LINE + 1) * LINE};
@@ -225,7 +225,8 @@ static bool is_out_of_space(int error)
     return error == EAGAIN || error == ENOBUFS;
 }
 
-/* Sends one message; false: the system refuses it. *full: it has no space. */
+/* Sends one message; returns false if the system rejects it. *full is set if it
+ * has no space. */
 static bool send_one(um_outbox *o, run r, int fd, bool *full)
 {
     write_head(o, r, 0);
@@ -242,7 +243,7 @@ static bool send_one(um_outbox *o, run r, int fd, bool *full)
     return false;
 }
 
-/* Sends one by one the datagrams of a message that was refused. */
+/* Sends the datagrams of a rejected message one by one. */
 static void send_apart(um_outbox *o, run r, int fd, bool *full)
 {
     for (size_t i = 0; i < r.n && !*full; i++) {

@@ -1,5 +1,5 @@
 /*
- * socket.c - sockets: listening, and connections of a client that blocks.
+ * socket.c - listening sockets, and blocking client connections.
  */
 #include "net/server/socket.h"
 
@@ -49,8 +49,8 @@ umbel_status um_socket_connect(const char *path, int *fd, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Removes a socket file on which no process listens any more. Other files stay,
- * and make bind fail. */
+/* Removes a socket file on which no process listens any more. Any other file is
+ * left, and makes bind fail. */
 static void remove_stale(const char *path)
 {
     struct sockaddr_un un;
@@ -68,8 +68,8 @@ static void remove_stale(const char *path)
     close(fd);
 }
 
-/* Sets the mode of a unix socket before bind, so that nobody can connect with
- * another one. */
+/* Binds a unix socket. Sets the mode before bind, so that nobody can connect
+ * with another one. */
 static int bind_unix(int fd, const char *path, unsigned mode)
 {
     struct sockaddr_un un;
@@ -104,8 +104,8 @@ static int bind_stream(int fd, const um_address *a, unsigned mode)
     return listen(fd, BACKLOG);
 }
 
-/* Sockets that share an address share its datagrams. So the address is first
- * bound without sharing, to detect another server that uses it. */
+/* Binds a datagram socket to the address without sharing it, to detect another
+ * server that uses it: sockets that share an address share its datagrams. */
 static int reserve_datagram(int family, um_address *a)
 {
     char path[UM_ADDRESS_TEXT];
@@ -224,7 +224,7 @@ static umbel_status call_ip(const um_address *to, int type, uint64_t timeout_ms,
         return um_fail_errno(err, "a socket");
     set_timeouts(got, timeout_ms);
     if (connect(got, &to->ip.any, um_address_len(to)) < 0) {
-        /* The system reports a timeout of connect like this. */
+        /* A timeout of connect is reported as EINPROGRESS. */
         errno = errno == EINPROGRESS ? ETIMEDOUT : errno;
         umbel_status status =
             um_fail_errno(err, "%s", um_address_print(to, text));

@@ -1,6 +1,6 @@
 /*
- * socket.h - sockets: listening, connections of a client that blocks, and
- * sockets that systemd passes.
+ * socket.h - listening sockets, blocking client connections, and sockets that
+ * systemd passes.
  */
 #ifndef UM_NET_SOCKET_H
 #define UM_NET_SOCKET_H
@@ -9,8 +9,8 @@
 
 /*
  * Opens a socket of type SOCK_STREAM (and listens) or SOCK_DGRAM, bound to *a,
- * non-blocking and closed in children. Port 0 chooses a free port. A unix
- * socket gets that mode (0: from umask); the file of a dead server is replaced.
+ * non-blocking and close-on-exec. Port 0 chooses a free port. mode is that of a
+ * unix socket (0: from umask); the file of a dead server is replaced.
  */
 umbel_status um_socket_listen(const um_address *a, int type, unsigned mode,
                               int *fd, umbel_error *err);
@@ -19,8 +19,8 @@ umbel_status um_socket_listen(const um_address *a, int type, unsigned mode,
  * opened in this process. */
 umbel_status um_socket_share(const um_address *a, int *fd, umbel_error *err);
 
-/* Gets the address a socket is bound to, with its real port; the path of a unix
- * socket is copied to path. */
+/* Returns the address a socket is bound to, with its actual port; the path of a
+ * unix socket is copied to path. */
 umbel_status um_socket_address(int fd, char path[UM_ADDRESS_TEXT],
                                um_address *out, umbel_error *err);
 
@@ -30,10 +30,11 @@ umbel_status um_socket_connect(const char *path, int *fd, umbel_error *err);
 /* --- clients -------------------------------------------------------------- */
 
 /* Connects to an address or a unix socket. The timeout applies to connecting
- * and to each send and receive. Close *fd. */
+ * and to each send and receive. The caller closes *fd. */
 umbel_status um_call_open(const um_address *to, uint64_t timeout_ms, int *fd,
                           umbel_error *err);
-/* The same for datagrams, one for each send and receive. Not for paths. */
+/* Does the same for datagrams: each send and receive is one. Paths are not
+ * supported. */
 umbel_status um_call_open_datagram(const um_address *to, uint64_t timeout_ms,
                                    int *fd, umbel_error *err);
 umbel_status um_call_send(int fd, const void *bytes, size_t len,
@@ -59,13 +60,13 @@ typedef struct um_passed {
 } um_passed;
 
 /*
- * Gets the descriptors of $LISTEN_FDS if $LISTEN_PID is our process, and
+ * Acquires the descriptors of $LISTEN_FDS if $LISTEN_PID is our process, and
  * removes both variables, so that children do not use them.
  */
 umbel_status um_passed_open(um_passed *out, umbel_error *err);
 
-/* Returns the socket of that type and address, which the caller then owns; -1:
- * none was passed. */
+/* Returns the socket of that type and address, which the caller then owns, or
+ * -1 if none was passed. */
 int um_passed_acquire(um_passed *p, const um_address *a, int type);
 
 /* Closes the sockets that were not acquired; returns their number. */

@@ -1,14 +1,14 @@
 /*
  * stream.c - listeners and their connections, on libuv.
  *
- * Bytes are read into one buffer of the listener and handed to the protocol
- * from there. A connection keeps only what its protocol leaves (half a
- * request), so ten thousand idle connections need little memory.
+ * Bytes are read into one buffer of the listener and passed to the protocol
+ * from there. A connection keeps only the bytes that its protocol leaves (an
+ * incomplete request), so ten thousand idle connections need little memory.
  *
- * While a client has replies to read, nothing is read from it: a client that
- * sends requests and never reads stops itself and exceeds its time limits. Two
- * peers that both send would block each other, so their connections are read
- * meanwhile (duplex).
+ * While a client has replies to read, nothing is read from it, so a client that
+ * sends requests and never reads will exceed its time limits. Two peers that
+ * both send would block each other, so their connections are still read
+ * (duplex).
  *
  * If a socket is closed with unread input, TCP discards replies that are still
  * in transit. um_stream_end therefore shuts down the sending side, reads and
@@ -57,7 +57,7 @@ struct um_stream {
     size_t nkept, unread, received;
     uint64_t opened,
         moved;       /* when it began; when bytes were last received or sent */
-    uint64_t linger; /* when it is closed at the latest; 0: it is not ending */
+    uint64_t linger; /* deadline for closing; 0: it is not ending */
     bool admitted, shown; /* counted by the limits; known to the protocol */
     bool input_over, last_called;
     bool paused; /* by the protocol */
@@ -73,12 +73,12 @@ struct um_listener {
     um_stream *first;
     size_t connections;
     bool listens, unix_socket;
-    bool owes; /* a connection could not be accepted for lack of memory */
+    bool owes; /* accepting a connection failed for lack of memory */
     bool stopped, gone, released; /* handle closing, closed; by its owner */
     uint8_t buffer[READ_BUFFER];
 };
 
-/* A write that the system did not take at once. */
+/* A write that the system did not accept at once. */
 typedef struct pending {
     uv_write_t uv;
     um_stream *stream;
@@ -157,7 +157,7 @@ void um_stream_close(um_stream *s, um_end why)
     if (uv_is_closing(&s->uv.handle))
         return;
     if (!s->linger || (s->unread && um_end_is_refusal(why)))
-        s->why = why; /* otherwise it ended before */
+        s->why = why; /* otherwise it had ended before */
     uv_close(&s->uv.handle, on_closed);
 }
 
@@ -244,7 +244,8 @@ static void write_later(um_stream *s, const char *bytes, size_t len)
         uv_read_stop(&s->uv.stream);
 }
 
-/* libuv's buffers are not const, even if it only reads them. */
+/* Returns a buffer for libuv, whose buffers are not const even if it only reads
+ * them. */
 static uv_buf_t to_send(const char *bytes, size_t len)
 {
     union {
@@ -291,7 +292,7 @@ static bool can_consume(const um_stream *s)
            !uv_is_closing(&s->uv.handle);
 }
 
-/* Hands bytes to the protocol; returns how many it consumed. */
+/* Passes bytes to the protocol; returns how many it consumed. */
 static size_t consume_all(um_stream *s, const uint8_t *bytes, size_t len)
 {
     const um_listener_config *c = &s->listener->config;
@@ -350,8 +351,8 @@ static void call_last(um_stream *s)
         um_stream_end(s, UM_END_CLIENT);
 }
 
-/* Continues after a wait: first kept bytes, then new ones or the end of input.
- */
+/* Continues after a wait: first with kept bytes, then with new ones or the end
+ * of input. */
 static void resume(um_stream *s)
 {
     if (s->nkept) {
@@ -425,7 +426,7 @@ static void start_reading(um_stream *s)
         um_stream_close(s, UM_END_IO);
 }
 
-/* Shows an admitted connection to its protocol. */
+/* Passes an admitted connection to its protocol. */
 static void begin_stream(um_stream *s)
 {
     s->shown = true;
@@ -491,7 +492,8 @@ static int init_handle(um_listener *l, bool unix_socket, any_stream *uv)
                        : uv_tcp_init(loop, &uv->tcp);
 }
 
-/* Returns false if the connection broke before it was accepted. */
+/* Gets the address of the client; returns false if the connection broke before
+ * it was accepted. */
 static bool get_peer(um_stream *s)
 {
     struct sockaddr_storage name;
@@ -602,7 +604,7 @@ umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
     s->data = data;
     s->shown = true;
     int code = start_connect(s, request);
-    if (code) { /* libuv reports it at once: no network */
+    if (code) { /* reported at once, e.g. no network */
         free(request);
         s->code = code;
         um_stream_close(s, UM_END_IO);
@@ -677,7 +679,7 @@ static bool is_unix_socket(int fd)
 static int listen_on(um_listener *l, int fd)
 {
     l->unix_socket = is_unix_socket(fd);
-    /* Fails only for wrong flags, and there are none. */
+    /* Cannot fail: only wrong flags are an error. */
     init_handle(l, l->unix_socket, &l->uv);
     l->listens = true;
     int code = l->unix_socket ? uv_pipe_open(&l->uv.pipe, fd)

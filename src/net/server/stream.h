@@ -3,8 +3,8 @@
  *
  * A connection has limits: bytes of an incomplete request, bytes of replies
  * that the client does not read, time without progress and total time. A
- * connection that exceeds one is ended, with a reason that the listener's owner
- * receives for log and metrics.
+ * connection that exceeds one is ended, and the listener's owner receives the
+ * reason, for logs and metrics.
  */
 #ifndef UM_NET_STREAM_H
 #define UM_NET_STREAM_H
@@ -42,7 +42,7 @@ umbel_status um_connection_limits_set(um_connection_limits *p,
                                       const um_connection_limits_config *c,
                                       umbel_error *err);
 
-/* Admits a connection of a client, if the limits allow it; then call
+/* Admits a connection of a client, if the limits allow it. Call
  * um_connection_limits_release when it ends. */
 um_admission um_connection_limits_acquire(um_connection_limits *p,
                                           const um_address *client);
@@ -57,7 +57,7 @@ size_t um_connection_limits_used(const um_connection_limits *p);
 typedef struct um_listener um_listener;
 typedef struct um_stream um_stream;
 
-/* Why a connection ended: name for metrics, text for the log. */
+/* Reasons why a connection ended: name for metrics, text for the log. */
 #define UM_END_LIST(X)                                                         \
     X(DONE, "done", "served")                                                  \
     X(CLIENT, "client", "closed by the other side")                            \
@@ -82,24 +82,24 @@ typedef enum um_end {
 
 const char *um_end_name(um_end why);
 const char *um_end_text(um_end why);
-/* Returns true if the server refused something, false for an ordinary end. */
+/* Returns true if the server refused the client, false for an ordinary end. */
 bool um_end_is_refusal(um_end why);
 
-/* What a protocol does with a connection. */
+/* A protocol: callbacks for its connections. */
 typedef struct um_stream_protocol {
-    /* Sends a greeting. NULL: nothing to do. */
+    /* Sends a greeting. May be NULL. */
     void (*opened)(um_stream *s);
-    /* Consumes bytes at the start and returns how many; the rest is passed
-     * again together with what follows it. 0: more are needed. */
+    /* Consumes bytes from the start and returns how many. The rest is passed
+     * again, with the bytes that follow; 0: more bytes are needed. */
     size_t (*take)(um_stream *s, const uint8_t *bytes, size_t len);
-    /* Called when the client sends no more, with the bytes not consumed. NULL:
-     * the connection ends. */
+    /* Called with the remaining bytes when the client has shut down its side.
+     * May be NULL (the connection ends). */
     void (*last)(um_stream *s, const uint8_t *bytes, size_t len);
-    /* Frees the data of um_stream_set_data. NULL: nothing to free. */
+    /* Frees the data of um_stream_set_data. May be NULL. */
     void (*closed)(um_stream *s);
 } um_stream_protocol;
 
-/* 0 is the default. */
+/* Limits; 0 is the default. */
 typedef struct um_stream_limits {
     size_t request;    /* bytes of a request: 8192 */
     size_t total;      /* bytes that a connection may send: unlimited */
@@ -113,18 +113,19 @@ typedef struct um_listener_config {
     um_stream_limits limits;
     um_connection_limits *connections; /* may be shared by listeners; NULL: no
                                           limit */
-    bool duplex; /* reads even while the other side has replies to read: for
-                    peers, which both send much */
+    bool duplex; /* read even while replies are unread: for peers, which both
+                    send much */
     /* Called once for each connection, refused ones included; may be NULL. */
     void (*ended)(void *ctx, const um_address *client, um_end why);
-    /* The last call after um_listener_close: connections and ctx may be freed
-     * then. May be NULL. */
+    /* The last call after um_listener_close; ctx may be freed then. May be
+     * NULL. */
     void (*gone)(void *ctx);
     void *ctx;
 } um_listener_config;
 
-/* Opens a listener on fd, which listens; the listener owns fd, and closes it if
- * this fails. -1: it has only the connections of um_listener_call. */
+/* Opens a listener on fd, which is listening. The listener owns fd; on failure
+ * it is closed. If fd is -1, it has only the connections of
+ * um_listener_call. */
 umbel_status um_listener_open(um_loop *l, int fd, const um_listener_config *c,
                               um_listener **out, umbel_error *err);
 /*
@@ -142,28 +143,28 @@ size_t um_listener_connections(const um_listener *l);
  * iteration, at the latest in um_loop_close. NULL is accepted. */
 void um_listener_close(um_listener *l);
 
-/* Sends bytes; copies those that the system does not accept at once. */
+/* Sends bytes; the part that the system does not accept at once is copied. */
 void um_stream_write(um_stream *s, umbel_slice bytes);
 /* Closes the connection when the client has received everything. */
 void um_stream_end(um_stream *s, um_end why);
-/* Closes it now. */
+/* Closes the connection now. */
 void um_stream_close(um_stream *s, um_end why);
 
 /* Returns the number of written bytes that the system has not accepted yet. */
 size_t um_stream_unread(const um_stream *s);
-/* Stops reading until um_stream_resume, which first passes on what take left,
- * so that one busy connection does not delay others. take may pause, and must
- * not resume. */
+/* Stops reading until um_stream_resume, which first passes on the bytes that
+ * take left. This keeps one busy connection from delaying others. take may call
+ * pause, but not resume. */
 void um_stream_pause(um_stream *s);
 void um_stream_resume(um_stream *s);
 
-/* Returns why it ended, with the text of a system error if there was one; for
- * closed. */
+/* Returns why the connection ended, with the text of a system error if there
+ * was one. To be called by closed. */
 const char *um_stream_why(const um_stream *s);
 const um_address *um_stream_peer(const um_stream *s);
 /* Returns config.ctx. */
 void *um_stream_ctx(const um_stream *s);
-/* A pointer that belongs to the protocol, NULL at first. */
+/* Returns a pointer that belongs to the protocol, NULL at first. */
 void *um_stream_data(const um_stream *s);
 void um_stream_set_data(um_stream *s, void *data);
 

@@ -42,7 +42,8 @@ umbel_status um_notify(const char *state, umbel_error *err)
     return status;
 }
 
-/* Reads a number from 0 to max; false if the variable is absent or not one. */
+/* Parses a number from 0 to max; returns false if the variable is absent or not
+ * a number. */
 static bool get_number(const char *name, uint64_t max, uint64_t *out)
 {
     const char *text = getenv(name);
