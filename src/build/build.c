@@ -1,5 +1,5 @@
 /*
- * build.c - builds filters by adding keys: of a known size, or from a pipe.
+ * build.c - builds filters by adding keys, of known number or from a pipe.
  */
 #include "build/build.h"
 
@@ -35,7 +35,7 @@ static bool is_sized(const um_build_job *job)
            um_keys_rereadable(&job->members);
 }
 
-/* A small filter that hashes as the result will. */
+/* Creates a small filter with the hash of the result. */
 static umbel_status open_hashing(const um_build_job *job, umbel_filter **out,
                                  umbel_error *err)
 {
@@ -43,16 +43,16 @@ static umbel_status open_hashing(const um_build_job *job, umbel_filter **out,
 
     if (!small.capacity)
         small.capacity = 1;
-    small.settings = NULL; /* groups take time to size, and hash alike */
+    small.settings = NULL; /* groups take time, and do not affect the hash */
     small.nsettings = 0;
     return umbel_create(job->kind, &small, out, err);
 }
 
-/* --- members that avoid other keys ---------------------------------------- */
+/* --- members that avoid negatives ----------------------------------------- */
 
-/* Members as digests, which are read before the filter has a size. */
+/* The members as digests, read before the size of the filter is known. */
 typedef struct chosen_members {
-    umbel_filter *hashing; /* hashes as the result will */
+    umbel_filter *hashing; /* has the hash of the result */
     um_key_digests digests;
     um_digest_source source;
 } chosen_members;
@@ -156,7 +156,7 @@ done:
     return status;
 }
 
-/* --- sized and unsized ---------------------------------------------------- */
+/* --- known and unknown sizes ---------------------------------------------- */
 
 static umbel_status add_keys(const um_build_job *job, umbel_filter *f,
                              um_build_result *out, umbel_error *err)
@@ -174,7 +174,7 @@ static umbel_status consume_distinct(void *ctx, const um_key_batch *batch,
                : um_fail(err, UMBEL_E_NOMEM, "no memory to count the keys");
 }
 
-/* Counts different keys: in a list of events most lines repeat another. */
+/* Counts distinct keys: in a list of events most lines are repeated. */
 static umbel_status count_distinct(const um_key_source *s, uint64_t *n,
                                    umbel_error *err)
 {
@@ -194,8 +194,9 @@ static umbel_status count_distinct(const um_key_source *s, uint64_t *n,
     return status;
 }
 
-/* Digits are decoded once: when they are added, which a bad line ends. Where
- * bad lines are skipped, they do not count. */
+/* Counts members, without decoding hexadecimal digits: they are decoded when
+ * added, where a bad line is an error. If bad lines are skipped, digits are
+ * decoded, and bad lines not counted. */
 static umbel_status count_members(const um_key_source *members, uint64_t *n,
                                   umbel_error *err)
 {
@@ -205,8 +206,8 @@ static umbel_status count_members(const um_key_source *members, uint64_t *n,
     return um_keys_count(&lines, n, err);
 }
 
-/* Counts the keys, unless the capacity is given or not needed, or they cannot
- * be read twice. */
+/* Counts the keys, unless the capacity is set or not needed, or they cannot be
+ * read twice. */
 static umbel_status count_capacity(const um_build_job *job, umbel_params *p,
                                    um_build_result *out, umbel_error *err)
 {

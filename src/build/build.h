@@ -3,7 +3,7 @@
  *
  * Files are read twice: to count the keys, and to add them. A pipe is read
  * once, into a large filter that is folded to size at the end. Static kinds
- * keep the digests of all members in memory, unless that is limited
+ * keep the digests of all members in memory, unless memory is limited
  * (spilled.c).
  */
 #ifndef UM_BUILD_BUILD_H
@@ -15,36 +15,36 @@
 
 enum {
     UM_PIPE_MEMORY = 256000000, /* bytes for keys of a pipe without a limit */
-    UM_VALUE_FIELD = 2          /* of a line of a map: its value */
+    UM_VALUE_FIELD = 2          /* field of a map's line that is the value */
 };
 
-/* What to build. Sources without paths have no keys. */
+/* A build. Sources without paths have no keys. */
 typedef struct um_build_job {
     const char *kind;    /* NULL: bloom */
     umbel_params params; /* without capacity and cells: sized for the keys. A
                             setting value_bits makes a map of a static kind */
     um_key_source members;
     um_key_source never;    /* keys that must not match, with weights */
-    um_key_source universe; /* static kinds: all keys of which only members may
-                               match */
+    um_key_source universe; /* static kinds: all keys that may be queried; only
+                               members match */
     int partition; /* with universe: keys with the same field of that number, or
                       the same first -partition bytes, are a partition; 0: none.
                       The hash in params is that of um_hash_of_part */
     const umbel_filter *like; /* with never: an older filter, whose shape and
-                                 choices are kept; or NULL */
+                                 choices are reused; may be NULL */
     bool allow_members;       /* keys of never may be members, and match */
-    uint64_t max_bytes;       /* static kinds: of the whole file; 0: no limit */
-    uint64_t max_memory;      /* of the process; 0: as much as it takes */
-    const char *temp_dir;     /* with max_memory: of temporary files */
-    bool coded;               /* the file will be: that takes memory */
+    uint64_t max_bytes;       /* static kinds: largest file; 0: no limit */
+    uint64_t max_memory;      /* of the process; 0: no limit */
+    const char *temp_dir;     /* for temporary files, with max_memory */
+    bool coded;               /* the file will be coded, which takes memory */
 } um_build_job;
 
 typedef struct um_build_result {
     umbel_filter *filter;
     uint64_t keys;     /* in the input */
-    uint64_t distinct; /* different ones, about, that it was sized for; or 0 */
-    bool chosen;       /* by never, among groups: choice is set */
-    umbel_choose_result choice; /* what it did */
+    uint64_t distinct; /* estimated distinct keys it was sized for; or 0 */
+    bool chosen;       /* groups were chosen because of never: choice is set */
+    umbel_choose_result choice; /* its result */
     bool exact;                 /* static kinds with lists: exclusion is set */
     umbel_exact_result exclusion;
 } um_build_result;
@@ -53,7 +53,7 @@ typedef struct um_build_result {
 umbel_status um_build(const um_build_job *job, um_build_result *out,
                       umbel_error *err);
 
-/* The same for static kinds. */
+/* Builds a filter of a static kind in the same way. */
 umbel_status um_build_static(const um_build_job *job, um_build_result *out,
                              umbel_error *err);
 
@@ -61,13 +61,13 @@ umbel_status um_build_static(const um_build_job *job, um_build_result *out,
  * Filters of other programs, plain or compressed with gzip.
  */
 
-enum { UM_IMPORT_LIMIT = 256 << 20 }; /* bytes, unless told otherwise */
+enum { UM_IMPORT_LIMIT = 256 << 20 }; /* bytes, if the caller sets no limit */
 
 /*
- * Makes a filter of the bytes of a file, as umbel_import does; they may be
- * compressed. At most limit bytes of memory are used; 0: UM_IMPORT_LIMIT for
- * what is decompressed, and no limit for plain bytes. If a compressed file
- * exceeds it, the detail of E_LIMIT is UMBEL_D_COMPRESSED.
+ * Imports a filter from the bytes of a file, as umbel_import does; they may be
+ * compressed. Uses at most limit bytes of memory; 0: UM_IMPORT_LIMIT for
+ * decompressed bytes, and no limit for plain ones. If a compressed file exceeds
+ * it, the detail of E_LIMIT is UMBEL_D_COMPRESSED.
  */
 umbel_status um_import(const char *format, const void *bytes, size_t len,
                        uint64_t limit, umbel_filter **out, umbel_error *err);

@@ -1,10 +1,9 @@
 /*
- * import.c - decompress a filter of another program, and import it.
+ * import.c - decompresses a filter of another program, and imports it.
  *
- * A file that decompresses to far more than it should is found out early: a
- * filter states its length at its beginning, so it is checked before more
- * memory is allocated. What follows the cells is data of the user, and is
- * bounded as well.
+ * A file that decompresses to far more than it should is detected early: a
+ * filter states its length at the beginning, which is checked before more
+ * memory is allocated. The user's data after the cells are limited as well.
  */
 #define ZLIB_CONST /* input is const */
 #include "build/build.h"
@@ -19,11 +18,11 @@
 
 enum {
     GZIP_ONLY = 15 + 16,  /* of inflateInit2: the gzip header is required */
-    MAX_DATA = 16 << 20,  /* bytes behind the cells */
+    MAX_DATA = 16 << 20,  /* bytes after the cells */
     MAX_AT_ONCE = 1 << 30 /* zlib counts in unsigned int */
 };
 
-/* Refuses to go on if the beginning says that the rest cannot be right. */
+/* Fails if the beginning shows that the file is too long. */
 static umbel_status check_length(const char *format, const um_content *c,
                                  umbel_error *err)
 {
@@ -46,7 +45,7 @@ static umbel_status check_length(const char *format, const um_content *c,
     return UMBEL_OK;
 }
 
-/* Makes room for at least one byte more. */
+/* Reserves space for at least one more byte. */
 static umbel_status reserve(const char *format, um_content *c, umbel_error *err)
 {
     if (c->len < c->cap)
@@ -63,7 +62,7 @@ static uInt at_most(size_t n)
     return (uInt)(n < MAX_AT_ONCE ? n : MAX_AT_ONCE);
 }
 
-/* Decompresses some more. *done: the last member of the file ended. */
+/* Decompresses some more. Sets *done at the end of the last gzip member. */
 static umbel_status inflate_some(z_stream *z, const uint8_t *end,
                                  const char *format, um_content *out,
                                  bool *done, umbel_error *err)

@@ -14,16 +14,16 @@
 
 typedef struct um_static_build {
     const um_build_job *job;
-    umbel_params params;    /* of the job, with its size in cells */
+    umbel_params params;    /* of the job, with the size in cells */
     um_key_source source;   /* of the members, with their values */
-    umbel_filter *empty;    /* hashes as the result will */
+    umbel_filter *empty;    /* has the hash of the result */
     uint32_t value_bits;    /* 0: a set */
     um_key_list list;       /* of the members */
-    umbel_key_list members; /* the same, as the library takes them */
+    umbel_key_list members; /* view of list */
     umbel_build_params how;
 
     umbel_exact *exact;
-    um_key_names names; /* of keys that a refusal is about */
+    um_key_names names; /* keys to name in a refusal */
     umbel_digest named[UM_MAX_NAMED];
 } um_static_build;
 
@@ -33,17 +33,17 @@ static inline bool um_same_digest(const umbel_digest *a, const umbel_digest *b)
 }
 
 /*
- * Names the members with these digests in x->names, up to UM_MAX_NAMED: as the
- * input has them, or, where it cannot be read again, by their numbers.
+ * Adds the members with these digests to x->names, up to UM_MAX_NAMED: as they
+ * are in the input, or by number if it cannot be read again.
  */
 void um_name_members(um_static_build *x, const umbel_digest *wanted, size_t n);
 
 /*
- * Filters from more keys, or of more cells, than memory may
- * hold: digests go to temporary files by their highest bits.
+ * Builds with more keys or more cells than memory may hold: digests are written
+ * to temporary files by their highest bits.
  */
 
-/* Refuses a job whose memory cannot be limited, with the reason. */
+/* Refuses a job whose memory cannot be limited. */
 umbel_status um_check_memory(const um_build_job *job, umbel_error *err);
 
 /* Builds a static filter within job->max_memory. */
@@ -55,8 +55,9 @@ umbel_status um_build_sized_within(const um_build_job *job,
                                    const umbel_params *params,
                                    um_build_result *out, umbel_error *err);
 
-/* The same for keys of a pipe, which are counted first; hashing is a filter
- * that hashes as the result will. If no key comes, out->filter stays NULL. */
+/* Does the same for keys of a pipe, which are counted first; hashing is a
+ * filter with the hash of the result. If there are no keys, out->filter stays
+ * NULL. */
 umbel_status um_build_piped_within(const um_build_job *job,
                                    const umbel_filter *hashing,
                                    um_build_result *out, umbel_error *err);

@@ -1,5 +1,5 @@
 /*
- * negatives.c - retouches a filter by lists of keys in files.
+ * negatives.c - retouches a filter with lists of keys in files.
  */
 #include "build/negatives.h"
 #include "base/alloc.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 /*
- * Keys that must not match, but are members.
+ * Keys of never that are members.
  */
 
 void um_name_key(um_key_names *names, const umbel_slice *key)
@@ -28,7 +28,7 @@ void um_name_key(um_key_names *names, const umbel_slice *key)
     names->n++;
 }
 
-/* Leaves only the first of equal digests. */
+/* Clears both[i] except for the first of equal digests, and counts these. */
 static umbel_status retain_first(const umbel_key_list *never, bool *both,
                                  size_t *n, umbel_error *err)
 {
@@ -100,7 +100,7 @@ umbel_status um_refuse_members(const umbel_filter *f,
     return status;
 }
 
-/* A curve, and the caller's own watch. */
+/* A curve, and the params with the caller's own watch. */
 typedef struct recorder {
     um_curve *curve;
     const umbel_retouch_params *params;
@@ -114,7 +114,7 @@ static bool record_step(void *ctx, const umbel_retouch_step *step)
     return !r->params->watch || r->params->watch(r->params->ctx, step);
 }
 
-/* curve may be NULL: watching every step takes time. */
+/* Retouches f. curve may be NULL, since watching every step takes time. */
 static umbel_status retouch(umbel_filter *f, const um_retouched *lists,
                             const umbel_retouch_params *params, um_curve *curve,
                             umbel_retouch_result *result, bool *lost,
@@ -132,7 +132,7 @@ static umbel_status retouch(umbel_filter *f, const um_retouched *lists,
     return umbel_retouch(f, &members, &never, &p, result, lost, err);
 }
 
-/* Reads never with its lines, for refusals. */
+/* Reads both lists; never with its lines, to name keys in refusals. */
 umbel_status um_retouch_read(const umbel_filter *f, const um_retouch_job *job,
                              um_retouched *out, umbel_error *err)
 {
@@ -154,7 +154,8 @@ umbel_status um_retouch_read(const umbel_filter *f, const um_retouch_job *job,
     return UMBEL_OK;
 }
 
-/* Finds out on the filter as it was, by the default method without a limit. */
+/* Retouches a copy of the original filter with the default method and without a
+ * limit, to record the curve. */
 static umbel_status explore(umbel_filter *before, const um_retouch_job *job,
                             um_retouched *out, umbel_error *err)
 {
@@ -163,7 +164,7 @@ static umbel_status explore(umbel_filter *before, const um_retouch_job *job,
 
     params.method = NULL;
     params.cost = 0;
-    params.max_fn = 1 - 1e-9; /* a limit, so that weights count */
+    params.max_fn = 1 - 1e-9; /* almost no limit, but weights count */
     return retouch(before, out, &params, &out->more, &ignored, NULL, err);
 }
 

@@ -1,6 +1,6 @@
 /*
- * negatives.h - lists of negatives in files: refuse those that are members, and
- * retouch a filter by them.
+ * negatives.h - lists of negatives in files: refuses those that are members,
+ * and retouches a filter with them.
  */
 #ifndef UM_BUILD_NEGATIVES_H
 #define UM_BUILD_NEGATIVES_H
@@ -9,62 +9,62 @@
 #include "negatives/retouch/retouch.h"
 
 /*
- * Keys that must not match, but are members.
+ * Keys of never that are members.
  */
 
-/* Keys that a message names, and bytes of each. */
+/* Number of keys that a message names, and bytes of each. */
 enum { UM_MAX_NAMED = 4, UM_NAME_LEN = 24 };
 
-/* "a, b, c": the first few keys of which something is said. Zeroed: none. */
+/* "a, b, c": the first few keys that a message is about. Zero-initialise. */
 typedef struct um_key_names {
     size_t n;
     char text[UM_MAX_NAMED * (UM_NAME_LEN + 6)];
 } um_key_names;
 
-/* Appends a key, shortened; does nothing when there are UM_MAX_NAMED. */
+/* Appends a key, shortened; does nothing if there are UM_MAX_NAMED already. */
 void um_name_key(um_key_names *names, const umbel_slice *key);
 
 /*
- * Finds the keys of never that are members. both[i] becomes true for the first
- * key of each digest; *n is the number of these. f provides the memory.
+ * Finds the keys of never that are members. Sets both[i] for the first key of
+ * each digest, and *n to their number. Allocates as f does.
  */
 umbel_status um_find_conflicts(const umbel_filter *f,
                                const umbel_key_list *members,
                                const um_key_list *never, bool *both, size_t *n,
                                umbel_error *err);
 
-/* Fails with E_KEY: n keys of --never are members. Names some, and says what to
- * do. */
+/* Fails with E_KEY, because n keys of --never are members; the message names
+ * some of them and the remedy. */
 umbel_status um_fail_members(size_t n, const um_key_names *names,
                              const char *what_to_do, umbel_error *err);
 
-/* The same for the marked keys of never, whose lines are kept. */
+/* Does the same for the marked keys of never, whose lines are kept. */
 umbel_status um_fail_marked(const um_key_list *never, const bool *member,
                             const char *what_to_do, umbel_error *err);
 
-/* The same if any key of never, whose lines are kept, is a member. */
+/* Does the same if any key of never, whose lines are kept, is a member. */
 umbel_status um_refuse_members(const umbel_filter *f,
                                const umbel_key_list *members,
                                const um_key_list *never, const char *what_to_do,
                                umbel_error *err);
 
 /*
- * Retouching a filter by lists of keys in files.
+ * Retouching a filter with lists of keys in files.
  */
 
-/* What to do. */
+/* The input of a retouch. */
 typedef struct um_retouch_job {
     const um_key_source *members, *never;
     umbel_retouch_params params;
-    bool find_lost; /* which members are lost; keeps their lines */
-    bool record;    /* the curve */
-    bool explore;   /* also find out what larger losses would remove */
+    bool find_lost; /* find the lost members; keeps their lines */
+    bool record;    /* record the curve */
+    bool explore;   /* also find what larger losses would remove */
 } um_retouch_job;
 
-/* What came of it. Zero to begin; release with um_retouched_fini. */
+/* The result. Zero-initialise; release with um_retouched_fini. */
 typedef struct um_retouched {
     um_key_list members, never;
-    bool *lost; /* of each member; NULL unless find_lost */
+    bool *lost; /* per member; NULL unless find_lost */
     umbel_retouch_result result;
     um_curve curve; /* empty unless record */
     um_curve more; /* without a limit; empty unless explore and keys are left */
@@ -76,8 +76,8 @@ typedef struct um_retouched {
  */
 umbel_status um_retouch_read(const umbel_filter *f, const um_retouch_job *job,
                              um_retouched *out, umbel_error *err);
-/* Retouches f by lists that were read. E_MISMATCH if the members are not those
- * of f. */
+/* Retouches f with the lists that were read. E_MISMATCH if the members are not
+ * those of f. */
 umbel_status um_retouch_run_lists(umbel_filter *f, const um_retouch_job *job,
                                   um_retouched *out, umbel_error *err);
 void um_retouched_fini(um_retouched *r);

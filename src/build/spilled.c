@@ -1,11 +1,12 @@
 /*
  * spilled.c - builds filters within a memory limit.
  *
- * What fits is built as usual. Otherwise digests go to a temporary file, in
- * heaps by their highest bits, and heap after heap to the filter, whose cells
- * lie in a temporary file as well: the blocks of a heap are neighbours, and so
- * are the rows of a ribbon. In a heap keys keep their order, and those of
- * different heaps do not meet: the bytes are those of the usual way.
+ * A filter that fits is built as usual. Otherwise digests are written to a
+ * temporary file, in heaps by their highest bits, and added to the filter heap
+ * by heap. The cells of the filter are in a temporary file as well: the blocks
+ * of a heap are neighbours, and so are the rows of a ribbon. Keys keep their
+ * order within a heap, and keys of different heaps share no cells, so the
+ * result is byte for byte that of an ordinary build.
  */
 #include "build/internal.h"
 
@@ -22,7 +23,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Bytes of the program, of its threads, and to count different keys. */
+/* Memory of the program, of each thread, and to count distinct keys. */
 enum { PROGRAM = 20000000, A_THREAD = 2000000, COUNTING = 45000000 };
 
 static unsigned threads_of(const um_build_job *job)
@@ -41,7 +42,8 @@ static double budget_of(const um_build_job *job)
     return (double)job->max_memory - reserve_of(job);
 }
 
-/* Returns the --max-memory that leaves need bytes for them. */
+/* Returns the --max-memory, in MB, that leaves need bytes for keys and
+ * cells. */
 static uint64_t megabytes_of(const um_build_job *job, double need)
 {
     return (uint64_t)((need + reserve_of(job)) / 1e6) + 1;
@@ -82,15 +84,16 @@ umbel_status um_check_memory(const um_build_job *job, umbel_error *err)
 typedef struct spilling {
     um_spill spill;
     bool hi_follows;
-    bool amounts;        /* a word of each record */
-    uint32_t value_bits; /* of amounts that are values; 0: they are not */
-    uint64_t blocks;     /* of the filter, and of a heap; 0: heaps by lo */
+    bool amounts;        /* records contain an amount */
+    uint32_t value_bits; /* bits of amounts that are values; else 0 */
+    uint64_t blocks;     /* of the filter; 0: heaps by lo */
     uint64_t per_heap;
     bool in_order;     /* all in one heap */
-    um_distinct *seen; /* counts different keys; or NULL */
+    um_distinct *seen; /* counts distinct keys; may be NULL */
 } spilling;
 
-/* Keys of a block are in one heap: there they meet in their order. */
+/* Returns the heap of a key. Keys of a block are in the same heap, so they are
+ * added in their order. */
 static unsigned heap_of(const spilling *s, uint64_t lo)
 {
     if (s->in_order)
@@ -129,7 +132,7 @@ static umbel_status spill_batch(void *ctx, const um_key_batch *batch,
     return UMBEL_OK;
 }
 
-/* All keys of source, as f hashes them. */
+/* Spills all keys of source, as f hashes them. */
 static umbel_status spill_keys(spilling *s, const um_build_job *job,
                                const um_key_source *source,
                                const umbel_filter *f, umbel_error *err)
@@ -145,7 +148,7 @@ static umbel_status spill_keys(spilling *s, const um_build_job *job,
     return um_spill_end(&s->spill, err);
 }
 
-/* Records as digests, and amounts, which may be NULL, if there are any. */
+/* Splits records into digests and, unless it is NULL, amounts. */
 static void unpack(const spilling *s, const uint64_t *records, size_t n,
                    umbel_digest *digests, uint64_t *amounts)
 {
@@ -160,7 +163,7 @@ static void unpack(const spilling *s, const uint64_t *records, size_t n,
 
 /* --- static kinds --------------------------------------------------------- */
 
-/* The shape that is to be made, as far as it is known. */
+/* Returns the shape of the result, as far as it is known. */
 static um_shape shape_of(const um_static_build *x)
 {
     um_shape s = *um_shape_of(x->empty);
@@ -243,7 +246,8 @@ static umbel_status solve(um_static_build *x, spilling *s, umbel_digest *clash,
                             &out->filter, err);
 }
 
-/* Its values are not kept; it has a name only where keys are read again. */
+/* Refuses a key with two values. The values are not stored; the key is named
+ * only if the input can be read again. */
 static umbel_status refuse_two_values(um_static_build *x,
                                       const umbel_digest *clash,
                                       umbel_error *err)
@@ -283,7 +287,7 @@ umbel_status um_build_static_within(um_static_build *x, um_build_result *out,
     return status;
 }
 
-/* --- kinds that keys are added to ----------------------------------------- */
+/* --- kinds that support adding -------------------------------------------- */
 
 static umbel_status add_heap(spilling *s, unsigned heap, umbel_filter *f,
                              uint64_t *records, umbel_error *err)
@@ -305,7 +309,7 @@ static umbel_status add_heap(spilling *s, unsigned heap, umbel_filter *f,
     return UMBEL_OK;
 }
 
-/* Returns the first block that keys of a heap, or of later ones, change. It is
+/* Returns the first block that keys of this heap, or of later ones, change,
  * rounded down to a multiple of 8. */
 static uint64_t first_block(const spilling *s, const umbel_filter *f,
                             unsigned heap)
@@ -316,7 +320,7 @@ static uint64_t first_block(const spilling *s, const umbel_filter *f,
                      : um_scale(lo, f->layout.blocks) & ~(uint64_t)7;
 }
 
-/* Heap after heap, in the order of the blocks. */
+/* Adds all heaps, in the order of the blocks. */
 static umbel_status add_heaps(spilling *s, umbel_filter *f, umbel_error *err)
 {
     uint64_t *records = malloc(UM_SPILL_CHUNK);
@@ -344,8 +348,8 @@ static umbel_status refuse_far(const um_build_job *job, const um_shape *s,
         s->kind->local ? ", or --addressing blocked512 without groups" : "");
 }
 
-/* Says whether the cells of a shape are to lie in a temporary file, of which a
- * few heaps' are in memory. */
+/* Decides whether the cells of a shape are kept in a temporary file, with those
+ * of a few heaps in memory. */
 static umbel_status place_cells(const um_build_job *job, const um_shape *s,
                                 bool *in_parts, umbel_error *err)
 {
@@ -417,9 +421,9 @@ umbel_status um_build_sized_within(const um_build_job *job,
 
 /* --- from a pipe ---------------------------------------------------------- */
 
-/* Says whether keys must be added in the order in which they came, because
- * their cells are not apart. Otherwise they are sorted by lo; in a block that
- * begins in one heap and ends in the next, those of the first come first. */
+/* Decides whether keys must be added in the order of the input, because their
+ * cells are not local. Otherwise they are sorted by lo; in a block that begins
+ * in one heap and ends in the next, those of the first heap come first. */
 static umbel_status find_order(const um_build_job *job, bool *in_order,
                                umbel_error *err)
 {
@@ -432,7 +436,7 @@ static umbel_status find_order(const um_build_job *job, bool *in_order,
     return UMBEL_OK;
 }
 
-/* Digests wait in the file until all are counted. */
+/* Spills all keys of the pipe, and counts them. */
 static umbel_status spill_pipe(spilling *x, const um_build_job *job,
                                const umbel_filter *hashing,
                                um_build_result *out, umbel_error *err)

@@ -1,8 +1,8 @@
 /*
  * static.c - builds filters of static kinds: reads all members, then builds.
  *
- * To name a key of which only the digest is known, the input is read again
- * where that is possible.
+ * To name a key whose digest alone is known, the input is read again if
+ * possible.
  */
 #include "build/internal.h"
 
@@ -23,15 +23,15 @@
  * Static filters that exclude the keys of lists and universes.
  *
  * The lists are not kept in memory: they are read once to count their keys, and
- * once more to keep the few that the first level of the filter lets pass.
+ * again to keep the few that pass the first level of the filter.
  */
 
 /* --- counting ------------------------------------------------------------- */
 
-/* All keys of the lists, the members before them. */
+/* The distinct keys of the members and the lists. */
 typedef struct listed {
     um_distinct all;
-    um_weight_counts weights; /* of the lists alone */
+    um_weight_counts weights; /* of the lists only */
 } listed;
 
 static umbel_status count_batch(void *ctx, const um_key_batch *batch,
@@ -61,7 +61,7 @@ static umbel_status count_list(const um_static_build *x,
     return um_keys_each_digest(&source, x->empty, count_batch, c, err);
 }
 
-/* Counts the different keys of both lists that are not members, about. */
+/* Estimates the number of distinct keys of both lists that are not members. */
 static umbel_status count_listed(const um_static_build *x, listed *c,
                                  uint64_t *out, umbel_error *err)
 {
@@ -77,8 +77,8 @@ static umbel_status count_listed(const um_static_build *x, listed *c,
 
 /* --- partitions ----------------------------------------------------------- */
 
-/* Keys of the universe by partition, and whether one of them has tabs up to the
- * field that names its partition. */
+/* The keys of the universe by partition; has_field: one of them has enough tabs
+ * for the field that names its partition. */
 typedef struct counted_parts {
     um_part_counts parts;
     int tabs;
@@ -111,13 +111,14 @@ static umbel_status count_parts(void *ctx, const um_key_batch *batch,
                : um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
 }
 
-/* A prefix needs no tabs. */
+/* Returns the number of tabs that a key needs; a prefix needs none. */
 static int tabs_of(int partition)
 {
     return partition < 0 ? 0 : partition == 1 ? 1 : partition - 1;
 }
 
-/* Without fields every key would be a partition, or all be one. */
+/* Refuses a universe without such fields: every key would be a partition, or
+ * all would be one. */
 static umbel_status want_field(const um_static_build *x, const counted_parts *c,
                                umbel_error *err)
 {
@@ -133,8 +134,7 @@ static umbel_status want_field(const um_static_build *x, const counted_parts *c,
                    x->job->partition == 1 ? "a tab" : "that field");
 }
 
-/* Lines of the universe are counted by partition; repeated ones more than once.
- */
+/* Counts the lines of the universe by partition, including repeated ones. */
 static umbel_status open_parts(um_static_build *x, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(NULL);
@@ -196,7 +196,7 @@ static umbel_status open_plain(um_static_build *x, umbel_error *err)
 
 /* --- the lists ------------------------------------------------------------ */
 
-/* Names a key, once, that is in the list and a member. */
+/* Names a key, once, that is in a list and a member. */
 static void name_clash(um_static_build *x, const umbel_digest *d,
                        const umbel_slice *key)
 {
@@ -270,7 +270,7 @@ static umbel_status read_universe(um_static_build *x, umbel_error *err)
                    n, x->names.text, n > UM_MAX_NAMED ? ", ..." : "");
 }
 
-/* Builds with never and universe, when the members are read. */
+/* Builds with never and universe, after the members were read. */
 static umbel_status build_exact(um_static_build *x, um_build_result *out,
                                 umbel_error *err)
 {
@@ -350,7 +350,7 @@ void um_name_members(um_static_build *x, const umbel_digest *wanted, size_t n)
         number_members(x, wanted, s.n);
 }
 
-/* Returns quotes for the name of a key, none for its number. */
+/* Returns the quotation mark for the name of a key; "" for its number. */
 static const char *quote(const um_static_build *x)
 {
     return um_keys_rereadable(&x->source) ? "\"" : "";
@@ -358,7 +358,7 @@ static const char *quote(const um_static_build *x)
 
 /* --- members -------------------------------------------------------------- */
 
-/* Returns how many keys of a pipe are kept; 0: any number. */
+/* Returns how many keys of a pipe may be stored; 0: any number. */
 static size_t max_keys(const um_static_build *x)
 {
     size_t each =
@@ -422,7 +422,7 @@ static umbel_status read_members(um_static_build *x, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- the build ------------------------------------------------------------ */
 
 static umbel_status refuse_two_values(um_static_build *x,
                                       const umbel_digest *clash,
@@ -473,14 +473,14 @@ static bool has_lists(const um_build_job *job)
     return job->never.npaths || job->universe.npaths || job->partition;
 }
 
-/* Turns a size in bytes into one in cells, which is the same for any keys. */
+/* Converts a size in bytes to cells, which is the same for any keys. */
 static umbel_status limit_bytes(um_static_build *x, umbel_error *err)
 {
     umbel_params p = x->params;
     umbel_size_plan plan;
 
     if (!x->job->max_bytes || has_lists(x->job))
-        return UMBEL_OK; /* lists have more in the head: negatives/exact/exact.c
+        return UMBEL_OK; /* lists make the head longer: negatives/exact/exact.c
                           */
     p.capacity = 1;
     p.fpr = 0;

@@ -3,8 +3,8 @@
  * threads.
  *
  * The input is cut into pieces of whole lines (keylist/internal.h). A pipeline
- * (base/threads.h) splits them, hashes and queries in any thread. What changes
- * something, and the search for the first bad line, follows the order of the
+ * (base/threads.h) splits pieces, hashes and queries keys in any thread.
+ * Changes, and the search for the first bad line, follow the order of the
  * pieces.
  */
 #include "base/buffer.h"
@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 
 /*
- * The number of keys, without splitting lines where they are keys.
+ * Counts keys, without splitting lines if whole lines are keys.
  */
 
 enum { COUNT_LEN = 1 << 18 }; /* bytes at a time */
@@ -37,8 +37,8 @@ static umbel_status count_batch(void *ctx, const um_key_batch *batch,
     return UMBEL_OK;
 }
 
-/* Returns 1 if p is the end of a line that is not empty. Reads the two bytes
- * before it. */
+/* Returns 1 if p is the end of a non-empty line. Reads the two bytes before
+ * p. */
 static inline uint8_t is_end(const uint8_t *p)
 {
     bool empty = (p[-1] == '\n') | ((p[-1] == '\r') & (p[-2] == '\n'));
@@ -47,12 +47,12 @@ static inline uint8_t is_end(const uint8_t *p)
 }
 
 /*
- * Counts the ends of lines that are not empty. Reads the two bytes before p. No
- * branch, and sums of one byte in each lane of a vector, as compilers see it.
+ * Counts the ends of non-empty lines. Reads the two bytes before p. Has no
+ * branches, and sums bytes per lane, so that compilers can vectorise it.
  */
 static uint64_t count_ends(const uint8_t *p, size_t len)
 {
-    enum { LANES = 32, MOST = 255 }; /* steps until a sum is full */
+    enum { LANES = 32, MOST = 255 }; /* steps before a sum could overflow */
     uint64_t n = 0;
 
     while (len >= LANES) {
@@ -70,8 +70,8 @@ static uint64_t count_ends(const uint8_t *p, size_t len)
     return n;
 }
 
-/* Counts the lines of a file. Before each read the buffer holds the two bytes
- * before it. */
+/* Counts the lines of a file. The two bytes before each read are kept in front
+ * of the buffer. */
 static umbel_status count_file(um_input *s, uint8_t *buffer, uint64_t *n,
                                umbel_error *err)
 {
@@ -89,7 +89,7 @@ static umbel_status count_file(um_input *s, uint8_t *buffer, uint64_t *n,
         *n += count_ends(start + mark, got - mark);
         memmove(buffer, start + got - 2, 2);
     }
-    *start = '\n'; /* the last line may lack its end */
+    *start = '\n'; /* the last line may lack its newline */
     *n += count_ends(start, 1);
     return UMBEL_OK;
 }
@@ -119,7 +119,7 @@ umbel_status um_keys_count(const um_key_source *s, uint64_t *n,
 
     *n = 0;
     source.pass = "counting keys";
-    source.format.fold_case = false; /* as many keys, whatever their case */
+    source.format.fold_case = false; /* does not change the number of keys */
     if (!um_lines_are_keys(&source.format))
         return um_keys_each_batch(&source, count_batch, n, err);
     UM_TRY(um_input_open(&source, false, &stream, err));
@@ -128,7 +128,7 @@ umbel_status um_keys_count(const um_key_source *s, uint64_t *n,
     return status;
 }
 
-/* With its result a piece takes up to 4 MB; together they stay below 64 MB. */
+/* A piece and its result take up to 4 MB, so all together stay below 64 MB. */
 enum { MAX_PIECES = 16 };
 
 enum { LINE_NAME = 160 }; /* bytes of a path's tail, and a number */
@@ -142,7 +142,7 @@ typedef struct reading {
     um_piece_reader reader;
     const um_key_source *source;
     const um_key_job *job;
-    uint64_t line; /* number of the last one used, in its file */
+    uint64_t line; /* last line used, in its file */
     umbel_status status;
     umbel_error *err;
 } reading;
@@ -183,13 +183,13 @@ static void work_on_slot(void *ctx, void *piece)
     um_key_batch batch = batch_of(r, &s->piece);
     umbel_error err;
     umbel_status status = r->job->work(r->job->ctx, &batch, s->result, &err);
-    if (status != UMBEL_OK) { /* comes before what stopped the splitting */
+    if (status != UMBEL_OK) { /* takes precedence: it comes before a bad line */
         s->piece.status = status;
         s->piece.err = err;
     }
 }
 
-/* Returns "list, line 7", which the caller's text has room for. */
+/* Formats "list, line 7". */
 static const char *line_name(const um_piece *p, uint64_t line,
                              char out[LINE_NAME])
 {
@@ -198,7 +198,8 @@ static const char *line_name(const um_piece *p, uint64_t line,
     return out;
 }
 
-/* Only in the turn of a piece are the numbers of its lines known. */
+/* Reports skipped lines. Called when it is the piece's turn, because only then
+ * are the numbers of its lines known. */
 static void report_skipped(const reading *r, const um_piece *p)
 {
     char where[LINE_NAME], why[UM_WHY_LEN];
@@ -213,7 +214,7 @@ static void report_skipped(const reading *r, const um_piece *p)
     }
 }
 
-/* Returns what is wrong with a piece. */
+/* Returns the failure of a piece, if any. */
 static umbel_status judge_piece(reading *r, const um_piece *p)
 {
     r->line = (p->first ? 0 : r->line) + p->nlines;
@@ -228,7 +229,8 @@ static umbel_status judge_piece(reading *r, const um_piece *p)
                    p->bad);
 }
 
-/* Looks at the beginning of each file, which is enough to find most. */
+/* Warns about the beginning of each file, which is enough to notice most
+ * mistakes. */
 static void warn_of_piece(const um_key_source *s, const um_piece *p)
 {
     const char *text = s->warn && p->first ? um_what_is_odd(s, p) : NULL;
@@ -258,7 +260,7 @@ static bool drain_slot(void *ctx, void *piece)
     return false;
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- running the pipeline ------------------------------------------------- */
 
 static void free_slots(slot *slots, size_t n, const um_key_job *job)
 {
@@ -456,7 +458,7 @@ umbel_status um_keys_add(const um_key_source *s, umbel_filter *f, uint64_t *n,
     return status;
 }
 
-/* Removes one by one, to name the key that is not in the filter. */
+/* Removes keys one by one, to name the one that is not in the filter. */
 static umbel_status remove_batch(void *ctx, const um_key_batch *batch,
                                  umbel_error *err)
 {

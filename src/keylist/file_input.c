@@ -1,8 +1,8 @@
 /*
  * file_input.c - reads files and pipes, and decompresses gzip.
  *
- * The first bytes of a file show whether it is compressed. A pipe may bring
- * them one by one; they are waited for only as long as they look like gzip.
+ * The first bytes of a file show whether it is compressed. A pipe may deliver
+ * them one by one; more are awaited only as long as they look like gzip.
  */
 #include "keylist/file_input.h"
 
@@ -31,19 +31,19 @@ struct um_input {
     uint64_t done, total; /* bytes, for progress */
     int wake[2];          /* a pipe, or -1: readable when reading should end */
     bool stopped;
-    atomic_bool waits; /* for input */
+    atomic_bool waits; /* a read is waiting for input */
 
     const char *name;
     int fd;    /* -1: none open */
-    bool ours; /* fd is to be closed: not standard input */
+    bool ours; /* fd is not standard input: close it */
     bool started, at_end;
-    bool gzip, member_ended, damaged; /* compressed; between two members */
+    bool gzip, member_ended, damaged; /* member_ended: between members */
     z_stream inflater;
-    uint8_t raw[UM_READ_LEN]; /* bytes as stored, not yet handed out */
+    uint8_t raw[UM_READ_LEN]; /* stored bytes that were not passed on yet */
     size_t raw_at, raw_len;
 };
 
-/* Returns the length of all files; 0 if one of them is not known. */
+/* Returns the length of all files, or 0 if one of them is unknown. */
 static uint64_t total_len(const char *const *paths, size_t npaths)
 {
     uint64_t sum = 0;
@@ -57,7 +57,7 @@ static uint64_t total_len(const char *const *paths, size_t npaths)
     return sum;
 }
 
-/* Shows the progress, unless the input is typed at a terminal. */
+/* Reports progress, unless the input is typed at a terminal. */
 static void show_progress(um_input *s, size_t more, bool ended)
 {
     const char *pass = s->source->pass ? s->source->pass : "reading keys";
@@ -131,7 +131,9 @@ const char *um_input_name(const um_input *s)
     return s->name;
 }
 
-/* A key where a file of keys is expected is a common mistake. */
+/* Reports a file that cannot be opened. If it does not exist, the message names
+ * what was expected, because passing a key instead of a file of keys is a
+ * common mistake. */
 static umbel_status fail_open(const char *path, const char *expected,
                               umbel_error *err)
 {
@@ -172,8 +174,8 @@ bool um_input_waits(const um_input *s)
 
 /*
  * Waits until there is something to read, or reading should end. waits is set
- * before the flush: a batch that another thread uses after it is flushed by
- * that thread.
+ * before the flush, so a thread that uses a batch after the flush knows that it
+ * must flush itself.
  */
 static void wait_for_input(um_input *s)
 {
@@ -191,7 +193,7 @@ static void wait_for_input(um_input *s)
     s->stopped |= fds[1].revents != 0;
 }
 
-/* Reads bytes as they are stored. A terminal is not asked again at its end. */
+/* Reads stored bytes. A terminal is not read again after its end of file. */
 static umbel_status read_stored(um_input *s, void *to, size_t cap, size_t *got,
                                 umbel_error *err)
 {
@@ -212,8 +214,8 @@ static umbel_status read_stored(um_input *s, void *to, size_t cap, size_t *got,
     return UMBEL_OK;
 }
 
-/* The advice behind the type is for keys: where something else is expected,
- * that is named instead. */
+/* Reports a file of the wrong type. The advice in `why` is about keys; if
+ * something else is expected, the message names that instead. */
 static umbel_status fail_type(const um_input *s, const char *why,
                               umbel_error *err)
 {
@@ -256,7 +258,7 @@ static umbel_status fail_gzip(const um_input *s, const char *what,
                    um_path_dots(s->name), um_path_tail(s->name), what);
 }
 
-/* Decompresses stored bytes until they or the room for the result end. */
+/* Decompresses stored bytes until they are used up or the output is full. */
 static void inflate_stored(um_input *s)
 {
     z_stream *z = &s->inflater;
@@ -271,7 +273,7 @@ static void inflate_stored(um_input *s)
     s->raw_at = s->raw_len - z->avail_in;
 }
 
-/* Reads decompressed bytes. Those before damage are handed out first. */
+/* Reads decompressed bytes. Those before the damage are passed on first. */
 static umbel_status read_gzip(um_input *s, void *to, size_t cap, size_t *got,
                               umbel_error *err)
 {
@@ -298,7 +300,7 @@ static umbel_status read_gzip(um_input *s, void *to, size_t cap, size_t *got,
     return UMBEL_OK;
 }
 
-/* Hands out what was read at the start of a file, then reads on. */
+/* Passes on the bytes that start_file has read, then reads on. */
 static umbel_status read_plain(um_input *s, void *to, size_t cap, size_t *got,
                                umbel_error *err)
 {
@@ -324,14 +326,14 @@ umbel_status um_input_read(um_input *s, void *to, size_t cap, size_t *got,
 }
 
 /*
- * Cuts what is read into pieces of whole lines.
+ * Cuts the input into pieces of whole lines.
  *
- * A piece takes what one read gives, so that slow input from a pipe is answered
- * at once. The beginning of a line at the end of a read is kept for the next
- * piece. A piece is larger than two reads only if a line is.
+ * A piece is the result of one read, so that slow input from a pipe is answered
+ * at once. An incomplete line at the end of a read is kept for the next piece.
+ * A piece is larger than two reads only if a line is.
  */
 
-/* Bytes of a line: a byte order mark, a key and a carriage return. */
+/* Largest line: a byte order mark, a key and a carriage return. */
 enum { MAX_LINE = 3 + UM_MAX_KEY_LEN + 1 };
 
 void um_piece_fini(um_piece *p)
@@ -345,7 +347,7 @@ void um_piece_fini(um_piece *p)
     free(p->skipped);
 }
 
-/* Makes room for one more read. */
+/* Reserves space for one more read. */
 static umbel_status grow_text(um_piece *p, umbel_error *err)
 {
     size_t cap = p->cap ? 2 * p->cap : (size_t)2 * UM_READ_LEN;
@@ -358,7 +360,7 @@ static umbel_status grow_text(um_piece *p, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Returns the length of text up to and including the last end of a line. */
+/* Returns the length of text up to and including the last line end. */
 static size_t whole_lines(const uint8_t *text, size_t len, char end)
 {
     while (len && text[len - 1] != (uint8_t)end)

@@ -10,8 +10,8 @@ enum { UM_READ_LEN = 1 << 16 }; /* bytes of a read */
 
 typedef struct um_input um_input;
 
-/* Opens no file yet. waking: um_input_stop will be called by another thread.
- */
+/* Creates an input; opens no file yet. waking: another thread may call
+ * um_input_stop. */
 umbel_status um_input_open(const um_key_source *s, bool waking, um_input **out,
                            umbel_error *err);
 void um_input_close(um_input *s);
@@ -24,16 +24,17 @@ bool um_input_has_file(const um_input *s);
 const char *um_input_name(const um_input *s);
 
 /*
- * Reads up to cap bytes of the file, decompressed. *got is 0 at its end, which
+ * Reads up to cap decompressed bytes of the file. *got is 0 at its end, which
  * closes it, and after um_input_stop.
  */
 umbel_status um_input_read(um_input *s, void *to, size_t cap, size_t *got,
                            umbel_error *err);
 
-/* Returns true while a read waits for input. From any thread. */
+/* Returns true while a read waits for input. May be called by any thread. */
 bool um_input_waits(const um_input *s);
 
-/* Ends all reading, also a read that waits for input. From any thread. */
+/* Ends all reading, including a read that waits for input. May be called by any
+ * thread. */
 void um_input_stop(um_input *s);
 
 #endif

@@ -27,7 +27,7 @@ void um_key_list_fini(um_key_list *k)
     *k = (um_key_list){0};
 }
 
-/* Resizes the arrays that are kept to cap keys. */
+/* Resizes the arrays in use to cap keys. */
 static bool resize_list(list_reading *r, size_t cap)
 {
     um_key_list *k = &r->list;
@@ -120,7 +120,7 @@ umbel_status um_key_list_read(um_key_list *out, const um_key_source *s,
     if (status != UMBEL_OK)
         um_key_list_fini(&r.list);
     else if (r.list.n)
-        resize_list(&r, r.list.n); /* smaller: what fails changes nothing */
+        resize_list(&r, r.list.n); /* shrinks: a failure does no harm */
     *out = r.list;
     return status;
 }
@@ -144,7 +144,7 @@ umbel_slice um_key_list_line(const um_key_list *k, size_t i)
  * The digests of a key source.
  */
 
-/* --- read again ----------------------------------------------------------- */
+/* --- digests read again each time ----------------------------------------- */
 
 typedef struct taking {
     um_digests_fn *take;
@@ -171,7 +171,7 @@ static umbel_status each_of_keys(const void *ctx, size_t from, size_t to,
     return um_keys_each_digest(&d->keys, d->filter, deliver_batch, &t, err);
 }
 
-/* --- kept ----------------------------------------------------------------- */
+/* --- digests in memory ---------------------------------------------------- */
 
 static umbel_status each_kept(const void *ctx, size_t from, size_t to,
                               um_digests_fn *take, void *take_ctx,
@@ -190,9 +190,9 @@ static umbel_status each_kept(const void *ctx, size_t from, size_t to,
     return UMBEL_OK;
 }
 
-/* Resizes the array in use. Huge pages below it: fewer faults while it fills.
- * The advice goes to the end of the last page: a mapping whose parts have
- * different advice cannot grow in place, and would be copied. */
+/* Resizes the array in use. Huge pages reduce page faults while it fills. The
+ * advice extends to the end of the last page, because a mapping whose parts
+ * have different advice cannot grow in place, and would be copied. */
 static bool resize(um_key_digests *d, size_t cap)
 {
     enum { PAGE = 4096, HUGE_FROM = 4 << 20 };
@@ -218,7 +218,7 @@ static bool reserve_digests(um_key_digests *d, size_t more)
     return cap == d->cap || resize(d, cap);
 }
 
-/* From now on whole digests are kept. */
+/* Switches from lo alone to whole digests. */
 static bool widen(um_key_digests *d)
 {
     umbel_digest *all = malloc((d->cap ? d->cap : 1) * sizeof *all);
@@ -261,7 +261,8 @@ static umbel_status retain_batch(void *ctx, const um_key_batch *batch,
     return UMBEL_OK;
 }
 
-/* Of files only if they are few: *kept is false then, and it is no failure. */
+/* Stores the digests, unless files have more than d->most keys: then *kept is
+ * false, which is not an error. */
 static umbel_status retain_digests(um_key_digests *d, bool *kept,
                                    umbel_error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * key_log.c - appends keys to a file, beside other processes.
+ * key_log.c - appends keys to a file that other processes append to, too.
  *
  * While another process writes, the file seems to end in the middle of a line.
- * So everyone locks it, to look at its end and to append. Pipes and devices
+ * So each process locks it to look at its end and to append. Pipes and devices
  * have no end to look at, and are not locked.
  */
 #include "keylist/key_log.h"
@@ -38,7 +38,8 @@ static void set_lock(const um_key_log *log, int type)
         ;
 }
 
-/* Ends a last line that lacks its end, as files written by hand may. */
+/* Appends the missing newline of the last line; files written by hand may lack
+ * it. */
 static umbel_status complete_line(const um_key_log *log, umbel_error *err)
 {
     struct stat st;

@@ -6,18 +6,18 @@
 
 #include <umbel/base.h>
 
-/* Zeroed: open nowhere, and um_key_log_append does nothing. */
+/* A log. Zeroed, it is not open, and um_key_log_append does nothing. */
 typedef struct um_key_log {
     const char *path; /* NULL: not open */
     int fd;
-    char end; /* behind each key */
+    char end; /* written after each key */
 } um_key_log;
 
-/* Opens path for appending, and completes a last line that lacks its end. */
+/* Opens path for appending, and completes a last line without a newline. */
 umbel_status um_key_log_init(um_key_log *log, const char *path, char end,
                              umbel_error *err);
 /*
- * Appends those of n keys for which hit[i] is true, all at once: processes that
+ * Appends the keys for which hit[i] is true, in one write: processes that
  * append at the same time do not split each other's lines.
  */
 umbel_status um_key_log_append(const um_key_log *log, const umbel_slice *keys,

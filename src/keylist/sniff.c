@@ -1,5 +1,5 @@
 /*
- * sniff.c - recognizes files that are easily mistaken for others.
+ * sniff.c - recognises files that are easily mistaken for others.
  */
 #include "keylist/sniff.h"
 
@@ -19,8 +19,9 @@ enum { MAGIC_LEN = 14 };
 typedef struct file_type {
     const char *magic; /* the first bytes */
     size_t len;
-    const char *not_keys;   /* why not, and what to do; NULL: may be keys */
-    const char *not_filter; /* the same; NULL: is a filter */
+    const char *not_keys; /* why it is not a list of keys, and what to do; NULL:
+                             may be one */
+    const char *not_filter; /* the same for filters; NULL: it is one */
 } file_type;
 
 static const file_type types[] = {
@@ -103,14 +104,15 @@ const char *um_why_not_filter(int fd)
     return got < 0 || cut ? NULL : find_type(bytes, (size_t)got)->not_filter;
 }
 
-/* --- odd lists ------------------------------------------------------------ */
+/* --- suspicious lists ----------------------------------------------------- */
 
 static bool has_nul(const um_key_source *s, const um_piece *p)
 {
     return p->len && !s->format.null_ended && memchr(p->text, '\0', p->len);
 }
 
-/* Every line has a tab, where only names of files announce weights. */
+/* Returns true if every line has a tab, although the format takes weights only
+ * from *.tsv files. */
 static bool has_silent_weights(const um_key_source *s, const um_piece *p)
 {
     const um_key_format *f = &s->format;
@@ -126,7 +128,7 @@ static bool has_silent_weights(const um_key_source *s, const um_piece *p)
     return i && i == p->n;
 }
 
-/* As many digits as MD5 has or more, in every key. */
+/* Returns true if every key has at least as many hexadecimal digits as MD5. */
 static bool has_silent_hex(const um_key_source *s, const um_piece *p)
 {
     enum { LOOK_AT = 1000, SHORTEST = 32, LONGEST = 256 };

@@ -1,5 +1,6 @@
 /*
- * split.c - lines, fields, weights, amounts, hexadecimal digits.
+ * split.c - splits lines into keys, weights and amounts, and decodes
+ * hexadecimal digits.
  *
  * Keys are slices of the text, which is not moved. Empty lines and empty keys
  * are skipped. A line loses a carriage return at its end, and a file a byte
@@ -39,7 +40,8 @@ static char delimiter(const um_key_format *f)
     return '\t';
 }
 
-/* Finds field n of a line, or its last field. Returns false if it has none. */
+/* Finds field n of a line, or its last field. Returns false if the line has no
+ * such field. */
 static bool find_field(const um_key_format *f, uint64_t n, umbel_slice line,
                        umbel_slice *out)
 {
@@ -85,7 +87,8 @@ static bool parse_weight(umbel_slice text, double *out)
            isfinite(*out);
 }
 
-/* Reads the last field of the line as a weight, and takes it off the line. */
+/* Parses the last field of the line as a weight, and removes it from the
+ * line. */
 static bool split_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
 {
     umbel_slice text;
@@ -104,7 +107,7 @@ static bool split_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
     return true;
 }
 
-/* Reads all 64 bits of an amount, which a weight's 53 do not hold. */
+/* Parses an amount of up to 64 bits, more than the 53 bits of a weight. */
 static bool parse_amount(const um_key_format *f, um_piece *p, umbel_slice line)
 {
     umbel_slice text;
@@ -186,7 +189,7 @@ static bool no_memory(um_piece *p)
     return false;
 }
 
-/* Makes space for one more key. */
+/* Reserves space for one more key. */
 static bool grow_keys(const um_key_format *f, um_piece *p)
 {
     size_t cap = p->keys_cap ? 2 * p->keys_cap : 4 * (size_t)UM_BATCH;
@@ -198,14 +201,14 @@ static bool grow_keys(const um_key_format *f, um_piece *p)
         !um_array_resize(&p->weights, cap, sizeof *p->weights) ||
         !um_array_resize(&p->amounts, cap, sizeof *p->amounts))
         return no_memory(p);
-    for (; p->keys_cap < cap; p->keys_cap++) { /* as they are of plain lines */
+    for (; p->keys_cap < cap; p->keys_cap++) { /* the values for plain lines */
         p->weights[p->keys_cap] = 1;
         p->amounts[p->keys_cap] = f->times ? f->times : 1;
     }
     return true;
 }
 
-/* Makes room for all keys of the text as they are hashed. */
+/* Reserves space for all decoded or folded keys of the text. */
 static bool grow_decoded(const um_key_format *f, um_piece *p)
 {
     return (!f->hex && !f->fold_case) ||
@@ -221,7 +224,7 @@ size_t um_mark_len(const uint8_t *text, size_t len)
                : 0;
 }
 
-/* Removes what some systems put around the lines of a text. */
+/* Removes a byte order mark and a carriage return. */
 static umbel_slice trim_line(const um_key_format *f, const um_piece *p,
                              const uint8_t *at, size_t len)
 {
@@ -236,7 +239,8 @@ static umbel_slice trim_line(const um_key_format *f, const um_piece *p,
     return (umbel_slice){at + mark, len - mark};
 }
 
-/* Takes the key of a line. Returns false after a bad line. */
+/* Parses the key of a line. Returns false if the line is bad or memory runs
+ * out. */
 static bool parse_line(const um_key_format *f, um_piece *p, const uint8_t *at,
                        size_t len)
 {
@@ -263,7 +267,7 @@ static bool parse_line(const um_key_format *f, um_piece *p, const uint8_t *at,
     return true;
 }
 
-/* Keeps the bad line, which was the last one, and lets the others go on. */
+/* Records the last line as skipped, so that parsing continues. */
 static bool skip_line(um_piece *p)
 {
     size_t cap = p->skipped_cap ? 2 * p->skipped_cap : 16;
@@ -282,7 +286,7 @@ static bool skip_line(um_piece *p)
     return true;
 }
 
-/* Takes a line, of whatever format. Returns false if no further one counts. */
+/* Parses a line of any format. Returns false if parsing must stop. */
 static bool parse_any(const um_key_format *f, um_piece *p, const uint8_t *at,
                       const uint8_t *end)
 {
@@ -298,7 +302,7 @@ bool um_lines_are_keys(const um_key_format *f)
            !f->weights && !f->fold_case;
 }
 
-/* Bit i is set if a line ends at p[i]. */
+/* Returns a mask in which bit i is set if a line ends at p[i]. */
 static inline uint64_t find_ends(const uint8_t *p, char end)
 {
     uint64_t ends = 0;
@@ -317,7 +321,8 @@ static inline uint64_t find_ends(const uint8_t *p, char end)
     return ends;
 }
 
-/* As parse_any, where the whole line is the key and is not the first. */
+/* Does the work of parse_any for a line that is a key as a whole and not the
+ * first one. */
 static inline bool parse_plain(const um_key_format *f, um_piece *p,
                                const uint8_t *at, const uint8_t *end)
 {
@@ -332,8 +337,8 @@ static inline bool parse_plain(const um_key_format *f, um_piece *p,
     return true;
 }
 
-/* Takes the lines that end in whole blocks of the text, from at on. Returns the
- * beginning of the next one; NULL: no further one counts. */
+/* Parses the lines that end in whole blocks of 64 bytes of the text, from at
+ * on. Returns the beginning of the next line, or NULL if parsing must stop. */
 UM_INLINE const uint8_t *parse_blocks(const um_key_format *f, um_piece *p,
                                       const uint8_t *at, bool plain)
 {
@@ -351,10 +356,10 @@ UM_INLINE const uint8_t *parse_blocks(const um_key_format *f, um_piece *p,
     return at;
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- pieces --------------------------------------------------------------- */
 
-/* Takes the line at at, and returns the beginning of the next one; NULL: none
- * counts, or no key is left. */
+/* Parses the line at `at`. Returns the beginning of the next one, or NULL if
+ * parsing must stop or there is none. */
 static const uint8_t *parse_next(const um_key_format *f, um_piece *p,
                                  const uint8_t *at)
 {
@@ -362,7 +367,7 @@ static const uint8_t *parse_next(const um_key_format *f, um_piece *p,
     const uint8_t *end = memchr(at, um_format_end(f), left);
 
     if (!end)
-        end = at + left; /* the last line of a file may lack its end */
+        end = at + left; /* the last line may lack its newline */
     return parse_any(f, p, at, end) && end + 1 < at + left ? end + 1 : NULL;
 }
 
@@ -373,7 +378,7 @@ void um_split_piece(const um_key_format *f, um_piece *p)
     p->bad = NULL;
     if (p->len == 0 || !grow_decoded(f, p))
         return;
-    const uint8_t *at = parse_next(f, p, p->text); /* it may have a mark */
+    const uint8_t *at = parse_next(f, p, p->text); /* may have a BOM */
     if (at)
         at = um_lines_are_keys(f) ? parse_blocks(f, p, at, true)
                                   : parse_blocks(f, p, at, false);

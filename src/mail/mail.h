@@ -32,8 +32,7 @@ typedef struct um_mail_facts {
     um_signature exact, pyzor;
     unsigned nshingles; /* 0 (too short) or UM_SHINGLES */
     uint64_t shingle[UM_SHINGLES];
-    char from_domain[UM_MAIL_NAME],
-        list_id[UM_MAIL_NAME];     /* lower case, or "" */
+    char from_domain[UM_MAIL_NAME], list_id[UM_MAIL_NAME]; /* lower case, "" */
     char received[UM_MAIL_CLIENT]; /* client address of the first Received
                                       line; "": none */
     char sample[UM_MAIL_SAMPLE];   /* UTF-8 text of the signatures, cut at a
