@@ -1,23 +1,25 @@
 /*
- * admit.c - checks a filter from outside against what its receiver demands.
+ * admit.c - checks a filter from outside against its receiver's demands.
  *
- * The claimed number of keys determines how full a filter is;
- * occupancy.c bounds how far chance may take it from there, as a whole
- * and in each block. What a stranger's key then meets is the mean over blocks
- * of the block's own chance, which follows from the cells and needs no belief:
- * it is held against the budget. Addressings whose cells depend on each other
- * are sampled as well (analysis.h).
+ * The claimed number of keys determines how full a filter should be;
+ * occupancy.c bounds how far chance may take it from there, as a whole and in
+ * each block. The probability that an arbitrary key matches is the mean over
+ * blocks of the block's own probability. It follows from the cells, without
+ * trusting any claim, and is compared with the receiver's limit. Addressings
+ * whose cells depend on each other are sampled as well (analysis.h).
  *
- * A kind in which each key has an entry is held by their number: it is that in
- * the head, and a claim may exceed it by keys that share one.
+ * For kinds in which each key has an entry, the number of entries is checked:
+ * it must equal the number in the head, and a claim may exceed it by keys that
+ * share an entry.
  *
- * The number in the head counts keys that were new. Others matched already and
- * changed nothing, so there may have been more. A key matches with the chance e
- * that the cells of that moment give it, at most that of the cells now; so, for
- * any x > 0, exp(x M - (exp(x) - 1) n e) of n keys and M that matched has a
- * mean of 1 at most, and bounds M. max_keys takes the best of some x.
+ * The number in the head counts keys that were new. Other keys matched already
+ * and changed nothing, so there may have been more. A key matches with the
+ * probability e given by the cells at that moment, which is at most that of the
+ * cells now. So for any x > 0, with n keys of which M matched, exp(x M -
+ * (exp(x) - 1) n e) has a mean of at most 1, which bounds M. max_keys uses the
+ * best of some x.
  *
- * An honest filter is refused with at most this chance:
+ * An honest filter is refused with at most this probability:
  *
  *   for each claim (the receiver's, the head's)
  *     more keys than max_keys                  1e-10
@@ -44,7 +46,7 @@
 #include <unistd.h>
 
 /*
- * A false positive rate that is certain, by asking random keys.
+ * Certifies a false positive rate by querying random keys.
  */
 
 #define DOUBT (1e-10 / STAGES)
@@ -63,7 +65,7 @@ static um_rng rng_of(const umbel_filter *f)
     return (um_rng){um_load64(name)};
 }
 
-/* As keys have them that nobody chose; integers are their own digests. */
+/* Returns the digest of a random key; integers are their own digests. */
 static umbel_digest random_digest(const um_hash *hash, um_rng *rng)
 {
     if (hash->identity)
@@ -74,9 +76,10 @@ static umbel_digest random_digest(const um_hash *hash, um_rng *rng)
 }
 
 /*
- * Drops keys whose first cells are not all in use: most of them, and the
- * positions of the other hashes take the most time. Addressings that are
- * sampled go from cell to cell, so fewer hashes give the first of them.
+ * Drops keys whose first cells are not all in use. These are most keys, and
+ * computing the other positions takes the most time. The addressings that are
+ * sampled compute one cell after the other, so a layout with fewer hashes gives
+ * the first cells.
  */
 static size_t retain_likely(const umbel_filter *f, umbel_digest d[UM_BATCH],
                             size_t n)
@@ -113,7 +116,8 @@ static uint64_t count_hits(const umbel_filter *f, um_rng *rng, size_t n)
     return hits;
 }
 
-/* P(X <= hits), where mean were expected, is too small (Chernoff). */
+/* Returns true if at most `hits` hits are too improbable, where `mean` were
+ * expected (Chernoff). */
 static bool is_certain(double hits, double mean)
 {
     double rest = hits > 0 ? hits * log(hits / mean) : 0;
@@ -121,7 +125,7 @@ static bool is_certain(double hits, double mean)
     return hits < mean && mean - hits + rest >= -log(DOUBT);
 }
 
-/* Asks until want keys have been asked. */
+/* Queries random keys until `want` have been queried. */
 static void ask_more(const umbel_filter *f, um_rng *rng, uint64_t want,
                      um_sample *s)
 {
@@ -131,7 +135,8 @@ static void ask_more(const umbel_filter *f, um_rng *rng, uint64_t want,
     }
 }
 
-/* A part of the sample often says enough, one way or the other. */
+/* Queries a sample in stages, since a part of it is often conclusive either
+ * way. */
 static um_sample certify(const umbel_filter *f, double max_error)
 {
     um_sample s = {.asked = 0};
@@ -153,7 +158,8 @@ static um_sample certify(const umbel_filter *f, double max_error)
 /* A filter that matches every second key is useless. */
 #define DEFAULT_MAX_ERROR 0.5
 
-/* Within this many standard deviations no bound is computed. */
+/* Deviations up to this many standard deviations are accepted without computing
+ * a bound. */
 #define USUAL 3.0
 
 typedef struct judging {
@@ -161,15 +167,15 @@ typedef struct judging {
     const umbel_admission *wants;
     umbel_ruling *out;
     um_bits_look cells;
-    uint64_t used; /* cells, or entries */
+    uint64_t used; /* number of cells or entries in use */
     bool bounded;  /* n keys use at most a known number of cells */
-    bool chance;   /* ... and more or less than that by chance only */
-    bool counted;  /* each key has an entry, and used counts them */
+    bool chance;   /* ... and deviate from the mean only by chance */
+    bool counted;  /* each key has an entry; used is their number */
     bool doubted;  /* a claim was refused */
-    double most;   /* keys, by the claims that were held; INFINITY: none was */
+    double most;   /* keys, by the claims that were checked; INFINITY: none */
 } judging;
 
-/* Something is. */
+/* Adds a reason to refuse the filter. */
 static void add_reason(umbel_ruling *out, umbel_refusal code, const char *text)
 {
     umbel_reason *r = &out->reason[out->n];
@@ -213,7 +219,8 @@ static umbel_status check_names(const umbel_admission *w, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* *wants, or none when it is NULL; E_RANGE, E_UNKNOWN: they make no sense. */
+/* Checks the demands, and replaces NULL by no demands. E_RANGE or E_UNKNOWN if
+ * they make no sense. */
 static umbel_status check_admission(const umbel_admission **wants,
                                     umbel_error *err)
 {
@@ -221,7 +228,8 @@ static umbel_status check_admission(const umbel_admission **wants,
 
     if (!*wants)
         *wants = &none;
-    /* The first version: later ones will read what size says is there. */
+    /* This is the first version; later ones will check size for their
+     * fields. */
     if ((*wants)->size < sizeof(umbel_admission))
         return um_fail(err, UMBEL_E_RANGE,
                        "admission.size is not set: start from "
@@ -233,7 +241,7 @@ static umbel_status check_admission(const umbel_admission **wants,
     return check_names(*wants, err);
 }
 
-/* Nothing is wrong so far. */
+/* Starts a ruling, which admits the filter so far. */
 static umbel_ruling ruling_begin(const umbel_admission *wants)
 {
     return (umbel_ruling){.admitted = true,
@@ -296,8 +304,8 @@ static void hold_shape(judging *j)
 /* --- cells ---------------------------------------------------------------- */
 
 /*
- * Returns true if the cells in use are those of a Bloom filter of the keys, and
- * chance alone decides which.
+ * Determines the number of cells in use, and whether they are those of a Bloom
+ * filter of the keys, in which chance alone decides which.
  */
 static void look_at_cells(judging *j)
 {
@@ -318,7 +326,8 @@ static void look_at_cells(judging *j)
 
 /* --- claims --------------------------------------------------------------- */
 
-/* Keys behind claimed new ones, where a key matches with chance error. */
+/* Returns an upper bound of the number of keys of which `claimed` were new, if
+ * a key matches with probability error. */
 static double max_keys(double claimed, double error)
 {
     enum { FIRST = -10, LAST = 4 };
@@ -351,7 +360,8 @@ static bool is_unusual(const um_layout *l, double keys, double used)
     return used > mean + USUAL * sqrt(fmax(variance, 0));
 }
 
-/* The block's spread is that of its load, and at most one cell in four. */
+/* Returns true if a block is fuller than usual. The variance of its cells comes
+ * from its load and from its cells. */
 static bool is_unusual_block(const um_layout *l, double keys, double used)
 {
     double size = (double)l->cells / (double)l->blocks;
@@ -376,10 +386,11 @@ static void refuse_block(judging *j, const char *who, uint64_t claimed)
 }
 
 /*
- * Cells in use, less those that chance would have spared. Of a digest of 64
- * bits, cells of the same key coincide less often than chance has it: the words
- * that an addressing makes of it are not independent. In a filter with few keys
- * per block that shows, so it is taken off whether it happened or not.
+ * Returns the cells in use, minus those that coincidences would have saved.
+ * With digests of 64 bits, cells of the same key coincide less often than
+ * random ones, because the words that an addressing derives are not
+ * independent. In a filter with few keys per block this is noticeable, so it is
+ * subtracted in any case.
  */
 static uint64_t used_at_least(const judging *j, double keys)
 {
@@ -428,7 +439,7 @@ static umbel_status hold_by_chance(judging *j, const char *who,
     return s->intersected ? UMBEL_OK : hold_above(j, most, who, claimed, err);
 }
 
-/* New keys use a cell at least, and one for each hash at most. */
+/* Checks a claim. A new key uses between one cell and one for each hash. */
 static umbel_status hold_claim(judging *j, const char *who, uint64_t claimed,
                                umbel_error *err)
 {
@@ -455,8 +466,8 @@ static void refuse_entries(judging *j, uint64_t claimed, const char *who)
 }
 
 /*
- * The head counts entries. The receiver counts keys, some of which may share
- * an entry with an earlier one.
+ * Checks the number of entries. The head counts entries; the receiver counts
+ * keys, some of which may share an entry with an earlier one.
  */
 static void hold_entries(judging *j)
 {
@@ -499,9 +510,10 @@ static umbel_status hold_claims(judging *j, umbel_error *err)
     return hold_claim(j, "in its head", s->added, err);
 }
 
-/* --- the budget ----------------------------------------------------------- */
+/* --- the error limit ------------------------------------------------------ */
 
-/* No spread is less than that of blocks which err as their mean does. */
+/* Returns true if the error is within the usual spread, at least that of
+ * independent blocks whose errors have the mean. */
 static bool is_usual_error(const um_layout *l, double keys, double error)
 {
     double over = error / um_model_error(l, keys) - 1;
@@ -510,10 +522,10 @@ static bool is_usual_error(const um_layout *l, double keys, double error)
 }
 
 /*
- * A filter made for an error lies above it as often as below. One that keeps it
- * on average, for the keys that it has, may pass it by what chance explains, up
- * to twice. In a single block the fill explains it, which has been held
- * already.
+ * Decides whether the filter keeps the demanded error on average. Filters made
+ * for an error exceed it about as often as not. One that keeps it on average,
+ * for its keys, may exceed it by what chance explains, up to twice. With a
+ * single block the fill explains it, which was checked already.
  */
 static umbel_status keeps_on_average(const judging *j, bool *out,
                                      umbel_error *err)
@@ -537,10 +549,11 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
     return UMBEL_OK;
 }
 
-/* A limit on the error from which on a sample proves nothing. */
+/* Error limit from which on a sample proves nothing. */
 static const double ANYTHING = 0.99;
 
-/* Cells that depend on each other err more than the fill says. */
+/* Checks a sample: cells that depend on each other have a larger error than the
+ * fill suggests. */
 static void hold_sample(judging *j)
 {
     if (!j->f->layout.row->dependent || j->out->max_error >= ANYTHING)
@@ -578,7 +591,7 @@ static umbel_status hold_error(judging *j, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- the verb ------------------------------------------------------------- */
+/* --- admission of a filter ------------------------------------------------ */
 
 umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
                          umbel_ruling *out, umbel_error *err)
@@ -600,8 +613,8 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
 /*
  * Admission from the first byte on: size, encoding, content.
  *
- * Cheap refusals come first. What a head claims is refused before memory is
- * taken for it, and a file that is too long before it is read.
+ * Cheap refusals come first: a head is checked before memory is allocated for
+ * it, and the length of a file before it is read.
  */
 
 /* Returns true if the failure is due to the bytes, not to this machine. */
@@ -619,7 +632,8 @@ static umbel_refusal code_of(umbel_status status)
                                       : UMBEL_REFUSED_ENCODING;
 }
 
-/* Judge what was decoded, or refuse what was not. */
+/* Admits or refuses the decoded filter, or turns the failure to decode it into
+ * a refusal. */
 static umbel_status conclude(umbel_status decoded, const umbel_error *refusal,
                              umbel_filter *f, const umbel_admission *wants,
                              umbel_filter **out, umbel_ruling *ruling,
@@ -652,7 +666,8 @@ static umbel_status prepare(const umbel_source *given, umbel_source *source,
     return UMBEL_OK;
 }
 
-/* Returns len, or the bytes of a regular file from here on; 0: unknown. */
+/* Returns len or, for UMBEL_TO_END, the remaining bytes of a regular file; 0 if
+ * unknown. */
 static uint64_t bytes_ahead(int fd, uint64_t len)
 {
     struct stat st;
@@ -665,10 +680,10 @@ static uint64_t bytes_ahead(int fd, uint64_t len)
     return at < 0 || at > st.st_size ? 0 : (uint64_t)(st.st_size - at);
 }
 
-/* Where the bytes come from: memory, or a file descriptor. */
+/* The source of the bytes: memory, or a file descriptor. */
 typedef struct origin {
     const void *bytes;
-    uint64_t len; /* of a file, perhaps UMBEL_TO_END */
+    uint64_t len; /* of a file: may be UMBEL_TO_END */
     bool is_file;
     int fd;
 } origin;
@@ -684,7 +699,7 @@ static umbel_status admit_from(const origin *o, const umbel_source *given,
     UM_TRY(prepare(given, &source, &wants, err));
     uint64_t len = o->is_file ? bytes_ahead(o->fd, o->len) : o->len;
     if (o->is_file && !len && !source.memory_limit)
-        source.memory_limit = wants->max_bytes; /* a pipe: nothing bounds it */
+        source.memory_limit = wants->max_bytes; /* a pipe has no other limit */
     umbel_ruling r = ruling_begin(wants);
     if (hold_bytes(wants, len, &r)) {
         umbel_status decoded =

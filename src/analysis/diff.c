@@ -6,12 +6,12 @@
  *    48  content name of the new one
  *    80  flags  0  length of all
  *    96  the new filter's head, as in its raw file
- *    --  per section: how, then 0: the changes (coding/section.h),
- *                           or 1: length and code of the new cells
- * (coding/section.h)
+ *    --  per section: a byte, then for 0: the changes,
+ *                     for 1: length and code of the new cells
+ *                     (both: coding/section.h)
  *    --  checksum of all before
  *
- * docs/FORMAT.md says more.
+ * docs/FORMAT.md has the details.
  */
 #include <umbel/diff.h>
 
@@ -32,7 +32,7 @@ enum {
     CHECKSUM_LEN = 8,
     FLAG_CODED = 1,
     FLAGS_KNOWN = 1,
-    ROOM = 8192, /* that coding a section may need meanwhile */
+    ROOM = 8192, /* extra space needed while a section is coded */
     CHANGES = 0,
     WHOLE = 1
 };
@@ -52,14 +52,15 @@ void umbel_content_name(const umbel_filter *f, uint8_t out[UMBEL_CONTENT_LEN])
     crypto_generichash_final(&state, out, UMBEL_CONTENT_LEN);
 }
 
-/* Both ends of a section; old.at is NULL where there is nothing to go by. */
+/* A section in both filters; old.at is NULL if there is nothing to compare
+ * with. */
 typedef struct pair {
     um_packed old, now;
 } pair;
 
 /*
- * The sections of s beside those of an old filter of the same shape. Data
- * stands last, and may be new, or have another length.
+ * Pairs the sections of s with those of an old filter of the same shape. The
+ * data section is last; it may be new, or have another length.
  */
 static size_t pairs_of(const umbel_filter *old, const um_shape *s, uint8_t *now,
                        pair out[UM_MAX_SECTIONS])
@@ -80,9 +81,10 @@ static size_t pairs_of(const umbel_filter *old, const um_shape *s, uint8_t *now,
     return n;
 }
 
-/* --- making one ----------------------------------------------------------- */
+/* --- creating a difference ------------------------------------------------ */
 
-/* A static filter is as large as its keys want it. */
+/* Checks that both filters have the same shape. Static filters may differ in
+ * size, which depends on their keys. */
 static umbel_status same_shape(const umbel_filter *old, const umbel_filter *now,
                                umbel_error *err)
 {
@@ -99,7 +101,7 @@ static umbel_status same_shape(const umbel_filter *old, const umbel_filter *now,
     return status;
 }
 
-/* m H(some / m), in bits. */
+/* Returns m H(some / m), in bits. */
 static double entropy_bits(uint64_t some, uint64_t m)
 {
     double p = m ? (double)some / (double)m : 0;
@@ -143,7 +145,7 @@ static void bill_section(const pair *p, umbel_diff_result *bill)
     }
 }
 
-/* The fixed part, but for the length of all; the head of now. */
+/* Writes the fixed part, except for the total length, and the head of now. */
 static void write_start(um_writer *w, const umbel_filter *old,
                         const umbel_filter *now)
 {
@@ -164,7 +166,7 @@ static void write_start(um_writer *w, const umbel_filter *old,
     um_write_bytes(w, head, head_len);
 }
 
-/* By its changes, where they take less than the code of it all. */
+/* Writes a section: its changes if they take fewer bytes than coding it all. */
 static void write_section(um_writer *w, const pair *p)
 {
     const uint8_t changes = CHANGES, all = WHOLE;
@@ -221,15 +223,15 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
     if (w.bad)
         return um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
     *bill = (umbel_diff_result){.bytes = len};
-    n -= now->attached > 0; /* data is no cells */
+    n -= now->attached > 0; /* attached data are not cells */
     for (size_t i = 0; i < n; i++)
         bill_section(&pairs[i], bill);
     return UMBEL_OK;
 }
 
-/* --- using one ------------------------------------------------------------ */
+/* --- applying a difference ------------------------------------------------ */
 
-/* What a difference says before its sections. */
+/* The fields before the sections of a difference. */
 typedef struct start {
     uint8_t old[UMBEL_CONTENT_LEN], now[UMBEL_CONTENT_LEN];
     um_head head;
@@ -310,7 +312,8 @@ static umbel_status check_base(const umbel_filter *old, const start *s,
     return um_same_shape(um_shape_of(old), &s->head.shape, err);
 }
 
-/* Only data can make it larger than the old one; a few bytes can claim much. */
+/* Limits the new length. Only attached data can make the filter larger, and a
+ * few bytes could claim a large length. */
 static umbel_status check_cap(const umbel_filter *old, const start *s,
                               size_t len, umbel_error *err)
 {
@@ -341,7 +344,7 @@ static bool get_section(um_reader *r, const pair *p)
     return um_code_decode(r->at - len, (size_t)len, UM_CODE_NOW, &p->now);
 }
 
-/* Fills in the new payload, which is zeroed memory. */
+/* Decodes the sections into the new payload, which is zeroed. */
 static umbel_status fill(const umbel_filter *old, um_reader *r, const start *s,
                          uint8_t *payload, umbel_error *err)
 {

@@ -6,8 +6,8 @@
  * union, cell for cell, so three numbers of unused cells give three numbers of
  * keys, and |A and B| = |A| + |B| - |A or B|.
  *
- * The intervals are the delta method on the exact covariances of those three
- * numbers (filter/addressing/model.c), which also knows how blocks clump.
+ * The intervals use the delta method on the exact covariances of those three
+ * numbers (filter/addressing/model.c), which account for uneven blocks.
  */
 #define XXH_INLINE_ALL
 #include "analysis/analysis.h"
@@ -36,7 +36,7 @@ static umbel_interval around(double value, double variance, double top)
                             clamp(value + reach, top)};
 }
 
-/* Covariance of the estimated numbers of keys of two filters. */
+/* Returns the covariance of the estimated numbers of keys of two filters. */
 static double keys_covariance(const um_layout *l, double a, double b,
                               double shared)
 {
@@ -104,7 +104,7 @@ static void fill_covariances(const um_layout *l, trio *t)
             t->cov[i][j] = keys_covariance(l, keys[i], keys[j], shared[i][j]);
 }
 
-/* Variance of the linear combination g. */
+/* Returns the variance of the linear combination g. */
 static double variance_of(const trio *t, const double g[3])
 {
     double sum = 0;
@@ -171,11 +171,11 @@ umbel_interval umbel_rate_interval(uint64_t hits, uint64_t trials)
 }
 
 /*
- * Count errors on keys whose truth is known.
+ * Counts errors on keys whose membership is known.
  *
- * Members are remembered as 128-bit digests of a hash of their own, in a table
- * with open addressing. As long as no member was denied only outside keys that
- * match the filter can be members, so the table is hardly touched.
+ * Members are stored as 128-bit digests of a separate hash, in a table with
+ * open addressing. As long as no false negative was found, only outside keys
+ * that match the filter can be members, so the table is hardly accessed.
  */
 
 enum { FIRST_SLOTS = 1024 };
@@ -192,7 +192,7 @@ struct umbel_verifier {
 static XXH128_hash_t name_of(const umbel_slice *key)
 {
     XXH128_hash_t x = XXH3_128bits_withSeed(key->data, key->len, 0x756D62656C);
-    x.low64 |= 1; /* never the free slot */
+    x.low64 |= 1; /* never equals a free slot */
     return x;
 }
 
@@ -307,7 +307,7 @@ umbel_status umbel_verify_outside(umbel_verifier *v, const umbel_slice *keys,
         some = um_next_batch(n - done);
         UM_TRY(umbel_query_many(v->filter, keys + done, some, hit, err));
         for (size_t i = 0; i < some; i++) {
-            /* Members match, unless some were denied. */
+            /* Members match, unless there are false negatives. */
             bool member = (hit[i] || v->sum.false_negatives) &&
                           is_member(v, &keys[done + i]);
             v->sum.dropped += member;

@@ -1,37 +1,38 @@
 /*
  * occupancy.c - bounds on the tails of the number of cells in use.
  *
- * P(U >= u) <= E exp(xU) exp(-xu) for every x > 0 (Chernoff). The mean is what
+ * P(U >= u) <= E exp(xU) exp(-xu) for every x > 0 (Chernoff). The expectation
  * has to be known, or bounded from above:
  *
  * Balls in a lane. N balls fall on w cells. With S the Stirling numbers of the
- * second kind, the exponential generating function over N of E exp(xU) is
- * (1 + e^x (e^y - 1))^w, and a coefficient of a power series of positive terms
- * is at most its value divided by the power, at any y > 0. At the best y
- * that loses a factor of about sqrt(2 pi N), nothing of the exponent. Narrow
- * lanes have a table instead: the exact distribution, ball after ball. (Cells
- * that are likelier than others make fewer cells used, so there the table of
- * equal ones is a bound as well.)
+ * second kind, the exponential generating function over N of E exp(xU) is (1 +
+ * e^x (e^y - 1))^w, and a coefficient of a power series with positive terms is
+ * at most its value divided by the power, at any y > 0. At the best y this
+ * loses a factor of about sqrt(2 pi N), but nothing in the exponent. For narrow
+ * lanes there is a table of the exact distribution instead, computed ball by
+ * ball. (If some cells are likelier than others, fewer cells are used, so the
+ * table for equal cells is a bound there, too.)
  *
  * Lanes in a block of j keys. The numbers of balls in the lanes add up to j k.
- * ln E exp(xU) of a lane is concave in its balls: one ball more multiplies it
- * by 1 + (e^x - 1) (1 - u/w), u the mean of U under the weights exp(xU), and u
- * grows with the balls since the table S is totally positive. So a block
- * has most where balls are spread evenly, and that is taken.
+ * ln E exp(xU) of a lane is concave in its balls: one more ball multiplies it
+ * by 1 + (e^x - 1) (1 - u/w), where u is the mean of U under the weights
+ * exp(xU), and u grows with the balls since the table S is totally positive. So
+ * the value of a block is largest if its balls are spread evenly, which is
+ * assumed.
  *
  * Blocks of a filter. Keys fall on blocks as balls on cells: the same series,
  * over the keys that a block may get.
  *
- * Too few. Replacing a key changes U by at most k: McDiarmid's inequality.
- * Where all throws are independent they are what is replaced. Too many, where
- * cells of a key depend on each other, goes the same way.
+ * Too few. Replacing a key changes U by at most k: McDiarmid's inequality. If
+ * all throws are independent, it is applied to throws instead of keys. The same
+ * inequality bounds too many, if the cells of a key depend on each other.
  *
- * The mean error of blocks. The loads of blocks are negatively associated, so
- * are the chances of their errors, which grow with the load; so Chernoff's
- * bound holds as if they were independent. Their moments come from the table,
- * with Hoelder's inequality where keys choose lanes; the largest chance from
- * the fill that um_occupancy_block allows. (Two moments would be Bennett's
- * inequality, and allow small filters twice as much.)
+ * The mean error of blocks. The loads of blocks are negatively associated, and
+ * so are the probabilities of their errors, which grow with the load; so
+ * Chernoff's bound holds as if they were independent. Their moments come from
+ * the table, with Hoelder's inequality if keys choose lanes; the largest
+ * probability from the fill that um_occupancy_block allows. (Two moments would
+ * be Bennett's inequality, and allow small filters twice as much.)
  */
 #include "analysis/analysis.h"
 
@@ -41,14 +42,15 @@
 #include <math.h>
 
 #define TWO_PI 6.283185307179586
-/* Throws per cell from which on all cells are in use, for all we know. */
+/* Throws per cell beyond which all cells are assumed to be in use. */
 #define CROWDED 12.0
 
-enum { NARROW = 64 }; /* cells of a lane that has a table */
+enum { NARROW = 64 }; /* most cells of a lane that has a table */
 
 /* --- tables --------------------------------------------------------------- */
 
-/* Keys in a block beyond which nothing but all cells can be assumed. */
+/* Returns the number of keys in a block beyond which all its cells are assumed
+ * to be in use. */
 static double max_load(const um_layout *l, double keys)
 {
     double mean = keys / (double)l->blocks;
@@ -72,7 +74,7 @@ static void fill_lane(const um_occupancy *t)
     }
 }
 
-/* Binomial; all keys in the one block when there is no other. */
+/* Fills the binomial distribution of the keys of a block. */
 static void fill_loads(const um_occupancy *t)
 {
     double p = 1 / (double)t->layout->blocks, n = t->keys;
@@ -96,7 +98,7 @@ static void lay_out(um_occupancy *t, size_t lane_len)
     t->moment[1] = t->moment[0] + t->rows;
 }
 
-/* More fill no more cells. */
+/* Limits the number of keys: more would not use more cells. */
 static double at_most_enough(const um_layout *l, double keys)
 {
     return floor(fmin(keys, ceil(CROWDED * (double)l->cells / l->hashes)));
@@ -109,7 +111,7 @@ umbel_status um_occupancy_init(um_occupancy *t, const um_layout *l, double keys,
     t->full = keys > t->keys + 1;
     t->alloc = *alloc;
     if (l->width > NARROW) {
-        t->full |= l->blocks > 1; /* no such number: no limit */
+        t->full |= l->blocks > 1; /* no table, no limit */
         return UMBEL_OK;
     }
     t->loads = (size_t)max_load(l, t->keys) + 1;
@@ -132,13 +134,14 @@ void um_occupancy_fini(um_occupancy *t)
     t->memory = NULL;
 }
 
-/* --- searching ------------------------------------------------------------ */
+/* --- minimising ----------------------------------------------------------- */
 
 typedef double curve(const void *ctx, double x);
 
 /*
- * The least value of a curve that falls, then rises (golden section). Whatever
- * it finds is a bound: a careless search makes it a worse one, not a wrong one.
+ * Minimises a curve that falls, then rises (golden section). Every value of the
+ * curve is a valid bound, so an imprecise minimum makes the bound weaker, not
+ * wrong.
  */
 static double least(curve *f, const void *ctx, double low, double high)
 {
@@ -147,7 +150,7 @@ static double least(curve *f, const void *ctx, double low, double high)
     double fa = f(ctx, a), fb = f(ctx, b);
 
     for (int i = 0; i < 40; i++) {
-        if (fa <= fb) { /* where both are infinite: back */
+        if (fa <= fb) { /* if both are infinite: left */
             high = b, b = a, fb = fa;
             a = high - golden * (high - low), fa = f(ctx, a);
         } else {
@@ -158,7 +161,7 @@ static double least(curve *f, const void *ctx, double low, double high)
     return fmin(fa, fb);
 }
 
-/* ln of n! (e/n)^n, from above. */
+/* Returns an upper bound of ln(n! (e/n)^n). */
 static double stirling(double n)
 {
     return 0.5 * log(TWO_PI * n) + 1 / (12 * n);
@@ -166,8 +169,8 @@ static double stirling(double n)
 
 /* --- moments: ln E exp(xU) ------------------------------------------------ */
 
-/* A lane of cells that are alike, but for those that some addressings prefer.
- */
+/* A lane of equally likely cells, except for those that some addressings
+ * prefer. */
 typedef struct wide_lane {
     double x, balls;
     struct {
@@ -175,7 +178,7 @@ typedef struct wide_lane {
     } part[2];
 } wide_lane;
 
-/* The series at its value for exp(s) times as many balls. */
+/* Returns the bound of the series at exp(s) times the number of balls. */
 static double wide_at(const void *ctx, double s)
 {
     const wide_lane *w = ctx;
@@ -204,7 +207,7 @@ static double wide_moment(const um_layout *l, double balls, double x)
     return least(wide_at, &w, -x, 0);
 }
 
-/* Of a narrow lane: at most 64 cells, x at most MAX_X. */
+/* Returns ln E exp(xU) of a narrow lane: at most 64 cells, x at most MAX_X. */
 static double lane_moment(const um_occupancy *t, size_t balls, double x)
 {
     size_t width = (size_t)t->layout->width;
@@ -216,7 +219,7 @@ static double lane_moment(const um_occupancy *t, size_t balls, double x)
     return log(sum);
 }
 
-/* Of a block of keys whose balls are spread evenly. */
+/* Returns ln E exp(xU) of a block whose balls are spread evenly. */
 static double block_moment(const um_occupancy *t, size_t keys, double x)
 {
     const um_layout *l = t->layout;
@@ -240,13 +243,13 @@ typedef struct many_blocks {
     double x;
 } many_blocks;
 
-/* exp(a) (exp(b) - 1), which keeps its digits and does not overflow early. */
+/* Returns exp(a) (exp(b) - 1), without cancellation and early overflow. */
 static double less_one(double a, double b)
 {
     return b < 1 ? exp(a) * expm1(b) : exp(a + b) - exp(a);
 }
 
-/* The series at its value for exp(s) times as many keys. */
+/* Returns the bound of the series at exp(s) times the number of keys. */
 static double blocks_at(const void *ctx, double s)
 {
     const many_blocks *m = ctx;
@@ -257,7 +260,7 @@ static double blocks_at(const void *ctx, double s)
     for (size_t j = 1; j < t->loads; j++)
         sum += less_one((double)j * ln_load - load - t->ln_factorial[j],
                         t->ln_block[j]);
-    if ((double)t->loads <= t->keys) { /* what the table leaves out */
+    if ((double)t->loads <= t->keys) { /* loads beyond the table */
         double j = (double)t->loads;
         double rest = j * ln_load - load - t->ln_factorial[t->loads - 1] -
                       log(j) - log1p(-load / (j + 1));
@@ -281,7 +284,7 @@ static double moment(const um_occupancy *t, double x)
 /* --- tails ---------------------------------------------------------------- */
 
 #define LEAST_X 1e-10
-#define MAX_X 8.0 /* exp(64 * 8) is a number */
+#define MAX_X 8.0 /* exp(64 * 8) does not overflow */
 
 typedef struct above {
     const um_occupancy *t;
@@ -296,7 +299,8 @@ static double above_at(const void *ctx, double ln_x)
     return moment(a->t, x) - x * a->used;
 }
 
-/* McDiarmid's inequality: that U strays by off or more to one side. */
+/* Bounds the probability that U deviates by `off` or more to one side
+ * (McDiarmid). */
 static double strays(const um_layout *l, double keys, double off)
 {
     double k = l->hashes;
@@ -343,7 +347,7 @@ static double block_at(const void *ctx, double ln_x)
     return sum > 0 ? log(sum) : -INFINITY;
 }
 
-/* That a block has more keys than the table goes to. */
+/* Bounds the probability that a block has more keys than the table covers. */
 static double rest_of_loads(const um_occupancy *t)
 {
     double last = (double)t->loads - 1,
@@ -366,7 +370,8 @@ double um_occupancy_block(const um_occupancy *t, uint64_t used)
 
 /* --- errors --------------------------------------------------------------- */
 
-/* Cells of a block that are refused, or all. */
+/* Returns the smallest number of used cells for which a block is refused, or
+ * all its cells. */
 static uint64_t max_used(const um_occupancy *t)
 {
     double limit = log(UM_TAIL_BLOCKS / (double)t->layout->blocks);
@@ -383,8 +388,9 @@ static uint64_t max_used(const um_occupancy *t)
 }
 
 /*
- * Largest chance of an error in a block with used cells in use: a product of
- * powers of the lanes' fills is largest where these are as their exponents.
+ * Returns the largest probability of an error in a block with `used` cells in
+ * use. The product of powers of the lanes' fills is largest if the fills are
+ * proportional to their exponents.
  */
 static double max_chance(const um_occupancy *t, uint64_t used)
 {
@@ -398,7 +404,8 @@ static double max_chance(const um_occupancy *t, uint64_t used)
     return fmin(exp(ln), 1);
 }
 
-/* ln of the mean of the power-th power of a lane's fill, by its balls. */
+/* Sets out[n] to ln of the mean of the power-th power of the fill of a lane
+ * with n balls. */
 static void fill_powers(const um_occupancy *t, double *out, double power)
 {
     size_t width = (size_t)t->layout->width;
@@ -415,8 +422,9 @@ static void fill_powers(const um_occupancy *t, double *out, double power)
 }
 
 /*
- * Mean over the extra balls that j keys throw into a lane of its moment, to the
- * power of the lanes. Few or many are so rare that 1 will do for them.
+ * Returns the mean of a lane's moment, to the power of the number of lanes,
+ * over the number of extra balls that j keys throw into it. The rare tails are
+ * bounded by 1.
  */
 static double over_extra(const um_occupancy *t, const double *ln_moment,
                          size_t j)
@@ -439,7 +447,8 @@ static double over_extra(const um_occupancy *t, const double *ln_moment,
     return sum + fmax(1 - inside, 0);
 }
 
-/* Mean of the power-th power of the chance of an error in a block. */
+/* Returns the mean of the power-th power of the probability of an error in a
+ * block. */
 static double mean_power(const um_occupancy *t, double power)
 {
     const um_layout *l = t->layout;
@@ -457,15 +466,15 @@ static double mean_power(const um_occupancy *t, double power)
 
 enum { POWERS = 8 };
 
-/* Moments of the chance in a block, which is most at most. */
+/* Moments of the probability of an error in a block, whose maximum is most. */
 typedef struct chances {
     double blocks, error, most;
-    double power[POWERS + 1]; /* divided by most, to the power */
+    double power[POWERS + 1]; /* [i]: divided by most^i */
 } chances;
 
 /*
- * E exp(xg): the first terms of the series, and of the others, which are powers
- * of g/most below 1, as if the last moment were that of all of them.
+ * Bounds E exp(xg): the first terms of the series exactly; all other terms,
+ * powers of g/most below 1, with the last known moment.
  */
 static double chances_at(const void *ctx, double ln_x)
 {

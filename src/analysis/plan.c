@@ -1,5 +1,6 @@
 /*
- * plan.c - computes the missing ones of keys, error and size from the others.
+ * plan.c - computes whichever of keys, error and size is missing from the
+ * others.
  */
 #include "base/alloc.h"
 #include "base/batch.h"
@@ -27,7 +28,8 @@ static bool within(const um_shape *s, uint64_t cells, uint64_t bytes)
     return um_file_len(&t, &len) && len <= bytes;
 }
 
-/* Most cells of a file of at most bytes, in whole steps. 0: not even one. */
+/* Returns the largest number of cells, a multiple of step, whose file has at
+ * most that many bytes; 0 if there is none. */
 static uint64_t cells_within(const um_shape *s, uint64_t bytes, uint64_t step)
 {
     uint64_t low = 0, high = UM_MAX_CELLS / step;
@@ -42,7 +44,8 @@ static uint64_t cells_within(const um_shape *s, uint64_t bytes, uint64_t step)
     return low * step;
 }
 
-/* After the hashes are known, sizes go down to whole granules, not up. */
+/* Sets the cells to the most whole granules that fit. The number of hashes must
+ * be known. */
 static umbel_status fit_bytes(um_shape *s, uint64_t bytes, umbel_error *err)
 {
     uint64_t granule = um_granule(s->addressing, s->hashes);
@@ -51,7 +54,7 @@ static umbel_status fit_bytes(um_shape *s, uint64_t bytes, umbel_error *err)
     if (granule && s->cells > um_limit(s->addressing, s->hashes))
         s->cells = um_limit(s->addressing, s->hashes) / granule * granule;
     if (s->kind->built && s->cells)
-        return UMBEL_OK; /* what else it has follows from the keys */
+        return UMBEL_OK; /* the rest depends on the keys */
     return um_check_shape(s, err);
 }
 
@@ -91,7 +94,7 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
     if (ask_keys && !s->hashes) {
         um_max_keys(s, s->fpr);
         if (!s->hashes)
-            return um_solve_size(s, err); /* which says what is wrong */
+            return um_solve_size(s, err); /* reports what is wrong */
     }
     UM_TRY(bytes && s->hashes ? fit_bytes(s, bytes, err)
                               : um_solve_size(s, err));
@@ -100,7 +103,7 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
     if (!ask_keys)
         return UMBEL_OK;
     s->capacity = um_max_keys(s, s->fpr);
-    if (bytes && !within(s, s->cells, bytes)) { /* the head has become longer */
+    if (bytes && !within(s, s->cells, bytes)) { /* the head is longer now */
         UM_TRY(fit_bytes(s, bytes, err));
         s->capacity = um_max_keys(s, s->fpr);
     }
@@ -158,7 +161,8 @@ umbel_status umbel_plan_size(const char *kind, const umbel_params *params,
     return UMBEL_OK;
 }
 
-/* The equations speak of bits that keys set by chance. */
+/* Refuses kinds for which the equations do not hold: they assume bits set at
+ * random. */
 static umbel_status want_equations(const um_shape *s, umbel_error *err)
 {
     if (!um_has_bits(s->kind) || um_unusual_setting(s))
@@ -194,8 +198,8 @@ umbel_status umbel_plan_clearing(const char *kind, const umbel_params *params,
         .bits_set = set,
         .cleared = cleared,
         .kept = 1 - touched,
-        .fp_removed = touched, /* a key is touched with the same chance, */
-        .fn_gained = touched,  /* whether it was added or only seems to be, */
+        .fp_removed = touched, /* a key is hit with the same probability */
+        .fn_gained = touched,  /* whether it is a member or a false positive, */
         .error = um_shape_error(&s, keys) * (1 - touched),
         .members_lost = keys * touched,
         .chi = touched > 0 ? 1 : NAN, /* so their ratio is always 1 */
@@ -204,22 +208,22 @@ umbel_status umbel_plan_clearing(const char *kind, const umbel_params *params,
 }
 
 /*
- * Filters for a number of keys that only the end of the input
- * tells.
+ * Filters for a number of keys that is known only at the end of the input.
  *
- * Fill a large one, then fold it: the result is, bit for bit, what the right
- * size would have given (not with groups, whose choices depend on the size).
- * Folding goes by divisors, so the large size is one that has many: the number
- * of parts is a product of small primes.
+ * A large filter is filled and then folded: the result is, bit for bit, that of
+ * the right size (except with groups, whose choices depend on the size). A
+ * filter can be folded by divisors of its size, so the large size should have
+ * many: its number of parts is a product of small primes.
  */
 
-/* A size in the making: a product and the number of its divisors. */
+/* A product under construction, and the number of its divisors. */
 typedef struct product {
     uint64_t value;
     uint32_t divisors;
 } product;
 
-/* Most divisors among the products of small primes in (most * 3/4, most]. */
+/* Finds the product of small primes in (most * 3/4, most] with the most
+ * divisors. */
 static void best_product(product so_far, size_t prime, uint64_t most,
                          product *best)
 {
@@ -239,7 +243,8 @@ static void best_product(product so_far, size_t prime, uint64_t most,
     }
 }
 
-/* Parts of a filter of that shape with room for cells. */
+/* Returns the number of parts of a filter of that shape with at most that many
+ * cells. */
 static uint64_t parts_of(const um_shape *s, uint64_t cells)
 {
     um_layout l;
@@ -292,8 +297,9 @@ umbel_status umbel_create_unsized(const char *kind, const umbel_params *params,
 }
 
 /*
- * Keys that seemed to be in already were not counted. Where the error is large
- * that is many, and the fill gives a better estimate of their number.
+ * Returns the number of keys that were added. Keys that matched already were
+ * not counted; if the error is large these are many, and the fill gives a
+ * better estimate.
  */
 static uint64_t keys_given(const umbel_filter *f)
 {
@@ -322,32 +328,33 @@ umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
                        "many keys there will be",
                        keys, f->payload_len, f->fpr);
     UM_TRY(umbel_fold(f, by, out, err));
-    if (!f->capacity) /* a capacity that was asked for stays */
+    if (!f->capacity) /* keep a requested capacity */
         (*out)->capacity = keys < UM_MAX_CELLS ? keys : UM_MAX_CELLS;
     return UMBEL_OK;
 }
 
 /*
- * The filter that errs least for its bytes on the wire.
+ * The filter with the smallest error for its bytes on the wire.
  *
- * Coded, a filter takes m H(fill) bits and not m. So a larger and sparser one,
- * with fewer hashes, may err less at the same number of bytes (Mitzenmacher
- * 2001; survey 2.6). Without a bound the answer is one hash and as much memory
- * as there is: readers' memory is part of the question. Denser ones, with more
- * hashes, would do as well as sparser ones, but every query would pay for it.
+ * A coded filter takes m H(fill) bits instead of m. So a larger and sparser
+ * one, with fewer hashes, may have a smaller error for the same number of bytes
+ * (Mitzenmacher 2001; survey 2.6). Without a limit on the readers' memory the
+ * answer would be one hash and all the memory there is, so there is one. Denser
+ * filters, with more hashes, would be as good as sparser ones, but every query
+ * would cost more.
  *
- * Models and states add to the entropy, and keys that stay in one
- * block take from it. What that comes to is measured: random keys, a sample of
- * them where there are many, go into a filter that is coded. The search is by
- * entropy and what was measured last.
+ * The coder's models and states add to the entropy, and keys that stay in one
+ * block reduce it. The sum of both is measured: random keys (a sample if there
+ * are many) are added to a filter, which is coded. The search uses the entropy
+ * and the last measurement.
  */
 
 enum {
-    FIXED = 32,           /* bytes of a code that do not grow, about */
+    FIXED = 32,           /* approximate bytes of a code that do not grow */
     ROUNDS = 8,           /* of measuring */
-    SOME_KEYS = 1 << 17,  /* of a sample, at most */
-    FEW_KEYS = 1 << 10,   /* at least, where there are as many */
-    SOME_CELLS = 1 << 24, /* of a sample, at most */
+    SOME_KEYS = 1 << 17,  /* largest sample */
+    FEW_KEYS = 1 << 10,   /* smallest sample, if there are as many */
+    SOME_CELLS = 1 << 24, /* cells of the largest sample */
 };
 
 /* Refuses kinds whose fill the model does not know. */
@@ -369,7 +376,7 @@ static double fill_of(const um_shape *s)
     return um_model_fill(&l, (double)s->capacity);
 }
 
-/* Bytes that the cells come to, did they not know of each other. */
+/* Returns the bytes of the cells if they were coded independently. */
 static double entropy_of(const um_shape *s)
 {
     const double ln2 = 0.69314718055994530942;
@@ -392,11 +399,11 @@ static double file_with(const um_shape *s, double code)
     return (double)um_head_size(&full, &(uint64_t){(uint64_t)code}) + code;
 }
 
-/* The question: bytes on the wire, bytes in memory. */
+/* Limits of bytes on the wire and in memory. */
 typedef struct bounds {
     uint64_t wire, memory;
     umbel_alloc alloc;
-    double extra; /* bytes above the entropy, as measured */
+    double extra; /* measured bytes above the entropy */
 } bounds;
 
 static double guess(const um_shape *s, const bounds *b)
@@ -413,7 +420,7 @@ static bool fits(um_shape *s, uint64_t cells, const bounds *b)
            guess(s, b) <= (double)b->wire;
 }
 
-/* Finds the most cells that fit with s->hashes; false when none do. */
+/* Finds the most cells that fit with s->hashes; returns false if none do. */
 static bool grow(um_shape *s, const bounds *b)
 {
     uint64_t granule = um_granule(s->addressing, s->hashes);
@@ -432,7 +439,8 @@ static bool grow(um_shape *s, const bounds *b)
     return low > 0 && um_check_shape(s, NULL) == UMBEL_OK;
 }
 
-/* The one that errs least, as far as guesses go; false if none fits. */
+/* Finds the shape with the smallest error by estimated sizes; returns false if
+ * none fits. */
 static bool find_best(um_shape *s, const bounds *b)
 {
     um_shape best = *s, t = *s;
@@ -467,7 +475,8 @@ static umbel_status add_random(umbel_filter *f, uint64_t keys, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* As dense, but of a size that is soon coded; sparse ones get more keys. */
+/* Returns a shape with the same density, but small enough to be coded fast;
+ * sparse ones get more keys. */
 static um_shape sample_of(const um_shape *s)
 {
     double keys = (double)s->capacity, cells = (double)s->cells;
@@ -480,15 +489,15 @@ static um_shape sample_of(const um_shape *s)
     keys = ceil(keys * ((double)t.cells / cells));
     t.capacity = (uint64_t)fmax(keys, fmin((double)s->capacity, FEW_KEYS));
     if (t.hash->keyed)
-        t.hash = um_hash_row(0); /* random is random */
+        t.hash = um_hash_row(0); /* any hash will do */
     return t;
 }
 
 /*
- * Bytes by which coded files of one shape differ, three sigma, as was found for
- * n keys with k cells each: sqrt(n k) / 4 where the cells are anybody's, and
- * k sqrt(n) / 4 where a key has a block of its own, which makes all its cells
- * cheap or dear together.
+ * Returns the spread of the size of coded files of one shape in bytes, three
+ * standard deviations. It was determined empirically for n keys with k cells
+ * each: sqrt(n k) / 4 if cells are independent, and k sqrt(n) / 4 if a key has
+ * a block of its own, which makes all its cells cheap or expensive together.
  */
 static double spread_of(const um_shape *s)
 {
@@ -500,7 +509,8 @@ static double spread_of(const um_shape *s)
     return sqrt(n * k * (1 + (k - 1) * alone)) / 4;
 }
 
-/* Bytes of the coded file: at most, but for bad luck, in measuring as well. */
+/* Computes an upper bound of the bytes of the coded file, three standard
+ * deviations above the measurement. */
 static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
                             double *out, umbel_error *err)
 {
@@ -519,7 +529,8 @@ static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
     return status;
 }
 
-/* Guess, measure, guess again; the best of those that keep the bounds. */
+/* Estimates and measures repeatedly; returns the best shape within the
+ * limits. */
 static umbel_status find_measured(um_shape *s, bounds *b, double *bytes,
                                   umbel_error *err)
 {
@@ -583,24 +594,26 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
 }
 
 /*
- * The least space of a generalized filter for two bounds.
+ * The smallest generalized filter for two error bounds.
  *
- * F_p depends on k0 and k1 alone, F_n on them and on the bits a key, about 2 k0
- * k1 / (bits a key). So of all pairs whose F_p is small enough the one with the
- * least k0 k1 takes the least space, nearly; the exact (24) decides, solved by
- * bisection.
+ * F_p depends only on k0 and k1, F_n on them and on the bits per key, about 2
+ * k0 k1 / (bits per key). So among all pairs whose F_p is small enough, the one
+ * with the smallest k0 k1 takes almost the least space; equation (24), solved
+ * by bisection, decides exactly.
  *
- * Beside it the plain filter that a receiver judges by its fill: with at most a
- * share t of ones, t^k of the keys that its author did not foresee match. At
- * its best, half full, it takes k / ln 2 bits a key.
+ * For comparison, the plain filter that a receiver checks by its fill: with at
+ * most a fraction t of ones, a fraction t^k of the keys that its author did not
+ * foresee match. At its best, half full, it takes k / ln 2 bits per key.
  */
 
 enum { MOST = 32 };
 
-/* (k0, k1) and (k1, k0) need the same: rounding shall not choose. */
+/* (k0, k1) and (k1, k0) need the same space; rounding must not decide between
+ * them. */
 #define TIE 1e-9
 
-/* Fewest bits a key that keep F_n; INFINITY when no number does. */
+/* Returns the fewest bits per key that keep F_n, or INFINITY if no number
+ * does. */
 static double bits_for(uint32_t reset, uint32_t set, double fn_bound)
 {
     double low = 0, high = 1;
@@ -679,8 +692,7 @@ umbel_status umbel_plan_bounds(double fp_bound, double fn_bound,
 }
 
 /*
- * Bits from elsewhere in a generalized filter, and what
- * holds whatever they are.
+ * Bounds of a generalized filter that hold for any bits, even untrusted ones.
  */
 
 umbel_status umbel_bounds_of(const umbel_filter *f, umbel_bounds *out,

@@ -1,23 +1,23 @@
 /*
- * plan_counts.c - the rate at which a key that was never added has a count of
- * T.
+ * plan_counts.c - the probability that a key that was never added has a count
+ * of T or more.
  *
- * A cell is hit by a Poisson number of keys, on average L = k n / m, and each
- * of them brings its count: its content is compound Poisson. With p_j the share
- * of keys that came j times, Panjer's recursion gives the chance g_s of content
- * s:
+ * A cell is hit by a Poisson number of keys, with mean L = k n / m, and each
+ * adds its count, so the content of the cell is compound Poisson. With p_j the
+ * share of keys that were added j times, Panjer's recursion gives the
+ * probability g_s of content s:
  *
  *     g_0 = exp(-L),   g_s = L/s  sum over j of  j p_j g_(s-j)
  *
- * and a key with k cells reaches T with chance P(content >= T)^k. In blocks the
- * load varies from block to block, and one key that came often may hold several
- * cells of another, see below: the mean over both. For plain counts that is an
- * estimate; refined cells hold less, so for them, where there are no blocks, an
- * upper bound.
+ * and a key with k cells reaches T with probability P(content >= T)^k. In
+ * blocks the load varies from block to block, and one key that was added often
+ * may hold several cells of another (see below); the result is the mean over
+ * both. For plain counts this is an estimate. Refined cells contain less, so
+ * without blocks it is an upper bound for them.
  *
- * Equation (4) of Yan and Cho 2006 lets every key come once; it is reported,
- * too, as theirs. The survey's 2.5 asks when a cell overflows, for keys that
- * come once, too.
+ * Equation (4) of Yan and Cho 2006, which assumes that every key is added once,
+ * is reported, too. Section 2.5 of the survey gives the probability that a cell
+ * overflows, also for keys that are added once.
  */
 #include "analysis/analysis.h"
 
@@ -37,20 +37,21 @@ enum {
 
 #define NOTHING 1e-15
 
-/* Below this a sum from 1 downwards has lost too many digits. */
+/* Below this, 1 minus a sum has lost too many digits. */
 #define CANCELS 1e-7
-/* exp(-L) would be 0. */
+/* Beyond this load exp(-L) would underflow. */
 #define MAX_LOAD 700
 
-/* --- cells of a key that other keys of its block hold ----------------------
- *
- * Keys of a block share few cells, so that one of them holds several cells of
- * another more often than if cells were independent. Here the others come one
- * after the other. How many of the key's cells one of them hits follows from
- * the lanes that both use; which ones is taken for chance.
+/* --- cells of a key that other keys of its block hold --------------------- */
+
+/*
+ * Keys of a block share few cells, so one of them holds several cells of
+ * another more often than if cells were independent. Here the other keys are
+ * added one after the other. The number of the key's cells that each of them
+ * hits follows from the lanes that both use; which ones is assumed random.
  */
 
-/* Adds a lane: some of its balls may share a cell. */
+/* Adds a lane to the distribution; its balls may share cells. */
 static void join_lane(double cells[N], uint32_t balls, double width)
 {
     double lane[N + 1] = {1}, sum[N] = {0};
@@ -74,7 +75,8 @@ static void count_cells(const um_layout *l, double cells[N])
         join_lane(cells, l->throws + (i < l->extra), (double)l->width);
 }
 
-/* Cells that a key has, on average: two of its hashes may give the same. */
+/* Returns the mean number of cells of a key: two of its hashes may choose the
+ * same. */
 static double cells_of_key(const um_layout *l)
 {
     double cells[N], mean = 0;
@@ -85,8 +87,8 @@ static double cells_of_key(const um_layout *l)
     return mean;
 }
 
-/* Returns the lanes that both keys use for extra cells, when the other key
- * begins that many lanes further on. */
+/* Returns the number of lanes in which both keys have extra cells, if the other
+ * key begins `further` lanes later. */
 static uint32_t shared_lanes(const um_layout *l, uint32_t further)
 {
     uint32_t e = l->extra, back = l->lanes - further;
@@ -104,7 +106,7 @@ static void add_binomial(double n, double p, double weight, double out[N])
     }
 }
 
-/* hits[i]: chance that the other key hits i of the cells. */
+/* cells hit often */
 static void count_hits(const um_layout *l, uint32_t cells, double hits[N])
 {
     double width = (double)l->width, t = l->throws, e = l->extra;
@@ -114,7 +116,8 @@ static void count_hits(const um_layout *l, uint32_t cells, double hits[N])
     memset(hits, 0, N * sizeof *hits);
     for (uint32_t i = 0; i < l->lanes; i++) {
         double both = shared_lanes(l, i);
-        double many = both * (t + 1) + (e - both) * t; /* cells hit often */
+        double many = both * (t + 1) +
+                      (e - both) * t; /* cells with the higher probability */
         double p = (many * often + (l->hashes - many) * seldom) / l->hashes;
         if (l->throws)
             add_binomial(cells, p, 1.0 / l->lanes, hits);
@@ -128,7 +131,8 @@ static double ln_choose(double n, double k)
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* to[v]: chance that v of u spare cells stay spare. */
+/* Sets to[v] to the probability that v of u spare cells stay spare after one
+ * more key. */
 static void fill_row(const double hits[N], uint32_t cells, uint32_t u,
                      double to[N])
 {
@@ -156,7 +160,8 @@ static double poisson(double mean, double n)
     return mean > 0 ? exp(n * log(mean) - mean - lgamma(n + 1)) : n == 0;
 }
 
-/* Once no cell is spare, further keys change nothing. */
+/* Adds the distribution of spare cells for keys with that many cells. Ends when
+ * no cell is spare, since further keys change nothing then. */
 static void add_spare(const um_layout *l, uint32_t cells, double mean,
                       double weight, double spare[N])
 {
@@ -180,8 +185,8 @@ static void add_spare(const um_layout *l, uint32_t cells, double mean,
 }
 
 /*
- * spare[u] becomes the chance that u cells of a key are held by none of the
- * other keys in its block, of which there are mean, Poisson distributed.
+ * Sets spare[u] to the probability that u cells of a key are not held by any
+ * other key of its block; their number is Poisson distributed with that mean.
  */
 static void count_spare(const um_layout *l, double mean, double spare[N])
 {
@@ -196,10 +201,11 @@ static void count_spare(const um_layout *l, double mean, double spare[N])
 
 /* --- contents of cells ---------------------------------------------------- */
 
-/* times[j] is the share of keys that came j times; the last: that or more. */
+/* times[j] is the share of keys that were added j times; the last one: j or
+ * more. */
 typedef struct shares {
     double times[MAX_THRESHOLD + 1];
-    uint64_t keys; /* that came at all */
+    uint64_t keys; /* added at least once */
 } shares;
 
 static void fill_shares(const uint64_t *times, uint64_t threshold, shares *out)
@@ -212,9 +218,9 @@ static void fill_shares(const uint64_t *times, uint64_t threshold, shares *out)
 }
 
 /*
- * P(content >= T) by keys that came less often than T, when all keys together
- * bring that load. Where little is missing to 1 the tail is followed upwards
- * instead, from the counts below T.
+ * Returns P(content >= T) caused by keys that were added less than T times, if
+ * all keys together cause that load. If the result is close to 0, the terms
+ * from T on are summed instead, to avoid cancellation.
  */
 static double adds_up(const shares *p, uint64_t threshold, double load)
 {
@@ -236,7 +242,7 @@ static double adds_up(const shares *p, uint64_t threshold, double load)
     return 1 - below > CANCELS ? 1 - below : tail;
 }
 
-/* A count of T or more is enough by itself. */
+/* Returns P(content >= T): a single count of T or more suffices. */
 static double reaches(const shares *p, uint64_t threshold, double load)
 {
     double alone = -expm1(-load * p->times[threshold]);
@@ -245,9 +251,10 @@ static double reaches(const shares *p, uint64_t threshold, double load)
 }
 
 /*
- * Keys that came T times or more hold cells of the query, several at once; the
- * spare ones must add up from the others, whose number is different from block
- * to block, and independent of the first.
+ * Returns the mean over blocks. Keys that were added T times or more hold cells
+ * of the queried key, several at once; its spare cells must reach T from the
+ * other keys, whose number varies from block to block, independently of the
+ * first.
  */
 static double over_blocks(const um_layout *l, const shares *p,
                           uint64_t threshold)
@@ -285,15 +292,15 @@ static double compound(const um_layout *l, const shares *p, uint64_t threshold)
     return pow(reaches(p, threshold, load), l->hashes);
 }
 
-/* P(X >= j), X ~ Binomial(n, p): from the first term on, which is the largest
- * where it matters. */
+/* Returns P(X >= j), X ~ Binomial(n, p). Sums from the first term on, which is
+ * the largest unless j is below the mean. */
 static double binomial_tail(double n, double p, double j)
 {
     double term, sum = 0;
 
     if (j > n)
         return 0;
-    if (j <= n * p) { /* most of it: what is below, from 1 */
+    if (j <= n * p) { /* below the mean: 1 minus the lower terms */
         term = exp(n * log1p(-p));
         for (uint64_t i = 0; i < (uint64_t)j; i++) {
             sum += term;
@@ -310,7 +317,8 @@ static double binomial_tail(double n, double p, double j)
     return fmin(sum, 1);
 }
 
-/* Survey 2.5: m (e L / j)^j, where L is at most ln 2 for a good filter. */
+/* Returns the bound of survey 2.5, m (e L / j)^j; L is at most ln 2 for a good
+ * filter. */
 static double overflow_bound(double cells, double load, double j)
 {
     return fmin(1, cells * exp(j * log(exp(1) * fmax(load, log(2)) / j)));
@@ -336,14 +344,16 @@ static umbel_status want_counts(const um_shape *s, uint64_t threshold,
     return UMBEL_OK;
 }
 
-/* Such counts hold less than all that came: nothing can be taken back. */
+/* Returns true if an addition raises only the smallest cells of a key. Such
+ * counts contain less than all additions, so keys cannot be removed. */
 static bool raises_the_least(const um_shape *s)
 {
     const um_row_counting *row = s->kind->counting;
     return row->may_remove && row->may_remove(s, NULL) != UMBEL_OK;
 }
 
-/* A key that never came is taken for one of the others, any of them. */
+/* Plans kinds that store entries: a key that was never added is taken for any
+ * of the others. */
 static umbel_count_plan plan_entries(const um_shape *s, const shares *p,
                                      uint64_t threshold)
 {

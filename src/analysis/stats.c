@@ -1,9 +1,9 @@
 /*
  * stats.c - incomplete beta function by its continued fraction.
  *
- * The fraction is Lentz's evaluation of DLMF 8.17.22; it converges fast for
- * x < (a+1)/(a+b+2), and the symmetry I_x(a,b) = 1 - I_{1-x}(b,a) covers the
- * rest. Quantiles by bisection: intervals are computed once per run.
+ * The fraction is Lentz's evaluation of DLMF 8.17.22; it converges fast for x <
+ * (a+1)/(a+b+2), and the symmetry I_x(a,b) = 1 - I_{1-x}(b,a) covers the rest.
+ * Quantiles are found by bisection, since intervals are computed once per run.
  */
 #define _DEFAULT_SOURCE /* lgamma_r */
 #include "analysis/analysis.h"
@@ -37,7 +37,7 @@ static double beta_fraction(double x, double a, double b)
     return value;
 }
 
-/* lgamma without its global sign. */
+/* Returns lgamma(x), without setting the global signgam. */
 static double ln_gamma(double x)
 {
     int sign;
