@@ -106,7 +106,7 @@ static void add_binomial(double n, double p, double weight, double out[N])
     }
 }
 
-/* cells hit often */
+/* Sets hits[i] to the probability that another key hits i of the cells. */
 static void count_hits(const um_layout *l, uint32_t cells, double hits[N])
 {
     double width = (double)l->width, t = l->throws, e = l->extra;
@@ -116,8 +116,7 @@ static void count_hits(const um_layout *l, uint32_t cells, double hits[N])
     memset(hits, 0, N * sizeof *hits);
     for (uint32_t i = 0; i < l->lanes; i++) {
         double both = shared_lanes(l, i);
-        double many = both * (t + 1) +
-                      (e - both) * t; /* cells with the higher probability */
+        double many = both * (t + 1) + (e - both) * t; /* cells hit often */
         double p = (many * often + (l->hashes - many) * seldom) / l->hashes;
         if (l->throws)
             add_binomial(cells, p, 1.0 / l->lanes, hits);

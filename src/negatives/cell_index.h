@@ -1,5 +1,5 @@
 /*
- * cell_index.h - a few cells of a large filter, numbered.
+ * cell_index.h - an index of a few cells of a large filter.
  */
 #ifndef UM_OPS_CELL_MAP_H
 #define UM_OPS_CELL_MAP_H
@@ -10,8 +10,8 @@
 #include "base/map.h"
 
 /*
- * A table with open addressing, or, where that is no larger, a slot for each
- * cell of the filter. The number of a cell is its slot.
+ * A table with open addressing or, if that is not larger, a slot for each cell
+ * of the filter. The index of a cell is its slot.
  */
 typedef struct um_cell_index {
     uint64_t *slot; /* 1 + the cell; 0: free */
@@ -19,8 +19,8 @@ typedef struct um_cell_index {
     bool direct;    /* cell i has slot i */
 } um_cell_index;
 
-/* Makes room for n of the cells of a filter; false without memory. The pool
- * owns the table. */
+/* Allocates an index for up to n cells of a filter; returns false if memory
+ * runs out. The pool owns the table. */
 static inline bool um_cell_index_init(um_cell_index *m, um_pool *pool, size_t n,
                                       uint64_t cells)
 {
@@ -44,7 +44,7 @@ static inline bool um_cell_is(const void *ctx, const void *slot,
     return *(const uint64_t *)slot == *(const uint64_t *)cell + 1;
 }
 
-/* Returns the slot of a cell, or the free one where it belongs. */
+/* Returns the slot of a cell, or the free slot where it would go. */
 static inline size_t um_cell_place(const um_cell_index *m, uint64_t cell)
 {
     static const um_map_rule rule = {sizeof *m->slot, um_cell_is_free,

@@ -1,13 +1,13 @@
 /*
- * choose.c - chooses the group by which each member is added.
+ * choose.c - chooses the hash group by which each member is added.
  *
- * Every member goes where it went in the filter that this one is to be like,
- * and a new one where it costs the fewest new cells: the fewer are used, the
- * fewer other keys match (Lumetta and Mitzenmacher 2007, "Using the power of
- * two choices to improve Bloom filters"). Then the unwanted keys that match
- * are looked for, and only members on their cells are chosen for again
- * (round.c). So most choices depend on little, and stay from edition to
- * edition.
+ * A member that is in the filter of the previous edition keeps its group; a new
+ * one gets the group that needs the fewest new cells: the fewer cells are used,
+ * the fewer other keys match (Lumetta and Mitzenmacher 2007, "Using the power
+ * of two choices to improve Bloom filters"). Then the negatives that match are
+ * found, and only for members on their cells is the group chosen again
+ * (round.c). So most choices depend on little, and stay the same from edition
+ * to edition.
  */
 #include "negatives/choose/choose.h"
 
@@ -21,10 +21,10 @@
 #include <inttypes.h>
 
 /*
- * Going through the members, and two things at once.
+ * Passes over the members, and two concurrent tasks.
  */
 
-/* --- going through the members -------------------------------------------- */
+/* --- passes over the members ---------------------------------------------- */
 
 static umbel_status fail_changed(const choosing *c, umbel_error *err)
 {
@@ -37,7 +37,7 @@ typedef struct pass {
     choosing *c;
     choose_step *step;
     size_t at;    /* the next member */
-    uint64_t sum; /* of digests */
+    uint64_t sum; /* sum of the digests */
 } pass;
 
 static umbel_status consume_some(void *ctx, const umbel_digest *d, size_t n,
@@ -62,7 +62,7 @@ static umbel_status go_on(pass *p, size_t to, umbel_error *err)
     return p->at == to ? UMBEL_OK : fail_changed(p->c, err);
 }
 
-/* Goes through members from .. to - 1, which are kept. */
+/* Passes members from .. to - 1, which are in memory, to a step. */
 static umbel_status go_through_some(choosing *c, size_t from, size_t to,
                                     choose_step *step, umbel_error *err)
 {
@@ -71,7 +71,8 @@ static umbel_status go_through_some(choosing *c, size_t from, size_t to,
     return go_on(&p, to, err);
 }
 
-/* Members that are read again are the same in every pass, or it fails. */
+/* Passes all members to a step. Fails if members that are read again differ
+ * from the first pass. */
 static umbel_status go_through(choosing *c, choose_step *step, umbel_error *err)
 {
     pass p = {c, step, 0, 0};
@@ -84,7 +85,7 @@ static umbel_status go_through(choosing *c, choose_step *step, umbel_error *err)
     return p.sum == c->first_sum ? UMBEL_OK : fail_changed(c, err);
 }
 
-/* --- two things at once --------------------------------------------------- */
+/* --- two concurrent tasks ------------------------------------------------- */
 
 typedef struct side {
     choose_side *run;
@@ -122,7 +123,8 @@ static bool always_continue(void *ctx, void *piece)
     return true;
 }
 
-/* Members that are read again are read by one at a time. */
+/* Runs two tasks. If the members are not in memory, they run one after the
+ * other, since only one can read the members at a time. */
 static umbel_status run_both(choosing *c, choose_side *first,
                              choose_side *second, umbel_error *err)
 {
@@ -145,13 +147,13 @@ static umbel_status run_both(choosing *c, choose_side *first,
 }
 
 /*
- * The first choice of every member, and what is known about
- * the unwanted keys before they matter.
+ * The first choice for every member, and facts about the negatives that are
+ * needed before the rounds.
  */
 
 /* --- the first choice ----------------------------------------------------- */
 
-/* Sets the cells of a member in a group, when there is an older filter. */
+/* Sets the cells of a member in a group. Used if there is an older filter. */
 static void place(choosing *c, size_t i, const uint64_t *pos, uint32_t group)
 {
     const um_layout *l = c->choices.layout;
@@ -174,8 +176,8 @@ static uint32_t count_clear(const um_layout *l, const uint8_t *bits,
 
 /*
  * Returns how many groups of a member match the older filter. *group is the one
- * with most cells that nobody else has set so far: probably the one by which it
- * was added, the other matching by chance.
+ * with the most cells that nobody else has set so far: probably the one by
+ * which it was added, while others match by chance.
  */
 static uint32_t find_like(const choosing *c, const uint64_t *pos,
                           uint32_t *group)
@@ -213,8 +215,8 @@ static void place_member(choosing *c, size_t i, const umbel_digest *d,
     c->bill.kept += matching > 0;
 }
 
-/* A member is new if one group would have made it so, and f lacks it: that does
- * not depend on choices. */
+/* Counts new members: those that would be new in a filter with one group, and
+ * that f does not contain. This does not depend on choices. */
 static umbel_status count_new(choosing *c, const umbel_digest *d, size_t n,
                               umbel_error *err)
 {
@@ -266,7 +268,8 @@ static umbel_status place_first(choosing *c, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* Those whose choice in the older filter is not certain, and new ones. */
+/* Places members whose group in the older filter is not certain, and new
+ * ones. */
 static umbel_status place_others(choosing *c, size_t at, const umbel_digest *d,
                                  size_t n, umbel_error *err)
 {
@@ -277,8 +280,8 @@ static umbel_status place_others(choosing *c, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* Each is taken out and chosen again, now that all others stand: it uses fewer
- * cells. */
+/* Removes each member and chooses again, now that all others are placed: this
+ * uses fewer cells. */
 static umbel_status place_again(choosing *c, size_t at, const umbel_digest *d,
                                 size_t n, umbel_error *err)
 {
@@ -288,7 +291,7 @@ static umbel_status place_again(choosing *c, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* --- the keys that must not match ----------------------------------------- */
+/* --- negatives ------------------------------------------------------------ */
 
 static umbel_status refuse_members(const choosing *c, bool *member,
                                    umbel_error *err)
@@ -303,7 +306,7 @@ static umbel_status refuse_members(const choosing *c, bool *member,
                    c->bill.never_members);
 }
 
-/* Returns the number of the first key that is equal to key i. */
+/* Returns the index of the first negative that is equal to negative i. */
 static size_t first_equal(const choosing *c, size_t i)
 {
     if (c->unwanted.n == c->never->n)
@@ -311,7 +314,8 @@ static size_t first_equal(const choosing *c, size_t i)
     return um_digest_set_find(&c->unwanted, &c->never->digests[i]) - 1;
 }
 
-/* When the members among them are known. */
+/* Computes the weights of the negatives, once the members among them are
+ * known. */
 static void weigh(choosing *c)
 {
     umbel_choose_result *bill = &c->bill;
@@ -327,7 +331,7 @@ static void weigh(choosing *c)
     bill->never = c->unwanted.n - bill->never_members;
 }
 
-/* Leaves the first of equal keys. */
+/* Marks all but the first of equal negatives. */
 static void drop_equal(choosing *c)
 {
     for (size_t i = 0; i < c->never->n; i++)
@@ -371,7 +375,7 @@ umbel_status um_survey(choosing *c, umbel_error *err)
 
 enum { MAX_ROUNDS = 1000 };
 
-/* Creates a filter with the same cells, but without groups to choose from. */
+/* Creates a filter with the same cells, but with one group. */
 static umbel_status open_plain(choosing *c, umbel_error *err)
 {
     um_shape shape = *um_shape_of(c->f);
@@ -385,10 +389,10 @@ static umbel_status open_plain(choosing *c, umbel_error *err)
 }
 
 /*
- * A choice that is made again, now that all others stand, uses fewer cells. The
- * first choice keeps the error that was asked for, and five more take a third
- * of it away; but each costs as much as the plain build, so that members of
- * large sets choose once.
+ * Returns the number of further passes. Choosing again, when all others are
+ * placed, uses fewer cells. The first choice keeps the requested error, and
+ * five more reduce it by a third; but each pass takes as long as a plain build,
+ * so large sets get none.
  */
 static uint32_t passes_for(const choosing *c, uint32_t groups)
 {
@@ -465,7 +469,7 @@ static umbel_status find_others(choosing *c, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* Takes the members in question out. */
+/* Removes the affected members from the cells. */
 static umbel_status part(choosing *c, umbel_error *err)
 {
     UM_TRY(go_through(c, collect, err));
@@ -491,8 +495,8 @@ static umbel_status choose_round(choosing *c, size_t most, bool freely,
 }
 
 /*
- * Moves members, in the first round as few as possible. From the third on, a
- * round that follows one of little effect would have less.
+ * Runs the rounds; the first one moves as few members as possible. From the
+ * third on, a round is skipped if the previous one had little effect.
  */
 static umbel_status choose_again(choosing *c, umbel_error *err)
 {
@@ -519,8 +523,8 @@ static void write_cells(choosing *c)
         c->bill.moved += um_was_moved(x->group[i]);
 }
 
-/* Members match by their group, which is asked for in a filter of one group;
- * any that does not may still match by another one. */
+/* Counts lost members. A member matches by its group, which is queried in a
+ * filter with one group; if it does not, it may still match by another one. */
 static umbel_status count_lost(choosing *c, size_t at, const umbel_digest *d,
                                size_t n, umbel_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * choose.h - umbel_choose on members that are not in memory.
+ * choose.h - umbel_choose for members that are not in memory.
  */
 #ifndef UM_OPS_CHOOSE_H
 #define UM_OPS_CHOOSE_H
@@ -9,11 +9,11 @@
 #include <umbel/experimental/choose.h>
 
 /*
- * As umbel_choose, by up to that many threads. Goes through the members once
- * for each of its steps; keeps a byte of each, four copies of the filter, and
- * what it works on.
- * member[i], unless NULL, becomes true if key i of never is a member and the
- * first of its digest; also when the call fails with E_KEY for that.
+ * Does the work of umbel_choose with up to that many threads. Reads the members
+ * once for each of its steps. Stores a byte for each member, four copies of the
+ * filter, and the data of the current step. Unless member is NULL, sets
+ * member[i] if key i of never is a member and the first with its digest, even
+ * if the call fails with E_KEY for that reason.
  */
 umbel_status um_choose(umbel_filter *f, const um_digest_source *members,
                        const umbel_key_list *never,

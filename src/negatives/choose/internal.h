@@ -12,7 +12,7 @@
 #include "query/digest_set.h"
 
 /*
- * A small table that most numbers not put into it fall through.
+ * A small table that rejects most numbers that were not added.
  */
 
 typedef struct um_prefilter {
@@ -22,7 +22,8 @@ typedef struct um_prefilter {
 
 enum { UM_PREFILTER_BITS = 16, UM_PREFILTER_LEAST = 10 };
 
-/* Makes room for n numbers; false without memory, which the pool owns. */
+/* Allocates a table for n numbers; returns false if memory runs out. The pool
+ * owns it. */
 static inline bool um_prefilter_init(um_prefilter *s, um_pool *pool, size_t n)
 {
     unsigned log = UM_PREFILTER_LEAST;
@@ -34,7 +35,8 @@ static inline bool um_prefilter_init(um_prefilter *s, um_pool *pool, size_t n)
     return s->word != NULL;
 }
 
-/* Two bits of one word, which the upper bits of the product choose. */
+/* Returns a mask of two bits of one word; the upper bits of the product choose
+ * the word. */
 static inline uint64_t um_prefilter_mask(uint64_t product)
 {
     return (uint64_t)1 << (product >> 8 & 63) | (uint64_t)1
@@ -60,14 +62,14 @@ static inline bool um_prefilter_holds(const um_prefilter *s, uint64_t x)
 }
 
 /*
- * The group by which each member uses the fewest new cells.
+ * Chooses the group by which each member uses the fewest new cells.
  *
- * Four bits for each cell count the members on it, so that a member can be
- * taken out and chosen for again. A cell with 15 stays in use.
+ * Four bits per cell count the members on it, so that a member can be removed
+ * and chosen again. A cell with count 15 stays in use.
  */
 
-/* Cells that are kept together: a block, or 64 cells without blocks. The lowest
- * bits of their counts come first, as words, then the others. */
+/* Counts are stored in units: a block, or 64 cells without blocks. The lowest
+ * bits of the counts of a unit come first, as words, then the higher bits. */
 enum { UM_BLOCK_WORDS = 8, UM_COUNT_BITS = 4, UM_PLACE_AHEAD = 16 };
 
 typedef struct um_placing um_placing;
@@ -78,23 +80,23 @@ struct um_placing {
     const um_layout *layout;
     uint32_t groups;
     uint32_t words; /* of a unit */
-    bool counted;   /* or there is one bit for each, in the filter's */
+    bool counted;   /* false: one bit per cell, in the filter's bits */
     uint64_t *count;
     um_place_fn *place;
 };
 
 /*
- * Cells that are set in bits, an array of whole words, stay in use. Uncounted
- * cells are set there, too; counts take other memory, which the pool owns.
- * Returns false without it.
+ * Initialises *p. Cells that are set in bits, an array of whole words, stay in
+ * use. Uncounted cells are set there, too; counts take other memory, which the
+ * pool owns. Returns false if memory runs out.
  */
 bool um_placing_init(um_placing *p, um_pool *pool, const um_layout *l,
                      uint32_t groups, bool counted, uint8_t *bits);
 
 /*
- * Chooses for n members, one after the other, and writes their groups. Again,
- * when cells are counted: each is taken out of its present group first, and in
- * the last pass its cells are set in bits; NULL: not the last.
+ * Chooses the groups of n members, one after the other. If again is set, for
+ * counted cells, each member is first removed from its current group; in the
+ * last pass its cells are also set in bits, which is NULL in others.
  */
 static inline void um_place_members(const um_placing *p, const umbel_digest *d,
                                     size_t n, uint8_t *group, bool again,
@@ -103,8 +105,8 @@ static inline void um_place_members(const um_placing *p, const umbel_digest *d,
     p->place(p, d, n, group, again, bits);
 }
 
-/* Adds members to the counts of some cells of a word, or takes them out;
- * stride: words from a bit of the counts to the next. */
+/* Increments or decrements the counts of some cells of a word; stride is the
+ * distance in words from one bit of the counts to the next. */
 static inline void um_count_up(uint64_t *word, size_t stride, uint64_t cells)
 {
     uint64_t full = word[0];
@@ -142,24 +144,24 @@ static inline uint64_t um_counted(const uint64_t *word, size_t stride)
     return used;
 }
 
-/* For blocked512: the definition, and the same with other instructions. */
+/* Implementations for blocked512: portable, and with AVX2. */
 um_place_fn um_place_blocks, um_place_blocks_avx2;
 
 /*
- * One round of moving members away from unwanted keys.
+ * One round of moving members away from negatives.
  *
- * A round works on the members that stand on cells of unwanted keys that match,
- * and keeps only these. All others stay where they are.
+ * A round considers the members on cells of negatives that match, and stores
+ * only these. All others stay where they are.
  */
 
-/* What a new cell costs, in mean weights of an unwanted key. */
+/* Cost of a new cell, relative to the mean weight of a negative. */
 #define UM_CELL_COST 0.01
 
-/* A member's byte: its group, and in the upper half the first choice. */
+/* A member's byte: its group, and in the upper half its first group. */
 enum { UM_NO_CHOICE = 0xff };
 
-/* Some cells, and a prefilter of their blocks, or of themselves, by which
- * almost all members are found not to stand on them. */
+/* A set of cells, and a prefilter of their blocks, or of the cells themselves,
+ * which rejects almost all members. */
 typedef struct um_near_cells {
     um_cell_index cells;
     um_prefilter prefilter;
@@ -169,27 +171,28 @@ typedef struct um_choices {
     const um_layout *layout;
     const umbel_alloc *alloc;
     uint32_t groups;
-    const uint8_t *base; /* cells that are in use for good */
+    const uint8_t *base; /* cells in use before */
     uint8_t *bits;       /* cells in use */
     size_t len;          /* of both, in bytes */
     uint8_t *group;      /* of each member */
     const umbel_digest *never;
-    const double *weight; /* 0: the key does not count */
+    const double *weight; /* 0: the negative does not count */
     size_t nnever;
     double cell_cost;
     bool by_block; /* the block of a digest follows from lo alone */
 
-    /* During a round: */
+    /* State of the current round. */
     um_pool pool;
-    bool *matches;          /* of each unwanted key */
-    um_near_cells hot;      /* cells of keys that match */
-    umbel_digest *member;   /* that stand on one of them */
+    bool *matches;          /* per negative */
+    um_near_cells hot;      /* cells of negatives that match */
+    umbel_digest *member;   /* members on one of them */
     size_t *number, n, cap; /* of these members */
-    umbel_digest *near;     /* chosen by others in their blocks, if by_block */
+    umbel_digest *near; /* digests by group of other members in their blocks, if
+                           by_block */
     size_t nnear, near_cap;
-    um_near_cells own; /* cells that members in question stand on */
-    bool *kept;        /* by slot of own: another member does, too */
-    size_t passed;     /* of these members, by um_round_others */
+    um_near_cells own; /* cells of these members */
+    bool *kept;        /* by slot of own: used by another member, too */
+    size_t passed;     /* number of these members seen by um_round_others */
 } um_choices;
 
 static inline void um_set_choice(um_choices *x, size_t i, uint32_t group)
@@ -212,66 +215,65 @@ static inline bool um_was_moved(uint8_t choice)
 }
 
 /*
- * Begins a round if from 1 to most patterns of unwanted keys match, and gives
- * their number; otherwise 0. Release it with um_round_fini in any case.
+ * Begins a round if 1 to `most` patterns of negatives match, and sets *matching
+ * to their number; otherwise to 0. Always release it with um_round_fini.
  */
 umbel_status um_round_begin(um_choices *x, size_t most, size_t *matching,
                             umbel_error *err);
-/* Takes the next n members, from number `at` on: finds those in question. */
+/* Collects the affected members among the next n, from number `at` on. */
 umbel_status um_round_collect(um_choices *x, size_t at, const umbel_digest *d,
                               size_t n, umbel_error *err);
-/* Finds the cells that stay in use when members in question are taken out;
- * unless by_block, all members are taken once more for that. Then takes them
- * out. */
+/* um_round_part finds the cells that stay in use if the affected members are
+ * removed; unless by_block, all members must then be passed to um_round_others.
+ * um_round_consume_out removes them. */
 umbel_status um_round_part(um_choices *x, umbel_error *err);
 void um_round_others(um_choices *x, size_t at, const umbel_digest *d, size_t n);
 void um_round_consume_out(um_choices *x);
-/* Chooses for the members that were taken: freely, or moves as few as
+/* Chooses groups for the removed members: freely, or moving as few as
  * possible. */
 umbel_status um_round_choose(um_choices *x, bool freely, umbel_error *err);
 void um_round_fini(um_choices *x);
 
 /*
- * One call of umbel_choose: what its parts share.
+ * The state shared by the parts of umbel_choose.
  */
 
-/* A step of the work on n members, in their order, from number `at` on. */
+/* A step: handles n members, in order, from number `at` on. */
 typedef struct choosing choosing;
 typedef umbel_status choose_step(choosing *c, size_t at, const umbel_digest *d,
                                  size_t n, umbel_error *err);
 
 /* One call of umbel_choose. */
 struct choosing {
-    umbel_filter *f, *plain; /* plain: the same with one group */
+    umbel_filter *f, *plain; /* plain: with one group */
     const um_digest_source *members;
     const umbel_key_list *never;
     const umbel_choose_params *params;
-    const uint8_t *like; /* cells; or NULL */
+    const uint8_t *like; /* cells of the older filter; may be NULL */
     unsigned threads;
-    bool *member; /* of never; or NULL */
+    bool *member; /* per key of never; may be NULL */
 
     um_pool pool;
-    double *weight; /* 0 for unwanted keys that are left out: */
-    bool *out;      /* members, and those that stood before */
+    double *weight; /* 0 for negatives that are left out */
+    bool *out;      /* left out: members, and duplicates */
     um_digest_set unwanted;
     um_choices choices;
-    um_prefilter listed; /* digests of unwanted keys */
+    um_prefilter listed; /* digests of negatives */
     um_placing placing;
-    uint32_t passes, improving; /* in which all members are chosen again */
-    uint64_t fresh;             /* members that were new */
+    uint32_t passes, improving; /* passes that choose again for all members */
+    uint64_t fresh;             /* new members */
 
-    uint64_t first_sum; /* of digests, when they are read again: choose.c */
+    uint64_t first_sum; /* sum of the digests of the first pass: choose.c */
     umbel_choose_result bill;
 };
 
-/* Runs two things that do not depend on each other, in two threads if there are
- * any and the members are in memory. Returns the failure of the first, if any.
- */
+/* Two independent tasks run in two threads, if there are two and the members
+ * are in memory. */
 typedef umbel_status choose_side(choosing *c, umbel_error *err);
 
-/* Makes the first choice of all members, c->improving times again. */
+/* Places all members, and c->improving times again. */
 choose_side um_place_all;
-/* Finds members among the unwanted keys, and what one group would do. */
+/* Finds members among the negatives, and measures a filter with one group. */
 choose_side um_survey;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * place.c - counters of four bits for each cell, and the placement of members
- * for any addressing.
+ * place.c - counts of four bits per cell, and the placement of members for any
+ * addressing.
  */
 #include "negatives/choose/internal.h"
 
@@ -12,7 +12,7 @@ enum { WORD = 64, STAYS = (1 << UM_COUNT_BITS) - 1 };
 
 /* --- single cells --------------------------------------------------------- */
 
-/* The lowest bits of counts that a cell's is among. */
+/* Returns the word with the lowest bit of a cell's count. */
 static uint64_t *word_of(const um_placing *p, uint64_t cell)
 {
     uint64_t word = cell / WORD;
@@ -57,7 +57,7 @@ static uint64_t used_in_block(const um_placing *p, uint64_t cell)
     return used;
 }
 
-/* As um_group_cost. */
+/* Returns the cost of a group, as um_group_cost. */
 static uint64_t cost_of(const um_placing *p, const uint64_t *pos)
 {
     uint64_t clear = 0;

@@ -1,7 +1,7 @@
 /*
  * place_avx2.c - places members on blocked512 with AVX2.
  *
- * Bits are counted by halves of bytes, in a table of sixteen.
+ * Bits are counted per half byte, with a table of 16.
  */
 #include "base/cpu.h"
 #include "negatives/choose/place_blocks.h"
@@ -13,7 +13,7 @@ UM_INLINE __m256i load(const void *p)
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
-/* The number of bits in each byte. */
+/* Returns the number of set bits in each byte. */
 UM_INLINE __m256i count_bytes(__m256i x)
 {
     const __m256i bits =

@@ -1,9 +1,9 @@
 /*
- * place_blocks.h - places members on blocked512: masks of a whole block.
+ * place_blocks.h - places members on blocked512, with masks of a whole block.
  *
- * The body of um_place_blocks, which is compiled once for every processor and
- * once for AVX2: its loops over eight words become vectors. Only the bits of a
- * block are counted in another way there.
+ * The body of um_place_blocks, which is compiled for any processor and for
+ * AVX2, where its loops over eight words become vectors. Only counting the bits
+ * of a block is different there.
  */
 #ifndef UM_OPS_CHOOSE_BLOCKS_H
 #define UM_OPS_CHOOSE_BLOCKS_H
@@ -12,19 +12,18 @@
 #include "filter/addressing/addressing.h"
 #include "negatives/choose/internal.h"
 
-/* Half a block: what an AVX2 register holds. */
+/* Half a block, the size of an AVX2 register. */
 enum { UM_HALF = UM_BLOCK_WORDS / 2 };
 typedef uint64_t um_half __attribute__((vector_size(8 * UM_HALF)));
 
-/* The cells of a digest in its block, as filter/addressing/addressing.c has
- * them.
- */
+/* The cells of a digest in its block, computed as in
+ * filter/addressing/addressing.c. */
 typedef union um_block_mask {
     um_half half[2];
     uint64_t word[UM_BLOCK_WORDS];
 } um_block_mask;
 
-/* Adds the next cell of each lane that is used. */
+/* Adds the next cell of each used lane. */
 UM_INLINE void um_add_cells(um_half *m, const uint64_t *used, uint64_t word,
                             const um_half *shifts)
 {
@@ -61,7 +60,8 @@ UM_INLINE uint64_t um_used_word(const uint64_t *block, uint32_t i, bool counted)
     return counted ? um_counted(block + i, UM_BLOCK_WORDS) : block[i];
 }
 
-/* As um_group_cost, but a cell that a key owns twice counts once. */
+/* Returns the cost of a group, as um_group_cost, except that a cell that a key
+ * has twice counts once. */
 UM_INLINE uint64_t um_cost_plain(const uint64_t *block, const um_block_mask *m,
                                  bool counted)
 {
@@ -85,7 +85,7 @@ UM_INLINE void um_write_in(uint64_t *block, const um_block_mask *m,
         um_count_up(block + i, UM_BLOCK_WORDS, m->word[i]);
 }
 
-/* The same in the filter itself, whose block it is. */
+/* Sets the cells in a block of the filter itself. */
 UM_INLINE void um_write_bits(uint8_t *bits, const um_block_mask *m)
 {
     for (uint32_t i = 0; i < UM_BLOCK_WORDS; i++)
@@ -99,7 +99,7 @@ UM_INLINE void um_consume_out(uint64_t *block, const um_block_mask *m)
         um_count_down(block + i, UM_BLOCK_WORDS, m->word[i]);
 }
 
-/* A member: the cells of its digests. */
+/* The cells of a member in each group. */
 typedef struct um_place_option {
     um_block_mask mask[UM_MAX_HASH_GROUPS];
     uint64_t *block[UM_MAX_HASH_GROUPS];
@@ -109,7 +109,7 @@ typedef struct um_place_option {
 typedef uint64_t um_cost_fn(const uint64_t *block, const um_block_mask *m,
                             bool counted);
 
-/* What is known when it is compiled. */
+/* Parameters known at compile time. */
 typedef struct um_place_config {
     um_cost_fn *cost;
     uint32_t groups;
@@ -127,7 +127,7 @@ UM_INLINE uint32_t um_place_one(const um_place_option *o, uint32_t now,
         um_consume_out(o->block[now], &o->mask[now]);
     for (uint32_t g = 0; g < how.groups; g++) {
         uint64_t cost = how.cost(o->block[g], &o->mask[g], how.counted);
-        best = cost < least ? g : best; /* without a branch: nobody can guess */
+        best = cost < least ? g : best; /* branchless: unpredictable */
         least = cost < least ? cost : least;
     }
     /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): one at least */
@@ -137,8 +137,7 @@ UM_INLINE uint32_t um_place_one(const um_place_option *o, uint32_t now,
     return best;
 }
 
-/* Fetches the blocks of a member. Its cells are computed now, too: then nobody
- * has to wait for them. */
+/* Prefetches the blocks of a member, and computes its cells in advance. */
 UM_INLINE void um_place_ahead(const um_placing *p, umbel_digest d,
                               um_place_option *o, um_place_config how)
 {
@@ -176,7 +175,7 @@ UM_INLINE void um_place_some(const um_placing *p, const umbel_digest *d,
     }
 }
 
-/* Two groups are the usual number. */
+/* Places members; compiled separately for two groups, the usual number. */
 UM_INLINE void um_place_blocked(um_cost_fn *cost, const um_placing *p,
                                 const umbel_digest *d, size_t n, uint8_t *group,
                                 bool again, uint8_t *bits)

@@ -1,8 +1,8 @@
 /*
  * round.c - one round of moving members away from negatives.
  *
- * Each member in question is taken out and goes where the weight of unwanted
- * keys that match from then on, and a little for every new cell, is least.
+ * Each affected member is removed and placed where the weight of the negatives
+ * that match as a result, plus a small cost for every new cell, is least.
  */
 
 #include "base/alloc.h"
@@ -14,57 +14,58 @@
 #include <math.h>
 
 /*
- * Which unwanted keys match while members are moved from
- * group to group.
+ * An index of the negatives that match while members are moved from group to
+ * group.
  *
- * Every group of an unwanted key is a pattern, a set of different cells. A
- * pattern is covered when all of them are in use, and a key matches when one of
- * its patterns is. Only cells that the given members may use are counted, and
- * only keys that can come to match by them are known: the index of a large
- * filter with few such members is small.
+ * Every group of a negative is a pattern, a set of distinct cells. A pattern is
+ * covered if all of them are in use, and a negative matches if one of its
+ * patterns is covered. Only cells that the given members may use are counted,
+ * and only negatives that these can cause to match are stored, so the index of
+ * a large filter with few such members is small.
  */
 
-/* What the index is made of. */
+/* The input of the index. */
 typedef struct negatives {
     const um_layout *layout;
     uint32_t groups;
-    uint8_t *bits; /* the cells in use, as a filter has them; kept up to date */
+    uint8_t *bits;               /* the cells in use; kept up to date */
     const umbel_digest *members; /* that will be added and removed */
     size_t n;
     const umbel_digest *never;
-    const double *weight; /* 0: the key does not count */
+    const double *weight; /* 0: the negative does not count */
     size_t nnever;
 } negatives;
 
 typedef struct negative_index {
     um_pool pool;
     negatives of;
-    um_cell_index cells; /* of members, without those in use by others */
+    um_cell_index cells; /* cells of members, except those used by others */
     uint32_t *count;     /* members on each */
-    double near[UM_MAX_HASHES + 2]; /* by cells that are missing */
+    double near[UM_MAX_HASHES + 2]; /* weight, by number of missing cells */
 
-    um_prefilter blocks; /* that have such cells; for blocked addressings */
-    size_t nkeys;        /* that may match */
-    size_t *number;      /* of each in the list */
+    um_prefilter blocks; /* with such cells; for blocked addressings */
+    size_t nkeys;        /* negatives that may match */
+    size_t *number;      /* index of each in the list */
     double *weight;      /* of each */
-    uint8_t *missing;    /* of each pattern: cells not in use */
-    uint8_t *covered;    /* of each key: patterns covered */
+    uint8_t *missing;    /* per pattern: cells not in use */
+    uint8_t *covered;    /* per negative: covered patterns */
 
-    uint32_t *entry; /* patterns, by cell */
-    size_t *bucket;  /* where those of each cell begin; one more than cells */
+    uint32_t *entry; /* patterns, grouped by cell */
+    size_t *bucket;  /* start of each cell's group; one more than cells */
 } negative_index;
 
-/* Cells missing to a pattern that the members cannot cover. */
+/* Value of `missing` for a pattern that the members cannot cover. */
 enum { OUT_OF_REACH = UINT8_MAX };
 
 /*
- * A key that lacks one cell to match counts for this much of its weight. It
- * keeps members from coming so near that later ones cannot help it: less than a
- * thousandth leaves more keys matching, more than a fiftieth uses more cells.
+ * A negative that is one cell short of matching counts for this part of its
+ * weight. This keeps members from coming so close that later ones have no
+ * choice: less than a thousandth leaves more negatives matching, more than a
+ * fiftieth uses more cells.
  */
 #define NEAR 0.005
 
-/* Fills near[i], the weight of a key by a pattern that lacks i cells. */
+/* Sets near[i] to the factor for a pattern with i missing cells. */
 static void set_near(negative_index *c)
 {
     c->near[0] = 1;
@@ -72,13 +73,14 @@ static void set_near(negative_index *c)
         c->near[i] = c->near[i - 1] * NEAR;
 }
 
-/* Returns the block of a blocked addressing: all cells of a group are in it. */
+/* Returns the block of a group in a blocked addressing, which contains all its
+ * cells. */
 static uint64_t block_of(const negatives *of, umbel_digest d, uint32_t g)
 {
     return um_scale(um_group_digest(d, g).lo, of->layout->blocks);
 }
 
-/* Returns true if no cell of the key is one of the members'. */
+/* Returns true if the negative has no cell in common with the members. */
 static bool is_far(const negative_index *c, size_t i)
 {
     for (uint32_t g = 0; g < c->of.groups; g++)
@@ -113,8 +115,8 @@ static bool index_cells(negative_index *c)
 }
 
 /*
- * Turns the cells of a pattern into the slots of those that are missing, each
- * once; returns their number, or OUT_OF_REACH.
+ * Replaces the cells of a pattern by the slots of the missing ones, each once;
+ * returns their number, or OUT_OF_REACH.
  */
 static uint8_t find_missing(const negative_index *c, uint64_t *pos)
 {
@@ -135,7 +137,8 @@ static uint8_t find_missing(const negative_index *c, uint64_t *pos)
     return n;
 }
 
-/* Counts the entries of a pattern into their buckets, or puts them there. */
+/* Counts the entries of a pattern in their buckets or, if put is set, stores
+ * them. */
 static void enter_pattern(negative_index *c, const uint64_t *slot, uint8_t n,
                           uint32_t pattern, bool put)
 {
@@ -148,8 +151,8 @@ static void enter_pattern(negative_index *c, const uint64_t *slot, uint8_t n,
     }
 }
 
-/* Returns true if the key can match. Only then the next one has another
- * number. */
+/* Enters a negative as number `key`. Returns true if it can match; otherwise
+ * the next one gets the same number. */
 static bool enter_key(negative_index *c, size_t i, size_t key, bool put)
 {
     uint64_t pos[UM_GROUPED_CELLS];
@@ -187,7 +190,8 @@ static void enter_all(negative_index *c, bool put)
     c->nkeys = key;
 }
 
-/* Counts become ends; putting entries moves them down to the beginnings. */
+/* Turns the counts into ends of buckets; storing entries moves these down to
+ * the beginnings. */
 static size_t sum_buckets(negative_index *c)
 {
     size_t sum = 0;
@@ -205,7 +209,7 @@ static bool index_keys(negative_index *c)
     c->entry = um_pool_get(p, sum_buckets(c), sizeof *c->entry);
     c->weight = um_pool_get(p, c->nkeys, sizeof *c->weight);
     c->number = um_pool_get(p, c->nkeys, sizeof *c->number);
-    /* One more, for keys behind the last that can match. */
+    /* One more, for negatives after the last one that can match. */
     c->missing = um_pool_get(p, (c->nkeys + 1) * c->of.groups, 1);
     c->covered = um_pool_get(p, c->nkeys + 1, sizeof *c->covered);
     if (p->failed)
@@ -214,8 +218,8 @@ static bool index_keys(negative_index *c)
     return true;
 }
 
-/* No member is added yet. Release with negative_index_fini, also after a
- * failure. */
+/* Creates the index, without any member added. Release with
+ * negative_index_fini, even after a failure. */
 static umbel_status negative_index_init(negative_index *c, const negatives *of,
                                         const umbel_alloc *alloc,
                                         umbel_error *err)
@@ -239,7 +243,7 @@ static void negative_index_fini(negative_index *c)
     um_pool_fini(&c->pool);
 }
 
-/* Puts a cell into use; returns what negative_index_add returns. */
+/* Marks a cell as used; returns as negative_index_add. */
 static double use(negative_index *c, uint64_t cell, size_t slot)
 {
     double weight = 0;
@@ -267,8 +271,8 @@ static void disuse(negative_index *c, uint64_t cell, size_t slot)
 }
 
 /*
- * Adds a member by these cells; returns the weight that matches from now on,
- * and a little of the weight that came nearer to it.
+ * Adds a member with these cells; returns the weight of the negatives that
+ * match as a result, plus a little for those that came closer to matching.
  */
 static double negative_index_add(negative_index *c, const uint64_t *pos)
 {
@@ -282,7 +286,7 @@ static double negative_index_add(negative_index *c, const uint64_t *pos)
     return weight;
 }
 
-/* Takes it out again. */
+/* Removes a member with these cells. */
 static void negative_index_remove(negative_index *c, const uint64_t *pos)
 {
     for (uint32_t j = 0; j < c->of.layout->hashes; j++) {
@@ -293,11 +297,11 @@ static void negative_index_remove(negative_index *c, const uint64_t *pos)
 }
 
 /*
- * Who is in question in a round: members on the cells of
- * unwanted keys that match.
+ * Finds the affected members of a round: those on cells of negatives that
+ * match.
  *
- * Almost no member stands near such a key. A prefilter of blocks, or of cells,
- * tells that of a member without a look at the filter.
+ * Almost no member is near such a negative. A prefilter of blocks, or of cells,
+ * rejects the others without accessing the filter.
  */
 
 enum { FIRST_ROOM = 256 };
@@ -309,7 +313,7 @@ static umbel_status no_memory(const um_choices *x, umbel_error *err)
                    x->n);
 }
 
-/* --- cells in question ---------------------------------------------------- */
+/* --- sets of cells -------------------------------------------------------- */
 
 static bool init_near(um_near_cells *c, um_choices *x, size_t n)
 {
@@ -317,7 +321,8 @@ static bool init_near(um_near_cells *c, um_choices *x, size_t n)
            um_prefilter_init(&c->prefilter, &x->pool, n);
 }
 
-/* Blocks have neighbouring cells; without blocks every cell is filtered. */
+/* Adds a cell; the prefilter stores its block, or without blocks the cell
+ * itself. */
 static void index_near(um_near_cells *c, const um_layout *l, uint64_t cell)
 {
     um_cell_add(&c->cells, cell);
@@ -326,8 +331,9 @@ static void index_near(um_near_cells *c, const um_layout *l, uint64_t cell)
 }
 
 /*
- * Returns true if the cells of a member, which it computes, may be among these.
- * Of a blocked addressing the block alone tells most apart, and is quick.
+ * Computes the cells of a member, and returns true if they may be in the set.
+ * In a blocked addressing, most members are rejected by their block alone,
+ * which is fast.
  */
 static bool may_be_near(const um_near_cells *c, const um_choices *x,
                         umbel_digest d, uint64_t *pos)
@@ -344,11 +350,11 @@ static bool may_be_near(const um_near_cells *c, const um_choices *x,
     return false;
 }
 
-/* --- who is in question --------------------------------------------------- */
+/* --- affected members ----------------------------------------------------- */
 
-enum { AHEAD = 16 }; /* keys whose cells are on their way */
+enum { AHEAD = 16 }; /* keys whose cells are being prefetched */
 
-/* Fetches the first cell of each group: it decides for most. */
+/* Prefetches the first cell of each group, which decides for most. */
 static void look_ahead(const um_choices *x, size_t from, size_t n,
                        uint64_t pos[][UM_GROUPED_CELLS])
 {
@@ -360,7 +366,7 @@ static void look_ahead(const um_choices *x, size_t from, size_t n,
     }
 }
 
-/* Counts the patterns of unwanted keys that are covered, and marks the keys. */
+/* Counts the covered patterns of negatives, and marks these negatives. */
 static size_t find_hot(um_choices *x)
 {
     uint64_t pos[AHEAD][UM_GROUPED_CELLS];
@@ -380,7 +386,7 @@ static size_t find_hot(um_choices *x)
     return n;
 }
 
-/* Puts the cells of these patterns into the map. */
+/* Adds the cells of these patterns to the index. */
 static void index_hot(um_choices *x)
 {
     uint64_t pos[UM_GROUPED_CELLS];
@@ -452,8 +458,9 @@ static bool is_hot(const um_choices *x, const uint64_t *pos)
     return false;
 }
 
-/* Members in question have all their cells in blocks of keys that match; others
- * there are kept aside, so that nobody has to look for them again. */
+/* Stores a member that is not affected, but in a block of an affected one:
+ * affected members have all their cells in such blocks, so no other members
+ * need to be searched for. */
 static bool append_near(um_choices *x, const umbel_digest *chosen)
 {
     if (x->nnear == x->near_cap) {
@@ -493,7 +500,7 @@ umbel_status um_round_collect(um_choices *x, size_t at, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* --- what the others use -------------------------------------------------- */
+/* --- cells used by others ------------------------------------------------- */
 
 static umbel_digest chosen_of(const um_choices *x, size_t i)
 {
@@ -546,7 +553,7 @@ void um_round_others(um_choices *x, size_t at, const umbel_digest *d, size_t n)
     }
 }
 
-/* From here on the bits are those of members that are not in question. */
+/* Clears the cells that only affected members use. */
 void um_round_consume_out(um_choices *x)
 {
     for (size_t i = 0; i < x->own.cells.nslots; i++) {
@@ -566,19 +573,19 @@ void um_round_fini(um_choices *x)
 
 enum { SWEEPS = 3 };
 
-enum { MAX_MOVES = 16 }; /* for one cell */
+enum { MAX_MOVES = 16 }; /* per cell */
 
-/* Members in question, and what their moves do. */
+/* The affected members, and the effect of their moves. */
 typedef struct moving {
     um_choices *x;
-    um_digest_set equal; /* members that are listed twice move together */
+    um_digest_set equal; /* duplicates move together */
     negative_index index;
     um_pool pool;
-    uint32_t *owner; /* by cell: members * groups + the group that has it */
-    size_t *first;   /* where those of each cell begin */
+    uint32_t *owner; /* by cell: member * groups + group that has it */
+    size_t *first;   /* start of each cell's owners */
 } moving;
 
-/* A member that goes from a group to another. */
+/* A move of a member from one group to another. */
 typedef struct move {
     size_t member;
     uint32_t from, to;
@@ -625,7 +632,8 @@ static umbel_status find_owners(moving *r, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* New cells, in blocks the dearer the fuller the block is. */
+/* Returns the cost of the new cells of a group; in blocks, it grows with the
+ * fill. */
 static double cost_of_cells(const um_choices *x, const uint64_t *pos)
 {
     const um_layout *l = x->layout;
@@ -678,7 +686,8 @@ static bool has_cell(const um_choices *x, const uint64_t *pos, uint64_t cell)
     return false;
 }
 
-/* Moves a member off a cell; returns what that costs, or INFINITY. */
+/* Moves a member off a cell; returns the cost, or INFINITY if it is
+ * impossible. */
 static double move_off(moving *r, uint64_t cell, move *m)
 {
     um_choices *x = r->x;
@@ -708,8 +717,8 @@ static void undo(moving *r, const move *moves, size_t n)
         shift(r, moves[n].member, moves[n].to, moves[n].from);
 }
 
-/* Moves all members off a cell; INFINITY, and nobody moved, when it costs too
- * much. */
+/* Moves all members off a cell. Returns the cost; if it is `most` or more,
+ * moves nobody and returns INFINITY. */
 static double clear_cell(moving *r, uint64_t cell, double most, move *moves,
                          size_t *n)
 {
@@ -738,8 +747,8 @@ static double clear_cell(moving *r, uint64_t cell, double most, move *moves,
     return cost;
 }
 
-/* Clears the cheapest cell of a pattern that is covered, if that costs less
- * than the key weighs. */
+/* Clears the cheapest cell of a covered pattern, if that costs less than the
+ * weight of the negative. */
 static void uncover(moving *r, const uint64_t *pos, double weight)
 {
     move moves[MAX_MOVES];
@@ -758,7 +767,7 @@ static void uncover(moving *r, const uint64_t *pos, double weight)
         clear_cell(r, pos[best], INFINITY, moves, &n);
 }
 
-/* Keys that the index does not know are out of reach. */
+/* Uncovers the negatives in the index; others are out of reach. */
 static void uncover_keys(moving *r)
 {
     um_choices *x = r->x;
@@ -775,7 +784,7 @@ static void uncover_keys(moving *r)
     }
 }
 
-/* The present group, unless another costs less. */
+/* Returns the best group: the current one, unless another costs less. */
 static uint32_t best_group(moving *r, const uint64_t *pos, uint32_t now)
 {
     uint32_t hashes = r->x->layout->hashes, best = now;

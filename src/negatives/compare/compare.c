@@ -52,7 +52,7 @@ static void count_listed(void *ctx, size_t i, bool hit)
  * Returns the share of the keys matching the first filter that do not match the
  * second. Both use the same digests, so their errors are not independent and
  * the product of two predictions would be wrong; generated keys are queried
- * instead. Where the hash refuses such keys, the product is used.
+ * instead. If the hash refuses such keys, the product is used.
  */
 static double spared(const um_strategy_result *m)
 {
@@ -137,8 +137,8 @@ static umbel_status add_moved(const um_strategy_input *s,
 }
 
 /*
- * Removes one member in 500: as many cells change as when one in 1,000 is
- * replaced, and no key has to be generated.
+ * Measures the next edition, which lacks one member in 500: as many cells
+ * change as if one in 1,000 were replaced, and no key has to be generated.
  */
 static umbel_status measure_next(const um_strategy_input *s,
                                  const um_strategy *row,
@@ -216,9 +216,9 @@ enum {
 };
 
 /*
- * Every n-th member and negative, in the n-th part of the cells. The cells are
- * as full as those of the whole filter and each has as many negatives near it,
- * so n times the weight left is that of the whole. Negatives are taken by
+ * A sample: every n-th member and negative, in an n-th of the cells. The cells
+ * are as full as those of the whole filter, with as many negatives near each,
+ * so n times the weight left is that of the whole. Negatives are selected by
  * weight.
  */
 typedef struct sample {
@@ -305,8 +305,8 @@ static void scale_up(const um_strategy *row, const umbel_size_plan *whole,
     w->sample = (uint32_t)(every + 0.5);
 }
 
-/* Estimates a strategy from a sample in whole cache lines, which are then as
- * full as those of the whole filter. */
+/* Estimates a strategy from a sample in whole cache lines, which are as full as
+ * those of the whole filter. */
 static umbel_status estimate_strategy(const um_strategy_input *s,
                                       const um_strategy *row, uint64_t every,
                                       umbel_strategy *out, umbel_error *err)
@@ -489,7 +489,7 @@ static umbel_status measure_whole(const um_strategy_input *s,
     return UMBEL_OK;
 }
 
-/* Returns true for an estimate that may be the best after all. Where the best
+/* Returns true for an estimate that may be the best after all. If the best
  * leaves nothing, only a lower error can be better. */
 static bool comes_near(const umbel_strategy *w, const umbel_strategy *best)
 {
@@ -617,7 +617,7 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
 
     UM_TRY(um_params_normalize(params, &s.params, err));
     UM_TRY(check_params(&s.params, bytes, members, never, err));
-    /* A wrong name fails here, not once for each strategy. */
+    /* Reports a wrong name here, not once for each strategy. */
     UM_TRY(um_shape_from_params("bloom", &s.params, &ignored, err));
     s.alloc = um_alloc_or_default(s.params.alloc);
     umbel_status status = compare(&s, out, err);

@@ -1,8 +1,8 @@
 /*
  * internal.h - the interface between compare.c and strategies.c.
  *
- * To add a strategy: its function and its row in strategies.c, the command that
- * builds it in cli/commands/plan_compare.c, its test and its documentation.
+ * A new strategy needs a function and a row in strategies.c, the command that
+ * builds it in cli/commands/plan_compare.c, a test and documentation.
  */
 #ifndef UM_NEGATIVES_COMPARE_INTERNAL_H
 #define UM_NEGATIVES_COMPARE_INTERNAL_H
@@ -12,13 +12,13 @@
 #include <umbel/experimental/compare.h>
 #include <umbel/experimental/exact.h>
 
-/* What every strategy starts from. */
+/* The input of every strategy. */
 typedef struct um_strategy_input {
     umbel_params params; /* without a size */
     uint64_t bytes;      /* limit of the file, or of both files together */
     const umbel_key_list *members, *never;
     uint64_t capacity;          /* members to size the filter for */
-    const umbel_filter *like;   /* the previous edition; or NULL */
+    const umbel_filter *like;   /* the previous edition; may be NULL */
     um_digest_set held, listed; /* of members and never */
     umbel_exact_class *classes; /* of never, by descending weight */
     size_t nclasses;
@@ -27,7 +27,7 @@ typedef struct um_strategy_input {
     umbel_alloc alloc;
 } um_strategy_input;
 
-/* What a strategy built. */
+/* The result of a strategy. */
 typedef struct um_strategy_result {
     umbel_filter *filter, *second; /* second: NULL, or exceptions */
     uint64_t second_lines;         /* see umbel_strategy */
@@ -40,7 +40,8 @@ typedef struct um_strategy {
     uint32_t groups;
     bool readers_change;
     bool slow; /* takes minutes where lists are long */
-    /* The caller closes what is in *out, even when this fails. */
+    /* Builds the strategy. The caller closes the filters in *out, even after a
+     * failure. */
     umbel_status (*build)(const um_strategy_input *in, um_strategy_result *out,
                           umbel_error *err);
 } um_strategy;

@@ -57,8 +57,8 @@ static umbel_status build_plain(const um_strategy_input *s,
 }
 
 /*
- * A plain filter, some bits of which are cleared. Some
- * members are lost, but readers need nothing new.
+ * Builds a plain filter and clears some bits. Some members are lost, but
+ * readers need no new code.
  */
 
 static umbel_status build_retouched(const um_strategy_input *s,
@@ -73,9 +73,9 @@ static umbel_status build_retouched(const um_strategy_input *s,
 }
 
 /*
- * Every member goes by one of two groups of hash functions,
- * chosen so that little of the list matches. Where the list is long this takes
- * minutes, so it is tried on a sample first.
+ * Each member uses one of two groups of hash functions, chosen so that few
+ * negatives match. With long lists this takes minutes, so it is tried on a
+ * sample first.
  */
 
 enum { GROUPS = 2 };
@@ -92,8 +92,7 @@ static umbel_status build_groups(const um_strategy_input *s,
 }
 
 /*
- * A plain filter, and a second one of listed keys that
- * match it.
+ * A plain filter, and a second one of the negatives that match it.
  */
 
 /* Expected number of members that the second filter may match. */
@@ -113,15 +112,15 @@ static double error_within(const um_strategy_input *s, uint64_t bytes,
     return status == UMBEL_OK && plan.bytes <= bytes ? plan.error : NAN;
 }
 
-/* How two filters share the bytes. */
+/* The division of the bytes between two filters. */
 typedef struct division {
     uint64_t second; /* bytes; 0: a second filter does not help */
-    uint64_t keys;   /* in the second */
+    uint64_t keys;   /* keys in the second filter */
 } division;
 
-/* About how many keys a filter of that size holds while no member, most
- * likely, matches it: 1.44 log2(1/f) bits a key, and a quarter more for blocks
- * that fill unevenly. */
+/* Estimates how many keys a filter of that size can hold such that, most
+ * likely, no member matches it: 1.44 log2(1/f) bits per key, and a quarter more
+ * for blocks that fill unevenly. */
 static double keys_within(const um_strategy_input *s, uint64_t bytes)
 {
     double bits = 8 * (double)(bytes - UM_SECTION_ALIGN);
@@ -131,10 +130,10 @@ static double keys_within(const um_strategy_input *s, uint64_t bytes)
 }
 
 /*
- * Every byte of the second filter is missing in the first, and its own errors
- * would deny members. So it gets the heaviest keys that match, as many as are
- * safe, and the size that leaves the least weight, if that is less than a
- * filter alone leaves.
+ * Chooses the division. Every byte of the second filter is missing from the
+ * first, and its false positives would cause false negatives. So it contains
+ * only the heaviest negatives that match, as many as are safe, and has the size
+ * that leaves the least weight, if that is less than one filter alone leaves.
  */
 static division divide(const um_strategy_input *s)
 {
@@ -149,7 +148,7 @@ static division divide(const um_strategy_input *s)
         double first = error_within(s, s->bytes - second, members);
         double keys = keys_within(s, second);
         double left = um_weight_beyond(s->classes, s->nclasses, first, keys);
-        if (keys > 0 && left < least) { /* which no NAN is */
+        if (keys > 0 && left < least) { /* false for NAN */
             least = left;
             best = (division){second, (uint64_t)keys};
         }
@@ -157,10 +156,10 @@ static division divide(const um_strategy_input *s)
     return best;
 }
 
-/* Listed keys that match. */
+/* The negatives that match. */
 typedef struct matching {
     bool *hit;         /* by entry of the list */
-    size_t *number, n; /* of those that match, the heaviest first */
+    size_t *number, n; /* indices of those that match, the heaviest first */
 } matching;
 
 static void set_match(void *ctx, size_t i, bool hit)
@@ -183,7 +182,8 @@ static void count_hits(void *ctx, size_t i, bool hit)
     *(uint64_t *)ctx += hit;
 }
 
-/* The second filter of the first n entries of m, in at most bytes. */
+/* Creates the second filter with the first n entries of m, in at most that many
+ * bytes. */
 static umbel_status fill_second(const um_strategy_input *s, const matching *m,
                                 size_t n, uint64_t bytes, uint64_t *denied,
                                 um_strategy_result *out, umbel_error *err)
@@ -197,7 +197,8 @@ static umbel_status fill_second(const um_strategy_input *s, const matching *m,
                          count_hits, denied, err);
 }
 
-/* With fewer keys, in the rare case that a member matches. */
+/* Creates the second filter; with fewer keys in the rare case that a member
+ * matches it. */
 static umbel_status create_second(const um_strategy_input *s, uint64_t keys,
                                   matching *m, um_strategy_result *out,
                                   umbel_error *err)
@@ -245,11 +246,12 @@ static umbel_status build_exceptions(const um_strategy_input *s,
 }
 
 /*
- * Static sets: one that knows the list, and one that does
- * not. Both are what umbel build --kind ribbon --bytes makes.
+ * Static sets: one that knows the list, and one that does not. Both are built
+ * as by umbel build --kind ribbon --bytes.
  */
 
-/* The ribbon has its own addressing, and no hash that comes with another. */
+/* Sets the parameters of a ribbon, which has its own addressing, and no hash
+ * that belongs to another one. */
 static umbel_status ribbon_params(const um_strategy_input *s, umbel_params *p,
                                   umbel_error *err)
 {

@@ -2,15 +2,16 @@
  * exact.c - sets without a false positive among listed keys: two levels of a
  * ribbon.
  *
- * The first level has r columns and members only: a listed key passes with
- * chance 2^-r. The second has one column, for members (1) and the listed keys
- * that pass (0). So n members and b listed keys take about
+ * The first level has r columns and contains only members: a listed key passes
+ * it with probability 2^-r. The second has one column, which is 1 for members
+ * and 0 for the listed keys that pass. So n members and b listed keys take
+ * about
  *
  *     n r + n + b 2^-r   bits,
  *
- * which is least where a column more costs as much as it spares. Where the list
- * is the rest of a universe this is some 6 % above log2 of the number of its
- * subsets of n keys, and cascades of filters are far above.
+ * which is smallest where one more column costs as much as it saves. If the
+ * list is the rest of a universe, this is some 6 % above log2 of the number of
+ * its subsets of n keys; cascades of filters are far above.
  */
 #include "negatives/exact/exact.h"
 #include "base/alloc.h"
@@ -31,8 +32,8 @@
 
 enum {
     FIRST = 1024,
-    MAX_FORMS = 8,    /* that are tried */
-    WIDE_FROM = 50000 /* keys: fewer take no less in wide layers */
+    MAX_FORMS = 8,    /* forms that are tried */
+    WIDE_FROM = 50000 /* keys; fewer take no less space in wide layers */
 };
 
 static const um_ribbon_form one_column = {1, 0};
@@ -46,28 +47,28 @@ typedef struct passed {
 
 struct umbel_exact {
     umbel_alloc alloc;
-    um_shape shape; /* as asked; cells: the limit, or 0 */
+    um_shape shape; /* as requested; cells: the limit, or 0 */
     uint64_t bytes; /* the limit of the whole file, or 0 */
-    double fpr;     /* as asked, or 0 */
+    double fpr;     /* as requested, or 0 */
     um_hasher hasher;
     um_secret secret;
     unsigned threads;
 
-    umbel_digest *members; /* sorted, each once */
-    uint8_t *met;          /* a bit each: it stood among the keys */
-    size_t n, members_cap; /* members; as many as were given, and one */
+    umbel_digest *members; /* sorted, without duplicates */
+    uint8_t *met;          /* a bit per member: it is also a listed key */
+    size_t n, members_cap; /* members; number passed, + 1 */
 
     um_ribbon_form form;
     um_ribbon_sizes sizes;
-    um_ribbon_level level; /* the first; without columns all pass */
+    um_ribbon_level level; /* the first level; without columns all keys pass */
     uint8_t *memory;
     size_t len;
-    bool halves; /* the second is wanted, even where no listed key passes */
-    bool alone;  /* there is no second, whatever passes */
-    bool all;    /* the second has room for all keys that pass */
+    bool halves; /* a second level is wanted even if no listed key passes */
+    bool alone;  /* no second level, whatever passes */
+    bool all;    /* the second level has space for all keys that pass */
     um_exact_parts parts;
 
-    um_distinct listed; /* all that must not match */
+    um_distinct listed; /* all keys that must not match */
     passed *passed;
     size_t npassed, cap;
     umbel_exact_result bill;
@@ -105,7 +106,8 @@ static bool is_limited(const umbel_exact *x)
     return x->shape.cells || x->bytes;
 }
 
-/* As the finished filter has them, for the length of its head. */
+/* Sets the numbers of keys and the error as in the finished filter, for the
+ * length of its head. */
 static void count_keys(const umbel_exact *x, um_shape *shape)
 {
     shape->added = x->n;
@@ -128,7 +130,8 @@ static bool keeps_limit(const umbel_exact *x, const um_shape *made)
     return !x->bytes || (um_file_len(&shape, &len) && len <= x->bytes);
 }
 
-/* The longest sizes, in the head, of a level of at most that many keys. */
+/* Returns the sizes that take the most space in the head, for a level of at
+ * most that many keys. */
 static um_ribbon_sizes longest_sizes(double keys)
 {
     double many = keys > UM_RIBBON_MAX_TAIL ? keys / UM_RIBBON_BUCKET + 1 : 0;
@@ -138,7 +141,7 @@ static um_ribbon_sizes longest_sizes(double keys)
                              .salt = UM_RIBBON_SALTS - 1};
 }
 
-/* A part of a column takes more bytes of the head than none. */
+/* Returns the length of the head. A partial column makes it longer. */
 static size_t head_of(const umbel_exact *x, const um_ribbon_form *form,
                       bool two)
 {
@@ -153,7 +156,7 @@ static size_t head_of(const umbel_exact *x, const um_ribbon_form *form,
     return um_head_size(&shape, NULL);
 }
 
-/* Bits of the levels, the first of which has that form. */
+/* Returns the bits available to the levels, if the first one has that form. */
 static double bits_for(const void *ctx, const um_ribbon_form *form, bool two)
 {
     const umbel_exact *x = ctx;
@@ -168,13 +171,13 @@ static double bits_for(const void *ctx, const um_ribbon_form *form, bool two)
     return bits;
 }
 
-/* What follows the members. */
+/* The parameters besides the members. */
 typedef struct others {
     double fpr;
     const umbel_exact_class *classes;
     size_t nclasses;
     uint64_t bytes;
-    const umbel_exact_part *parts; /* NULL: not in partitions */
+    const umbel_exact_part *parts; /* NULL: without partitions */
     size_t nparts;
 } others;
 
@@ -194,7 +197,8 @@ static umbel_status refuse_size(const umbel_exact *x, double least,
         &x->shape, (uint64_t)bits_for(x, &one_column, false), least, x->n, err);
 }
 
-/* spare: bits that two levels must not take. */
+/* Chooses the form of the levels within the limit, with two levels leaving
+ * `spare` bits unused. */
 static umbel_status choose_within(umbel_exact *x, const others *o, double spare,
                                   umbel_error *err)
 {
@@ -205,7 +209,8 @@ static umbel_status choose_within(umbel_exact *x, const others *o, double spare,
                                  &chosen))
         return refuse_size(x, um_exact_least((double)x->n), err);
     x->form = chosen.form;
-    /* With all columns there are, an error that is still less helps nobody. */
+    /* With the maximum number of columns, halving the error again is of no
+     * use. */
     x->halves = chosen.two && chosen.form.columns < UM_RIBBON_MAX_PRINT;
     x->alone = !chosen.two;
     x->all = chosen.all;
@@ -232,7 +237,8 @@ static umbel_status choose(umbel_exact *x, const others *o, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Levels are as small as can be, unless there is a size to fill. */
+/* Returns true if a level should be wide: as small as possible, unless there is
+ * a size to fill. */
 static bool is_wide(const umbel_exact *x, size_t keys)
 {
     return um_ribbon_is_wide(&x->shape) ||
@@ -269,7 +275,7 @@ static void fill_items(const umbel_exact *x, um_ribbon_item *items)
                                     um_ribbon_print(&x->members[i])};
 }
 
-/* Sizes are estimates: a level alone may take some tries. */
+/* Rebuilds a single level until it fits, since sizes are estimates. */
 static umbel_status fit_alone(umbel_exact *x, um_ribbon_item *items,
                               umbel_error *err)
 {
@@ -284,8 +290,8 @@ static umbel_status fit_alone(umbel_exact *x, um_ribbon_item *items,
     return UMBEL_OK;
 }
 
-/* Bits that are missing beside the first level, which is there, for a second:
- * with all keys that pass it, if they are to fit. */
+/* Returns the number of bits that are missing for a second level after the
+ * first one was built; with all keys that pass, if they are to fit. */
 static double missing_bits(const umbel_exact *x, uint64_t listed)
 {
     double keys = x->all ? (double)listed : 0;
@@ -329,7 +335,8 @@ static umbel_status create_first_parts(umbel_exact *x, um_ribbon_item *items,
     return UMBEL_OK;
 }
 
-/* Keeps the sorted members beside the first level, which only hashes them. */
+/* Stores the sorted members, since the first level contains only their
+ * hashes. */
 static umbel_status copy_members(umbel_exact *x, const um_ribbon_item *items,
                                  size_t given, umbel_error *err)
 {
@@ -383,7 +390,7 @@ static umbel_status check_members(const umbel_key_list *m, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Partitions follow from the hash, and decide on the size. */
+/* Checks that the hash matches the partitions, which determine the size. */
 static umbel_status check_parts(const um_shape *s, double fpr, const others *o,
                                 umbel_error *err)
 {
@@ -492,7 +499,7 @@ static bool before(const umbel_digest *a, const umbel_digest *b)
     return a->lo != b->lo ? a->lo < b->lo : a->hi < b->hi;
 }
 
-/* Returns the number of a member, or n if there is none. */
+/* Returns the index of a member, or n if it is none. */
 static size_t find(const umbel_exact *x, const umbel_digest *d)
 {
     size_t low = 0, high = x->n;
@@ -536,7 +543,7 @@ static void query_first(const umbel_exact *x, const umbel_digest *d, size_t n,
         memset(pass, x->n != 0, n);
 }
 
-/* Keeps the keys of a batch that pass the first level. */
+/* Stores the keys of a batch that pass the first level. */
 static bool add_batch(umbel_exact *x, const umbel_key_list *never, size_t from,
                       size_t n, bool *member)
 {
@@ -597,14 +604,14 @@ static int by_digest(const void *a, const void *b)
     return before(y, x) - before(x, y);
 }
 
-/* The heaviest first; by digest where they weigh the same. */
+/* Orders by descending weight, then by digest. */
 static int by_weight(const void *a, const void *b)
 {
     double x = ((const passed *)a)->weight, y = ((const passed *)b)->weight;
     return x != y ? (x < y) - (x > y) : by_digest(a, b);
 }
 
-/* Merges equal keys: their weights add up. */
+/* Merges equal keys and adds their weights. */
 static void unite(umbel_exact *x)
 {
     size_t n = 0;
@@ -620,7 +627,7 @@ static void unite(umbel_exact *x)
 }
 
 /*
- * Returns the number of listed keys that the bits of the second level can hold.
+ * Returns the number of listed keys that fit into the second level.
  */
 static size_t room_for(const umbel_exact *x, double share)
 {
@@ -638,7 +645,7 @@ static size_t room_for(const umbel_exact *x, double share)
     return low;
 }
 
-/* Returns true for keys of a partition that has only members. */
+/* Returns true for a key of a partition that contains only members. */
 static bool is_all(const umbel_exact *x, const umbel_digest *d)
 {
     return x->parts.on &&
@@ -680,8 +687,8 @@ static bool wants_second(const umbel_exact *x, size_t kept)
     return kept || (x->n && (x->halves || !has_columns(&x->form)));
 }
 
-/* Both levels and the index together, in memory of their own, since there may
- * be more tries. */
+/* Returns both levels and the index together, in memory of their own, since
+ * there may be further attempts. */
 static uint8_t *whole(const umbel_exact *x, const uint8_t *second, size_t len)
 {
     size_t bytes = x->len + len + x->parts.len;
@@ -718,7 +725,8 @@ static umbel_status join(const umbel_exact *x, size_t kept, um_shape *shape,
     return UMBEL_OK;
 }
 
-/* Sizes are known about: where there is a limit it may take some tries. */
+/* Builds the second level; if there is a limit, repeatedly, since sizes are
+ * estimates. */
 static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
                               uint8_t **payload, umbel_error *err)
 {
@@ -744,7 +752,8 @@ static void count_lost(void *ctx, size_t i, bool hit)
     bill->lost += !hit;
 }
 
-/* Not what was meant, but what the filter says. */
+/* Fills the result with measurements of the finished filter, not with the
+ * intended values. */
 static umbel_status fill_bill(const umbel_exact *x, const umbel_filter *f,
                               umbel_exact_result *out, umbel_error *err)
 {

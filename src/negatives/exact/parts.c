@@ -2,8 +2,8 @@
  * parts.c - exact sets of keys in partitions: the method of each.
  *
  * A partition of n members and b other keys takes n r + n + b 2^-r bits with r
- * columns in the first level; r is chosen for each alone. One without members,
- * or without other keys, takes nothing but its entry in the index.
+ * columns in the first level; r is chosen for each separately. One without
+ * members, or without other keys, takes only its entry in the index.
  */
 #include "negatives/exact/exact.h"
 
@@ -92,7 +92,7 @@ void um_part_counts_fini(um_part_counts *c)
 
 /* --- choosing ------------------------------------------------------------- */
 
-/* What a key takes of a column, and beside its columns. */
+/* Bits of a key per column, and besides its columns. */
 static const double COLUMN = UM_RIBBON_SLOTS, KEY = 2.0 / UM_RIBBON_BUCKET;
 
 static double cost(double n, double others, uint32_t r)
@@ -111,10 +111,10 @@ static uint32_t columns_for(double n, double others)
     return best;
 }
 
-/* One partition, while it is being decided on. */
+/* A partition, and the method chosen for it. */
 typedef struct choice {
     uint64_t part, members, others;
-    uint32_t how; /* UM_RIBBON_NONE ..., or FIRST and its columns */
+    uint32_t how; /* UM_RIBBON_NONE ..., or FIRST + columns */
 } choice;
 
 static uint32_t choose_one(const choice *c)
@@ -127,7 +127,8 @@ static uint32_t choose_one(const choice *c)
     return r ? UM_RIBBON_FIRST + r : UM_RIBBON_SECOND;
 }
 
-/* From the members' counts and the lists', both sorted by part. */
+/* Combines the counts of the members and of the lists, both sorted by part, and
+ * chooses the methods. */
 static umbel_status match(const um_part_counts *m,
                           const umbel_exact_part *listed, size_t parts,
                           choice *out, umbel_error *err)
@@ -154,7 +155,8 @@ static umbel_status match(const um_part_counts *m,
                    missing, missing == 1 ? "" : "s");
 }
 
-/* Entries become columns beyond the fewest; *fewest is 0 if none has any. */
+/* Converts numbers of columns to columns beyond the fewest; *fewest is 0 if no
+ * partition has any. */
 static void count_from_fewest(choice *c, size_t parts, uint32_t *fewest)
 {
     *fewest = 0;
@@ -171,7 +173,8 @@ static void count_from_fewest(choice *c, size_t parts, uint32_t *fewest)
         }
 }
 
-/* Shares of the starts, as the members have them; each width gets some. */
+/* Sets the share of the starts of each width to that of its members; each width
+ * gets at least one. */
 static void set_shares(const choice *c, size_t parts, um_ribbon_form *form,
                        um_ribbon_sizes *first)
 {

@@ -1,33 +1,35 @@
 /*
  * size.c - computes the number of columns of the first of two levels.
  *
- * A column more takes a bit a member, and halves what the second level has to
- * tell from members. Where the size is limited, not all of it may fit:
+ * One more column takes a bit per member, and halves the number of keys in the
+ * second level that are not members. If the size is limited, not all of them
+ * may fit:
  *
- *   - a bit in the second level takes w / 2 from what is left, for a key of
- *     weight w (half of the keys that it does not hold match by chance);
- *   - a bit in the first takes L ln 2 / n, if L is left.
+ *   - a bit in the second level reduces the weight left by w / 2, for a key of
+ *     weight w (half of the keys that it does not contain match by chance);
+ *   - a bit in the first reduces it by L ln 2 / n, if L is left.
  *
  * So a key is worth its bit only if w > 2 ln 2 L / n, and the second level, of
- * a bit a member, only if enough keys are. The first level then has a column
- * more for a share of the keys, which um_exact_within finds by trying shares.
+ * a bit per member, only if enough keys are. The first level then has one more
+ * column for a share of the keys, which um_exact_within finds by trying shares.
  */
 #include "negatives/exact/exact.h"
 
 #include <math.h>
 
 enum {
-    SHARES = 64,  /* of a column that are tried */
-    BETWEEN = 16, /* near the best of them */
+    SHARES = 64,  /* shares of a column that are tried */
+    BETWEEN = 16, /* more, near the best of them */
     FEW_KEYS = 1 << 15,
-    TAIL = 500, /* keys, about */
-    SPARE = 128 /* bits that two levels may take more than was estimated */
+    TAIL = 500, /* keys, approximately */
+    SPARE = 128 /* extra bits for two levels, since sizes are estimates */
 };
 
 static const um_ribbon_form one_column = {1, 0};
 
-/* Measured: levels of some thousand keys take less than um_ribbon_guess says,
- * because their builder tries several sizes. */
+/* Returns the bits of a level. Measured: levels of a few thousand keys take
+ * fewer than um_ribbon_guess returns, because their builder tries several
+ * sizes. */
 static double level_bits(double n, const um_ribbon_form *form)
 {
     bool tried = n > UM_RIBBON_MAX_TAIL && n < FEW_KEYS;
@@ -35,7 +37,8 @@ static double level_bits(double n, const um_ribbon_form *form)
     return um_ribbon_guess(n, form) * (tried ? 0.9975 : 1);
 }
 
-/* All keys of a tail have the finer column. */
+/* Returns the bits of the first level. All keys of a tail have the finer
+ * column. */
 static double first_bits(double n, const um_ribbon_form *form)
 {
     double rest = 1 - (double)form->finer / UM_RIBBON_FINE;
@@ -45,7 +48,8 @@ static double first_bits(double n, const um_ribbon_form *form)
     return level_bits(n, form) + (form->finer ? rest * TAIL : 0);
 }
 
-/* More pass by chance than are to be expected: three sigma. */
+/* Returns the bits of the second level, with three standard deviations more
+ * keys than are expected to pass. */
 static double second_bits(double n, double pass)
 {
     return level_bits(n + pass + 3 * sqrt(pass), &one_column);
@@ -71,7 +75,7 @@ uint32_t um_exact_smallest(double n, double listed)
 
 /* --- a limited size ------------------------------------------------------- */
 
-/* A list, and what is left of it in the best way so far. */
+/* A list, and the best form so far. */
 typedef struct filling {
     double n;
     const umbel_exact_class *classes;
@@ -113,7 +117,7 @@ static void store_better(filling *f, double left, double unseen,
     f->best = form;
 }
 
-/* A level of whole columns has a shorter head. */
+/* Tries a single level; one of whole columns has a shorter head. */
 static void try_one(filling *f, bool whole)
 {
     um_ribbon_form some = {whole, !whole}, form;
@@ -126,7 +130,8 @@ static void try_one(filling *f, bool whole)
                      (um_exact_form){form, false, false});
 }
 
-/* Keys that pass beyond room, by chance, if pass are to be expected. */
+/* Returns the expected number of keys beyond `room` that pass, if `pass` are
+ * expected. */
 static double expected_excess(double pass, double room)
 {
     double sigma = sqrt(pass);
@@ -137,8 +142,8 @@ static double expected_excess(double pass, double room)
     return sigma * (exp(-z * z / 2) / sqrt(2 * acos(-1)) - z * beyond);
 }
 
-/* Half of the keys for which there is no room match. The lightest are missing
- * if more pass than are to be expected. */
+/* Returns the weight left by two levels. Half of the keys that do not fit
+ * match; if more pass than expected, the lightest do not fit. */
 static double left_by_two(const filling *f, double p, double bits)
 {
     double key = (um_ribbon_guess(f->n + f->listed, &one_column) -
@@ -162,7 +167,7 @@ static void try_two(filling *f, const um_ribbon_form *form)
                      (um_exact_form){*form, true, all});
 }
 
-/* Shares that lie between those that were tried. */
+/* Tries shares between those that were tried. */
 static void try_between(filling *f, uint32_t step)
 {
     um_ribbon_form best = f->best.form;
@@ -218,7 +223,8 @@ double um_exact_least(double n)
 
 /* --- weights -------------------------------------------------------------- */
 
-/* Classes from 2^-256 to 2^256, and what lies beyond at the ends. */
+/* Returns the class of a weight, from 2^-256 to 2^256; weights beyond are in
+ * the classes at the ends. */
 static size_t class_of(double weight)
 {
     int exponent;

@@ -1,14 +1,14 @@
 /*
- * greedy.c - retouches greedily: repeatedly gives up the member that removes
- * the most.
+ * greedy.c - retouches greedily: repeatedly loses the member that removes the
+ * most keys.
  *
- * When a member is lost, no member needs the bits that only it owned: clearing
- * these costs nothing more, and every live key on them is gone. The papers
- * clear bits and leave such bits set. All weights are equal here, so gains are
- * small whole numbers, and a row of buckets is a queue. Gains that rise move up
- * at once; gains that fall are noticed when the member comes to the top. A gain
- * counts a key once for each such bit it owns, so it may promise too much; that
- * is rare, and costs nothing but the order.
+ * When a member is lost, no member needs the bits that only it owned. Clearing
+ * them costs nothing more, and removes every live key on them. (The methods of
+ * the papers leave such bits set.) Here all weights are equal, so gains are
+ * small integers, and an array of buckets serves as a queue. Gains that rise
+ * are updated at once; gains that fall are noticed when the member reaches the
+ * top. A gain counts a key once for each such bit it owns, so it may be too
+ * large; that is rare, and affects only the order.
  */
 #include "base/cpu.h"
 #include "negatives/retouch/retouch.h"
@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Fills gain, in memory made once. */
+/* Computes the gains, in memory that is allocated once. */
 static bool gain_init(um_retouch_state *s)
 {
     uint32_t n = s->in->nmembers;
@@ -34,7 +34,7 @@ static bool gain_init(um_retouch_state *s)
 }
 
 /* Clears the cheapest bit of the next live target that is within the limits.
- * Returns false if no target is left. cursor counts targets. */
+ * Returns false if no target is left. *cursor is the next target. */
 static bool force_next(um_retouch_state *s, uint32_t *cursor)
 {
     const um_lists *l = &s->in->key_bits;
@@ -56,14 +56,14 @@ static bool force_next(um_retouch_state *s, uint32_t *cursor)
 }
 
 /*
- * Greedy over bits: lose every member on one.
+ * Greedy over bits: loses all members on a bit.
  *
- * Where bits are shared by many, hardly a member owns one alone, and losing a
- * single member removes nothing. So a move is a bit: all its members go, and
- * with them the bits that only they owned. Its score is the weight of keys that
- * goes per weight of members. This is also the way for keys and members of
- * different worth. A heap holds the bits by score; a score that rises is put
- * right at once, one that falls when the bit comes to the top.
+ * If bits are shared by many members, hardly any member owns one alone, and
+ * losing a single member removes nothing. So a move is a bit: all its members
+ * are lost, and with them the bits that only they owned. Its score is the
+ * weight of the removed keys per weight of lost members. This method is also
+ * used if weights differ. A heap orders the bits by score; a score that rises
+ * is updated at once, one that falls when the bit reaches the top.
  */
 
 #define NOWHERE UINT32_MAX
@@ -71,8 +71,8 @@ static bool force_next(um_retouch_state *s, uint32_t *cursor)
 typedef struct heap {
     uint32_t n;
     uint32_t *bit;   /* best first, children of i at 2i+1 and 2i+2 */
-    uint32_t *place; /* of each bit; NOWHERE: not in it */
-    double *score;   /* of each bit, as it was when placed */
+    uint32_t *place; /* position of each bit; NOWHERE: not in the heap */
+    double *score;   /* of each bit, when last updated */
 } heap;
 
 static void write_at(heap *h, uint32_t i, uint32_t x)
@@ -81,7 +81,7 @@ static void write_at(heap *h, uint32_t i, uint32_t x)
     h->place[x] = i;
 }
 
-/* Better score first; the lower number where they are equal. */
+/* Returns true if x has the better score, or on a tie the lower number. */
 static bool better(const heap *h, uint32_t x, uint32_t y)
 {
     if (h->score[x] != h->score[y])
@@ -122,10 +122,10 @@ static void pop_top(heap *h)
     }
 }
 
-/* What goes with bit x, and what it costs. */
+/* Gain and cost of losing the members on a bit. */
 typedef struct deal {
     uint64_t gained, lost_weight;
-    uint64_t spare; /* bits beside */
+    uint64_t spare; /* other bits freed */
 } deal;
 
 static deal look_at(const um_retouch_state *s, uint32_t x)
@@ -143,19 +143,19 @@ static deal look_at(const um_retouch_state *s, uint32_t x)
     return d;
 }
 
-/* What else is freed decides between equals. */
+/* Returns the score of a bit; other bits that are freed break ties. */
 static double score(const um_retouch_state *s, uint32_t x)
 {
     deal d = look_at(s, x);
 
     if (s->bit[x].owners == 0 || d.gained == 0)
         return 0;
-    /* Members that are worth nothing go before all others. */
+    /* Members of weight 0 are lost first. */
     return ((double)d.gained + 1e-6 * (double)d.spare) /
            (d.lost_weight ? (double)d.lost_weight : 1e-9);
 }
 
-/* Put x where its score belongs, if that is higher than it stands. */
+/* Updates the score of x if it is higher than the stored one. */
 static void refresh(um_retouch_state *s, heap *h, uint32_t x)
 {
     double now = score(s, x);
@@ -178,7 +178,8 @@ static void refresh_bits_of(um_retouch_state *s, uint32_t a)
         refresh(s, s->queue, *it);
 }
 
-/* The best bit whose score is still true; false: none gains anything. */
+/* Finds the bit with the best current score; returns false if none gains
+ * anything. */
 static bool best_bit(um_retouch_state *s, heap *h, uint32_t *out)
 {
     while (h->n > 0) {
@@ -202,7 +203,7 @@ static void abandon(um_retouch_state *s, uint32_t x)
     UM_EACH_IN (it, s->in->bit_members, x)
         if (s->kept[*it]) {
             um_drop(s, *it);
-            refresh_bits_of(s, *it); /* fewer to pay for these */
+            refresh_bits_of(s, *it); /* losing these now costs less */
         }
 }
 
@@ -219,7 +220,7 @@ static bool run_heap(um_retouch_state *s, heap *h)
             if (!um_worth_it(s, d.lost_weight, d.gained))
                 break;
             if (s->lost + s->bit[x].owners > s->budget) {
-                pop_top(h); /* too dear, unless fewer members share it */
+                pop_top(h); /* too expensive until fewer members share it */
                 continue;
             }
             um_pay(s, score(s, x));
@@ -262,14 +263,14 @@ static bool greedy_bits(um_retouch_state *s)
     return fine;
 }
 
-enum { NBUCKETS = 4096 }; /* larger gains share the last */
+enum { NBUCKETS = 4096 }; /* larger gains share the last one */
 #define NONE UINT32_MAX
 
 typedef struct buckets {
     uint32_t head[NBUCKETS];
-    uint32_t top; /* none is in a higher one */
+    uint32_t top; /* no higher bucket is in use */
     uint32_t *next, *prev;
-    uint16_t *at; /* the bucket of each member; 0: in none */
+    uint16_t *at; /* bucket of each member; 0: none */
 } buckets;
 
 static uint16_t bucket_of(const um_retouch_state *s, uint32_t a)
@@ -316,7 +317,7 @@ static void risen(um_retouch_state *s, uint32_t a)
     }
 }
 
-/* The member with the largest gain, or NONE. */
+/* Returns the member with the largest gain, or NONE. */
 static uint32_t best_member(const um_retouch_state *s, buckets *q)
 {
     while (q->top > 0) {
@@ -379,7 +380,7 @@ static bool run_buckets(um_retouch_state *s, buckets *q)
     return !s->in->pool->failed;
 }
 
-/* All weights are alike. */
+/* Runs greedy over members; requires equal weights. */
 static bool greedy_members(um_retouch_state *s)
 {
     if (!s->bucket_memory)
@@ -394,7 +395,8 @@ static bool greedy_members(um_retouch_state *s)
     return fine;
 }
 
-/* Heavy members come back first, then those that open the fewest bits. */
+/* A lost member. Heavy members are restored first, then those that open the
+ * fewest bits. */
 typedef struct lost_one {
     uint32_t member, weight, closed;
 } lost_one;
@@ -410,7 +412,8 @@ static int before(const void *x, const void *y)
     return (a->member > b->member) - (a->member < b->member);
 }
 
-/* Bits that would open, and the weight that would come back through them. */
+/* Returns the number of bits that restoring the member would open, and the
+ * weight that would match again because of any one of them. */
 static uint32_t closed_bits(const um_retouch_state *s, uint32_t a,
                             uint64_t *pivotal)
 {
@@ -425,8 +428,8 @@ static uint32_t closed_bits(const um_retouch_state *s, uint32_t a,
     return n;
 }
 
-/* Takes a back unless a key that must go would match again. Returns true if it
- * did. */
+/* Restores a member unless a key that must be removed would match again.
+ * Returns true if it was restored. */
 static bool retain_if_harmless(um_retouch_state *s, uint32_t a)
 {
     uint32_t live = s->live_targets;
@@ -442,7 +445,7 @@ static bool retain_if_harmless(um_retouch_state *s, uint32_t a)
     return false;
 }
 
-/* Takes back members that are lost for nothing and counts them. */
+/* Restores members whose loss has no effect, and counts them. */
 static bool restore(um_retouch_state *s, uint32_t *restored)
 {
     uint32_t n = 0;
@@ -466,7 +469,7 @@ static bool restore(um_retouch_state *s, uint32_t *restored)
     return true;
 }
 
-/* Of the bits of members, how many have one owner only. */
+/* Returns the share of the bits of members that have a single owner. */
 static double exclusive_share(const um_retouch_state *s)
 {
     uint64_t all = 0, alone = 0;
@@ -479,14 +482,14 @@ static double exclusive_share(const um_retouch_state *s)
 }
 
 /*
- * What restoring gives back may be spent again, so a limited run goes round
- * until nothing comes back, or a few times.
+ * Runs greedy and restores. What restoring saves may be spent again, so a
+ * limited run repeats this until nothing is restored, or a few times.
  */
 static bool greedy(um_retouch_state *s)
 {
     enum { ROUNDS = 8, MANY_BITS = 16384 };
     bool alike = !s->in->member_weight && !s->in->key_weight;
-    /* Bits are the better moves, members the faster ones. */
+    /* Moves over bits give better results, moves over members are faster. */
     bool members =
         alike && s->in->nbits >= MANY_BITS && exclusive_share(s) > 0.4;
     uint32_t restored = 1;
@@ -512,17 +515,18 @@ bool um_run_greedy(um_retouch_state *s, const um_method *self)
 }
 
 /*
- * From greedy on, lose and take back members at random.
+ * Simulated annealing: starting from greedy, loses and restores members at
+ * random.
  *
- * Simulated annealing over the set of kept members. Energy is the weight of
- * lost members, in mean members, plus a price for every live key. Whether a
- * move is taken is decided by a threshold that is drawn first, so most can be
- * refused after a look at the member's bits: what is live on bits it owns
- * alone, or held back by its closed bits alone, bounds what the move can bring.
- * The others are made, and undone when they turn out worse than the threshold.
+ * The state is the set of kept members. Energy is the weight of lost members,
+ * in mean members, plus a price for every live key. A threshold for the move is
+ * drawn first, so most moves can be rejected after a look at the member's bits:
+ * the live weight on bits it owns alone, or the weight held back by its closed
+ * bits alone, bounds the effect of the move. The others are made, and undone if
+ * they turn out worse than the threshold.
  *
- * At the end what is live is removed by greedy and what is lost for nothing is
- * restored; the result is kept when it beats the one that annealing began with.
+ * At the end, greedy removes what is still live, and members whose loss has no
+ * effect are restored; the result is kept if it is better than the initial one.
  */
 
 enum { NDRAWS = 4096, CHECK_EVERY = 8192 };
@@ -547,8 +551,8 @@ static double energy(const annealing *n)
 }
 
 /*
- * Returns what there is of live weight on bits that only a owns (owners 1), or
- * what surely comes back with a (owners 0).
+ * Returns the live weight on bits that only a owns (owners 1), or the weight
+ * that certainly comes back with a (owners 0).
  */
 static uint64_t weight_on(const um_retouch_state *s, uint32_t a,
                           uint32_t owners)
@@ -563,8 +567,8 @@ static uint64_t weight_on(const um_retouch_state *s, uint32_t a,
     return sum;
 }
 
-/* Returns what losing a, or taking it back, adds to the energy at this live
- * weight. */
+/* Returns the change of the energy if a is lost or restored, and the live
+ * weight changes by `live`. */
 static double price_of(const annealing *n, uint32_t a, bool lose, uint64_t live)
 {
     double cost =
@@ -599,7 +603,7 @@ static void try_moves(annealing *n, uint64_t moves)
     }
 }
 
-/* Temperature after a share of the time or moves. */
+/* Sets the temperature after a share of the time or moves. */
 static void cool(annealing *n, double share)
 {
     n->now = n->start * pow(n->end / n->start, share < 1 ? share : 1);
@@ -625,9 +629,9 @@ static void anneal(annealing *n)
 }
 
 /*
- * Where all must go, a key costs a little more than a member. With a limit on
- * cost that is the price. With a limit on members it is what the last of them
- * was paid for.
+ * Sets the price of a key. If all must be removed, it is a little more than a
+ * member. With a limit on cost it follows from that. With a limit on members it
+ * is what the last of them were lost for.
  */
 static void set_prices(annealing *n)
 {
@@ -679,7 +683,8 @@ static void remember(annealing *n)
     n->best_energy = energy(n);
 }
 
-/* With a limit the sum counts, else first keys, then members. */
+/* Returns true if the state is better: by energy with a limit, otherwise by
+ * keys first, then by members. */
 static bool is_better(const annealing *n)
 {
     const um_retouch_state *s = n->s;
@@ -700,7 +705,7 @@ static void go_back(annealing *n)
             (n->best[a] ? um_keep : um_drop)(s, a);
 }
 
-/* Greedy removes what is live, even when watch has had enough. */
+/* Removes what is live with greedy, even if watch has asked to stop. */
 static bool finish(um_retouch_state *s)
 {
     umbel_retouch_params quiet = *s->params;
@@ -723,7 +728,7 @@ bool um_run_anneal(um_retouch_state *s, const um_method *self)
     bool fine = um_run_greedy(s, self);
     annealing *n;
 
-    if (s->stopped) /* stopping means: no annealing, not: half of greedy */
+    if (s->stopped) /* skip annealing, but finish greedy */
         return finish(s);
     if (!fine || !(n = create(s)))
         return false;

@@ -1,10 +1,10 @@
 /*
- * instance.c - numbers the positions that occur in a problem.
+ * instance.c - numbers the bits that matter in a problem.
  *
- * Only bits that a key to be removed owns can be worth clearing; a member's
- * other bits need not be looked at again. A bit vector with counts marks them
- * and numbers them, so that the arrays of a method are as small as the job,
- * whatever the size of the filter.
+ * Only bits that a key to be removed owns can be worth clearing; other bits of
+ * members are ignored. A bit vector with counts marks and numbers them, so that
+ * the arrays of a method are as small as the problem, whatever the size of the
+ * filter.
  */
 #include "base/bits.h"
 #include "base/error.h"
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* 64 cells, which of them count, and how many do before them. */
+/* 64 cells: which of them matter, and how many do before them. */
 typedef struct stretch {
     uint64_t marks;
     uint64_t before;
@@ -70,7 +70,7 @@ static bool repeated(const uint64_t *pos, uint32_t j)
     return false;
 }
 
-/* The numbers of the bits that count, of each of n keys. */
+/* Lists the numbers of the bits that matter, for each of n keys. */
 static bool list_bits(um_pool *pool, const stretch *s, const uint64_t *pos,
                       size_t n, uint32_t hashes, um_lists *out)
 {
@@ -91,7 +91,8 @@ static bool list_bits(um_pool *pool, const stretch *s, const uint64_t *pos,
     return true;
 }
 
-/* Computes the lists that contain each of n numbers. */
+/* Inverts the lists: computes for each of n numbers the lists that contain
+ * it. */
 static bool turn_round(um_pool *pool, const um_lists *from, size_t n,
                        um_lists *out)
 {
@@ -105,7 +106,7 @@ static bool turn_round(um_pool *pool, const um_lists *from, size_t n,
         start[from->item[i]]++;
     for (size_t i = 0, sum = 0; i <= n; i++) {
         sum += start[i];
-        start[i] = (uint32_t)sum; /* the end of list i, for now */
+        start[i] = (uint32_t)sum; /* for now, the end of list i */
     }
     for (size_t i = from->n; i-- > 0;)
         for (uint32_t j = from->start[i]; j < from->start[i + 1]; j++)
@@ -134,7 +135,7 @@ static bool all_equal(const double *w, size_t n)
     return true;
 }
 
-/* Returns true if the weights are whole numbers of a small enough sum. */
+/* Returns true if the weights are integers with a small enough sum. */
 static bool are_units(const double *w, size_t n, double most)
 {
     double sum = 0;
@@ -148,9 +149,9 @@ static bool are_units(const double *w, size_t n, double most)
 }
 
 /*
- * Whole units, of which there are fewer than 2^32 / hashes together: a member
- * may own that many bits, and a key weighs on each. What weighs anything weighs
- * at least one unit. *unit is what one is worth.
+ * Converts weights to integer units, fewer than 2^32 / hashes in total: a
+ * member may own `hashes` bits, and a key weighs on each. A weight above 0
+ * becomes at least one unit. *unit is the weight of a unit.
  */
 static bool weigh(um_pool *pool, const double *w, size_t n, uint32_t hashes,
                   uint32_t **out, double *unit)
@@ -173,7 +174,7 @@ static bool weigh(um_pool *pool, const double *w, size_t n, uint32_t hashes,
     return true;
 }
 
-/* Keys that beta spared weigh little beside those that must go. */
+/* Weight of a key to be removed, relative to one that beta has spared. */
 enum { OTHERS_WEIGH = 20 };
 
 static bool weigh_others(um_instance *in)
@@ -193,8 +194,9 @@ static bool weigh_others(um_instance *in)
 }
 
 /*
- * Where few bits count, members that are worth the same differ in what else
- * goes with them: bits that only they own, and with these keys nobody listed.
+ * Counts the other bits that each member owns alone. If few bits matter,
+ * members of the same worth differ in these: losing them also removes unlisted
+ * keys.
  */
 static bool count_spare(um_instance *in, const um_retouch_problem *p,
                         const stretch *s)
@@ -259,7 +261,7 @@ static bool create(um_instance *in, const um_retouch_problem *p,
                      &in->key_bits) &&
            weigh(pool, p->members.weights, in->nmembers, p->hashes,
                  &in->member_weight, &in->member_unit) &&
-           /* Where all must go, it does not matter what each is worth. */
+           /* If all keys must be removed, their weights do not matter. */
            weigh(pool, weighed ? p->keys.weights : NULL, in->nkeys, p->hashes,
                  &in->key_weight, &in->key_unit) &&
            count_spare(in, p, s);
@@ -285,13 +287,13 @@ umbel_status um_instance_create(um_instance *out, const um_retouch_problem *p,
 }
 
 /*
- * Members lost and taken back, keys gone and come back.
+ * Losing and restoring members, removing keys and letting them match again.
  *
  * Three numbers make every move cheap. The XOR of the owners of a bit is its
- * owner when only one is left. The XOR of the closed bits of a key is the bit
- * when only one is closed. And the weights of live keys and of such held back
- * by one bit alone stand beside the owners, so that most moves can be judged
- * without looking at a single key.
+ * owner if only one is left. The XOR of the closed bits of a key is the bit if
+ * only one is closed. The weights of live keys, and of keys held back by one
+ * bit alone, are stored with the owners, so that most moves can be evaluated
+ * without looking at any key.
  */
 
 static void count_owners(um_retouch_state *s)
@@ -319,7 +321,7 @@ bool um_state_init(um_retouch_state *s, um_instance *in,
     double budget = params->max_fn * in->nmembers;
 
     *s = (um_retouch_state){.in = in, .params = params, .rng = {params->seed}};
-    /* A share such as 0.07 of 100 members is 7, not 6.99... */
+    /* 0.07 of 100 members must be 7, not 6.99... */
     s->budget = params->max_fn >= 1  ? in->nmembers
                 : params->max_fn < 0 ? 0
                                      : (uint64_t)(budget * (1 + 1e-12));
@@ -351,7 +353,7 @@ bool um_state_tell(um_retouch_state *s)
     return !s->stopped;
 }
 
-/* Takes key b out of the live ones, or back. */
+/* Marks key b as live or removed. */
 static void set_live(um_retouch_state *s, uint32_t b, bool live)
 {
     uint32_t weight = um_key_weight(s->in, b), by = live ? weight : 0 - weight;
@@ -370,7 +372,7 @@ static void set_live(um_retouch_state *s, uint32_t b, bool live)
     }
 }
 
-/* Numbers are looked up all over memory: fetch those needed next together. */
+/* Prefetches the keys of a bit, which are scattered in memory. */
 static void fetch_keys(const um_retouch_state *s, uint32_t x)
 {
     UM_EACH_IN (it, s->in->bit_keys, x) {
@@ -379,7 +381,8 @@ static void fetch_keys(const um_retouch_state *s, uint32_t x)
     }
 }
 
-/* Opening undoes closing, step by step; copied for each, as it is hot. */
+/* Closes or opens a bit; opening undoes closing step by step. Inlined for each
+ * case, as it is hot. */
 UM_INLINE void turn_bit(um_retouch_state *s, uint32_t x, bool close)
 {
     UM_EACH_IN (it, s->in->bit_keys, x) {

@@ -2,9 +2,9 @@
  * methods.c - the table of retouching methods. A new method is a line here.
  *
  * random-bits is section III of the paper of 2006, the four after it are its
- * selective clearing. "tracked" is our reading of the paper of 2010, of which
- * we have only the first pages: it says that its algorithms follow more
- * carefully how many false negatives and false positives each step makes.
+ * selective clearing. "tracked" is our interpretation of the paper of 2010, of
+ * which we have only the first pages: its algorithms keep track of the false
+ * negatives and false positives that each step causes.
  */
 #include "base/error.h"
 #include "negatives/retouch/retouch.h"
@@ -12,13 +12,13 @@
 #include <math.h>
 
 /*
- * Selective clearing as the papers have it.
+ * Selective clearing as in the papers.
  *
- * Key by key: when it still matches, one of its bits is cleared, and the rule
- * says which. In 2006 the counts that the rules look at are made once; tracked
- * ones follow every step. A key that owns a bit twice counts there once, where
- * the paper's counts it twice; of five hashes into 100,000 bits that is one
- * key in ten thousand.
+ * For each key that still matches, one of its bits is cleared, chosen by a
+ * rule. In 2006 the counts used by the rules are computed once; tracked ones
+ * are updated after every step. A key that owns a bit twice counts there once,
+ * while the paper counts it twice; with five hashes into 100,000 bits that is
+ * one key in ten thousand.
  */
 
 static uint32_t pick_random(um_retouch_state *s, const uint32_t *bits,
@@ -38,7 +38,8 @@ static uint32_t pick_max_fp(um_retouch_state *s, const uint32_t *bits,
     return best;
 }
 
-/* Members per key: compared crosswise, without division. */
+/* Returns the bit with the fewest members per key; multiplies crosswise instead
+ * of dividing. */
 static uint32_t pick_ratio(um_retouch_state *s, const uint32_t *bits,
                            uint32_t n)
 {
@@ -52,7 +53,7 @@ static uint32_t pick_ratio(um_retouch_state *s, const uint32_t *bits,
     return best;
 }
 
-/* The papers know no weights: every counted key counts 1. */
+/* Counts keys without weights, as in the papers. */
 static void count_plainly(um_retouch_state *s)
 {
     const um_lists *l = &s->in->key_bits;
@@ -85,7 +86,7 @@ static void remove_key(um_retouch_state *s, uint32_t b, bool tracked)
             s->bit[*it].live--;
 }
 
-/* Clear bit x, with all that follows from it. */
+/* Clears bit x, and updates members and keys. */
 static void clear(um_retouch_state *s, uint32_t x, bool tracked)
 {
     s->closed[x] = 1;
@@ -117,14 +118,15 @@ static price ask_price(const um_retouch_state *s, uint32_t x)
     return p;
 }
 
-/* Clear x if it is within the limits; false: watch had enough. */
+/* Clears x if that is within the limits; returns false if watch asked to
+ * stop. */
 static bool step(um_retouch_state *s, uint32_t x, bool tracked)
 {
     if (s->limited) {
         price p = ask_price(s, x);
         if (s->lost + p.members > s->budget ||
             !um_worth_it(s, p.weight, p.gained))
-            return true; /* as many keys as fit: the next may */
+            return true; /* a later key may still fit */
     }
     clear(s, x, tracked);
     return um_state_tell(s);
@@ -142,7 +144,7 @@ static bool still_matches(const um_retouch_state *s, const uint32_t *bits,
 static bool run_paper(um_retouch_state *s, const um_method *self)
 {
     const um_lists *l = &s->in->key_bits;
-    /* Without limits the lost members need not be known before the end. */
+    /* Without limits, lost members need not be known before the end. */
     bool follow = self->tracked || s->limited || s->params->watch;
 
     if (follow && !(um_check_bit_members(s->in) && um_check_bit_keys(s->in)))
@@ -242,7 +244,7 @@ bool umbel_retouch_method_at(size_t i, const char **name, const char **summary)
 }
 
 /*
- * A method on plain positions, from bits to bits.
+ * Runs a method on plain positions.
  */
 
 static bool in_range(double x, double low, double high)
@@ -250,7 +252,8 @@ static bool in_range(double x, double low, double high)
     return x >= low && x <= high; /* false for NAN */
 }
 
-/* Fields that a program compiled with an older header does not have are 0. */
+/* Copies the parameters; fields that an older header does not have get their
+ * defaults. */
 static umbel_status consume(const umbel_retouch_params *given,
                             umbel_retouch_params *out, umbel_error *err)
 {
@@ -324,8 +327,8 @@ static void find_lost(const um_retouch_problem *p, um_outcome *out)
 }
 
 /*
- * Clear what only lost members owned. Bits that no member listed here ever
- * owned stay: members that the list lacks may need them.
+ * Clears the bits that only lost members owned. Bits that no listed member ever
+ * owned stay, since unlisted members may need them.
  */
 static void close_around(const um_retouch_problem *p, uint8_t *needed,
                          um_outcome *out)
@@ -341,7 +344,7 @@ static void close_around(const um_retouch_problem *p, uint8_t *needed,
         }
 }
 
-/* From the state to the bits; nothing here can fail. */
+/* Clears the bits chosen by the method, and fills the outcome. Cannot fail. */
 static void carry_out(const um_retouch_problem *p, const um_retouch_state *s,
                       bool closes, uint8_t *needed, um_outcome *out)
 {

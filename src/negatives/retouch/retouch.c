@@ -1,10 +1,10 @@
 /*
- * retouch.c - umbel_retouch: makes a problem from digests, and a result from
+ * retouch.c - umbel_retouch: creates a problem from digests, and a result from
  * its solution.
  *
- * A digest set finds keys that are listed twice. Members that did not match
- * before cannot be lost, and keys that do not match need not be removed; both
- * are left out of the problem.
+ * A digest set finds duplicate keys. Members that did not match before cannot
+ * be lost, and keys that do not match need not be removed; both are left out of
+ * the problem.
  */
 #include "negatives/retouch/retouch.h"
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 /*
- * The steps of a retouching, recorded.
+ * The recorded steps of a retouch.
  */
 
 static bool reserve(um_curve *c)
@@ -52,7 +52,8 @@ umbel_retouch_step um_curve_at(const um_curve *c, uint64_t lost)
     return at;
 }
 
-/* The difference of two equal sums need not be 0. */
+/* Returns exactly 0 at the end, since the difference of two equal sums may not
+ * be. */
 double um_weight_left(const umbel_retouch_result *result,
                       const umbel_retouch_step *step)
 {
@@ -70,21 +71,21 @@ typedef struct entry {
     umbel_digest digest;
     double weight;
     size_t number;
-    size_t link; /* in which it matches; 0 where the filter is one */
-    bool first;  /* of the entries of its key */
+    size_t link; /* in which it matches; 0 if there is only one */
+    bool first;  /* first entry of its key */
 } entry;
 
-/* Keys that are different and match. */
+/* The distinct keys that match. */
 typedef struct chosen {
     entry *list;
-    bool weighted; /* else all weights are 1 */
+    bool weighted; /* false: all weights are 1 */
     size_t n;
-    size_t keys;      /* fewer, where some have several entries */
-    size_t different; /* with those that do not match */
+    size_t keys;      /* fewer than n if some have several entries */
+    size_t different; /* including those that do not match */
 } chosen;
 
-/* Most filters are one Bloom filter. A kind with links is several, and a key
- * that is to be denied must be denied by each. */
+/* Returns the number of Bloom filters in f. Most filters are one; a kind with
+ * links has several, and a key to be removed must be removed from each. */
 static size_t count_links(const umbel_filter *f)
 {
     return f->kind->links ? f->kind->links->n(f->self) : 1;
@@ -129,7 +130,7 @@ static bool matches(const umbel_filter *f, const uint8_t *bits,
     return find_link(f, bits, 0, d) < count_links(f);
 }
 
-/* Adds the weights of equal keys up, at the first of them. */
+/* Adds the weights of equal keys to the first of them. */
 static void gather_weights(const umbel_key_list *set,
                            const um_digest_set *index, entry *list)
 {
@@ -165,7 +166,8 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
     return UMBEL_OK;
 }
 
-/* A key that matches in several links has to go from each of them. */
+/* Adds entries for keys that match in several links, since they must be removed
+ * from each. */
 static umbel_status choose_again(const umbel_filter *f, const uint8_t *bits,
                                  um_pool *pool, chosen *c, umbel_error *err)
 {
@@ -193,7 +195,7 @@ static umbel_status choose_again(const umbel_filter *f, const uint8_t *bits,
     return UMBEL_OK;
 }
 
-/* Links have different numbers of hashes; 0: one has too many. */
+/* Returns the largest number of hashes of any link; 0 if one has too many. */
 static uint32_t max_hashes(const umbel_filter *f)
 {
     uint64_t pos[UM_MAX_HASHES];
@@ -209,7 +211,8 @@ static uint32_t max_hashes(const umbel_filter *f)
     return most;
 }
 
-/* Repeats the last cell where there are fewer than hashes. */
+/* Computes the cells of a key; repeats the last one if there are fewer than
+ * hashes. */
 static void place_key(const umbel_filter *f, uint32_t hashes, const entry *e,
                       uint64_t *pos)
 {
@@ -260,7 +263,7 @@ static int heavier(const void *x, const void *y)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Keys that the filter holds, and the list lacks. */
+/* Returns the number of keys that the filter contains and the list does not. */
 static uint64_t unlisted(const umbel_filter *f, const chosen *c)
 {
     return f->added > c->different ? f->added - c->different : 0;
@@ -321,7 +324,7 @@ umbel_status umbel_find_conflicts(const umbel_filter *f,
     return UMBEL_OK;
 }
 
-/* All that a call needs, made before a bit is touched. */
+/* The data of a call, allocated before any bit is changed. */
 typedef struct job {
     umbel_retouch_params params;
     um_bystanders others;
@@ -392,8 +395,9 @@ static double weight_of(const um_placed *k, size_t i)
 }
 
 /*
- * A key with several entries is counted at the one in its first link, and is
- * gone when all links deny it. A member that lost its link may have another.
+ * Updates the outcome for several links. A key with several entries is counted
+ * at its first link, and is removed if no link matches. A member that lost its
+ * link may match in another.
  */
 static void settle_outcome(job *j, const umbel_filter *f)
 {
@@ -462,7 +466,7 @@ static void tell_lost(const umbel_filter *f, const uint8_t *bits,
                   !matches(f, bits, &members->digests[i]);
 }
 
-/* Copies the bits, for callers that ask which members are lost. */
+/* Copies the bits, for callers that want to know which members are lost. */
 static umbel_status save_bits(job *j, const umbel_filter *f, uint8_t **out,
                               umbel_error *err)
 {
@@ -508,7 +512,7 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_key_list *members,
     if (lost)
         tell_lost(f, j->bits, members, before, lost);
     admit(f, b.lost);
-    if (j->params.force && b.bits_cleared) /* their losses are unknown */
+    if (j->params.force && b.bits_cleared) /* unlisted losses are unknown */
         admit(f, unlisted(f, &j->members));
     *result = b;
     return UMBEL_OK;
@@ -547,7 +551,7 @@ static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
     return um_check_writable(f, err);
 }
 
-/* The share that may be lost is one of all members. */
+/* Scales the share that may be lost, which refers to all members. */
 static void scale_share(job *j, size_t n)
 {
     double all = (double)n + (double)j->others.n;
