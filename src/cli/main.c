@@ -1,5 +1,5 @@
 /*
- * main.c - umbel COMMAND ..., its help, and lists for completion.
+ * main.c - runs umbel COMMAND ..., and prints help and lists for completion.
  *
  * A name that is not built in runs the program umbel-NAME.
  */
@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 /*
- * Programs of their own that 'umbel NAME' runs, as git does.
+ * Separate programs that 'umbel NAME' runs, like git.
  *
- * A program that was built, or installed, together with this one lies in the
- * same directory. It comes first, so that build/release/umbel never runs the
+ * A program that was built or installed together with this one is in the same
+ * directory. It is preferred, so that build/release/umbel never runs the
  * programs of another version.
  */
 
@@ -49,7 +49,7 @@ static const program *find_program(const char *name)
     return NULL;
 }
 
-/* Becomes the program of that file name in the directory of this one. */
+/* Executes the program of that file name in the directory of this one. */
 static void launch_beside(const char *file, char **argv)
 {
     char path[PATH_MAX + NAME_MAX + 1];
@@ -66,9 +66,9 @@ static void launch_beside(const char *file, char **argv)
 }
 
 /*
- * Becomes the program umbel-NAME: the one beside this file, else the first in
- * the PATH. argv begins with the name. Returns only if it was not found, or
- * cannot be started; errno says which.
+ * Executes the program umbel-NAME: the one in the directory of this one,
+ * otherwise the first in the PATH. argv begins with the name. Returns only if
+ * it was not found or cannot be started; errno is set.
  */
 static void launch(const char *name, char **argv)
 {
@@ -86,7 +86,7 @@ static void launch(const char *name, char **argv)
  * Help.
  */
 
-/* Everyday commands come first, without a title. */
+/* Titles of the sections; everyday commands come first, without one. */
 static const char *const sections[] = {
     [UM_EVERYDAY] = "",
     [UM_EXCHANGE] = "publish and receive\n",
@@ -121,7 +121,7 @@ static void print_row(FILE *out, const char *name, const char *summary)
     um_print_words(out, summary, at, at);
 }
 
-/* Prints the commands, on one screen. */
+/* Prints all commands, on one screen. */
 static void print_help(FILE *out)
 {
     fputs("usage: umbel COMMAND [options] | --version    details: umbel help "
@@ -142,7 +142,8 @@ static void print_help(FILE *out)
           out);
 }
 
-/* Prints kinds, addressings, hashes or methods. False: no such topic. */
+/* Prints kinds, addressings, hashes or methods. Returns false for other
+ * topics. */
 static bool print_topic(FILE *out, const char *name)
 {
     for (size_t i = 0; i < UM_COUNT(topics); i++) {
@@ -159,8 +160,8 @@ static bool print_topic(FILE *out, const char *name)
     return false;
 }
 
-/* Prints the names of commands or of a topic, one per line. False: there is no
- * such table. */
+/* Prints the names of commands or of a topic, one per line. Returns false if
+ * there is no such table. */
 static bool list_names(FILE *out, const char *name)
 {
     const char *row, *summary;
@@ -182,7 +183,7 @@ static bool list_names(FILE *out, const char *name)
 }
 
 /*
- * The program.
+ * Running a command.
  */
 
 static int refuse_command(const char *name)
@@ -203,7 +204,9 @@ static int refuse_command(const char *name)
     return UM_EXIT_TROUBLE;
 }
 
-/* A directory of the PATH that cannot be searched hides nothing of ours. */
+/* Returns true if the error means that the program does not exist: execvp also
+ * fails with EACCES or ENOTDIR if a directory of the PATH cannot be
+ * searched. */
 static bool is_absent(int error)
 {
     return error == ENOENT || error == EACCES || error == ENOTDIR;
@@ -236,7 +239,7 @@ static int dispatch(char **argv)
     return um_program_end(um_run_command(command, argv + 1));
 }
 
-/* 'umbel help', of a topic or a command. */
+/* Runs 'umbel help', for a topic or a command. */
 static int help(char **argv)
 {
     char option[] = "--help";
@@ -257,7 +260,7 @@ static int help(char **argv)
     return um_program_end(UM_EXIT_FINE);
 }
 
-/* Lists for completion and the tests of the manual: of all options, or of the
+/* Prints lists for completion and the tests of the manual: all options, or the
  * names in a table. */
 static int list(char **argv)
 {

@@ -81,7 +81,8 @@ done:
     return status;
 }
 
-/* A directory of 'umbel sync': the filter that is ours, and a new version. */
+/* Adds the keys to our own filter of a directory of 'umbel sync', and publishes
+ * it. */
 static umbel_status change_own(const um_args *args, um_key_source *source,
                                umbel_error *err)
 {

@@ -84,7 +84,7 @@ static umbel_status open_file(const char *path, int *fd, umbel_error *err)
                    um_path_dots(path), um_path_tail(path));
 }
 
-/* Replaces the reason of a file that is no filter by what it is instead. */
+/* Replaces the reason for a file that is not a filter by what it is instead. */
 static void explain(int fd, umbel_ruling *r)
 {
     const char *why = um_why_not_filter(fd);
@@ -93,8 +93,8 @@ static void explain(int fd, umbel_ruling *r)
         snprintf(r->reason[0].text, sizeof r->reason[0].text, "%s", why);
 }
 
-/* Reads by copy: another process may change the file, but not what was judged.
- */
+/* Admits a copy of the file, so that another process cannot change the bytes
+ * meanwhile. */
 static umbel_status judge(const admit_args *a, umbel_ruling *out,
                           umbel_error *err)
 {
@@ -128,7 +128,7 @@ static void note_false_negatives(um_report *r, const umbel_ruling *ruling)
                           "added.");
 }
 
-/* texts must outlive the report. */
+/* Fills the report; texts must outlive it. */
 static void fill_report(const admit_args *a, const umbel_ruling *u,
                         const char **texts, um_report *r)
 {

@@ -33,10 +33,10 @@ typedef struct build_args {
 
 /* --- options -------------------------------------------------------------- */
 
-/* Kinds differ in what they use. */
+/* Modes by kind, since kinds use different options. */
 enum { GROUPS, PLAIN, COUNTS, STATIC };
 
-/* The library refuses a kind that it does not know. */
+/* Returns the mode of the kind; the library refuses unknown kinds. */
 static unsigned mode_of_kind(const void *values)
 {
     const char *kind = ((const build_args *)values)->shape.kind;
@@ -112,15 +112,17 @@ static bool has_lists(const build_args *a)
     return a->never.n || a->universe.n;
 }
 
-/* Keys that no list names match at the default rate. (The smallest exact file
- * would let half of them match.) Of a universe there are none. */
+/* Returns true if the default error applies to keys that are in no list. (The
+ * smallest exact file would let half of them match.) With a universe there are
+ * no such keys. */
 static bool has_default_fpr(const build_args *a)
 {
     return umbel_is_static(a->shape.kind) && a->never.n && !a->universe.n &&
            !has_size(a) && !a->shape.fpr.given;
 }
 
-/* A list of keys that must not match decides, with the size, on the error. */
+/* Refuses a size together with --fpr for a static kind, unless there is a list
+ * of negatives: then both are needed. */
 static umbel_status check_size(const build_args *a, umbel_error *err)
 {
     if (!umbel_is_static(a->shape.kind) || has_lists(a) || !has_size(a) ||
@@ -170,7 +172,8 @@ static umbel_status set_partition(const build_args *a, um_build_job *job,
     return UMBEL_OK;
 }
 
-/* The directory of temporary files: that of the output has room for it. */
+/* Returns the directory for temporary files: $TMPDIR or that of the output,
+ * which has space for it. */
 static const char *find_temp_dir(const char *output, char dir[PATH_MAX])
 {
     const char *given = getenv("TMPDIR"), *slash = strrchr(output, '/');
@@ -213,7 +216,7 @@ static umbel_status build_filter(const um_args *args, um_filter_params *params,
     return um_build(&job, out, err);
 }
 
-/* Opens OLD, whose groups leave a choice and whose keys are read alike. */
+/* Opens OLD, which must have groups and the same key form. */
 static umbel_status open_like(const build_args *a, const um_open_args *open,
                               umbel_filter **out, umbel_error *err)
 {
@@ -261,7 +264,7 @@ done:
     return status;
 }
 
-/* A share of the bytes that a hint at smaller files must save. */
+/* Smallest share of bytes saved that is worth a hint. */
 static const double WORTH_SAYING = 0.15;
 
 /* --- reporting ------------------------------------------------------------ */
@@ -325,7 +328,8 @@ static void report_cost(um_report *r, const build_args *a,
                           "to deny keys that are not in the list.");
 }
 
-/* A filter sized for lines that repeat others is larger than it must be. */
+/* Notes that the filter was sized for repeated lines, and is larger than
+ * necessary. */
 static void note_repeated(um_report *r, const build_args *a,
                           const um_build_result *b)
 {
@@ -341,7 +345,8 @@ static void note_repeated(um_report *r, const build_args *a,
                    um_grouped(fresh).text, um_grouped(b->keys).text, fresh);
 }
 
-/* Returns true where another set could have been built of the same keys. */
+/* Returns true if other kinds or addressings could have been used for the same
+ * keys. */
 static bool is_plain_set(const build_args *a)
 {
     return (!a->shape.kind || strcmp(a->shape.kind, "bloom") == 0) &&
@@ -350,7 +355,7 @@ static bool is_plain_set(const build_args *a)
            !a->capacity.given && !a->coded;
 }
 
-/* The error was asked for, unless the size was instead. */
+/* Reports the target error, unless the size was requested instead. */
 static void report_target(um_report *r, const build_args *a,
                           const um_build_result *b)
 {
@@ -367,8 +372,8 @@ static void report_target(um_report *r, const build_args *a,
     note_repeated(r, a, b);
 }
 
-/* The next command to type, with the options that made keys of the lines, as
- * far as the file does not record them. */
+/* Prints the next command to type, with the options that determine how lines
+ * become keys, except those that the file records. */
 static void print_next(FILE *out, const um_args *args, bool again)
 {
     const build_args *a = args->values;
@@ -401,7 +406,8 @@ static void note_next(um_report *r, const um_args *args)
     free(text);
 }
 
-/* Warns where --quiet leaves out the report, which has this number. */
+/* Warns about keys that still match if --quiet suppresses the report, which has
+ * their number. */
 static void warn_matching(const um_args *args, const um_build_result *b)
 {
     uint64_t left = b->chosen  ? b->choice.matched

@@ -1,6 +1,6 @@
 /*
- * check.c - umbel check: prints the keys that match; options and exit codes as
- * grep.
+ * check.c - umbel check: prints the keys that match; options and exit codes are
+ * like grep's.
  */
 #include "base/error.h"
 #include "base/hex.h"
@@ -78,7 +78,8 @@ static const um_option options[] = {
      UM_TARGET(check_args, line_buffered)},
     {0}};
 
-/* Keys on the command line; a lone "-" is standard input. */
+/* Returns true if keys are on the command line; a lone "-" is standard
+ * input. */
 static bool are_typed(const check_args *a)
 {
     return a->operands.n > 1 ||
@@ -90,7 +91,8 @@ static unsigned mode(const void *values)
     return are_typed(values) ? TYPED : FROM_FILES;
 }
 
-/* Returns what is wrong with the options, that rows cannot say; or NULL. */
+/* Returns what is wrong with the options if the rows cannot express it;
+ * otherwise NULL. */
 static const char *find_misuse(const check_args *a)
 {
     if (a->operands.n && a->lists.n)
@@ -102,8 +104,9 @@ static const char *find_misuse(const check_args *a)
     return NULL;
 }
 
-/* Keys come from standard input if nothing else is named. A list that grows
- * while it is read never ends. */
+/* Checks the use of standard input, which is read if no keys or files are
+ * named. Refuses to append to a list that is being read, which would never
+ * end. */
 static umbel_status check_stdin(const um_args *args, umbel_error *err)
 {
     const check_args *a = args->values;
@@ -116,7 +119,7 @@ static umbel_status check_stdin(const um_args *args, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* A typed key as it is hashed, where that is not as it was typed. */
+/* Decodes or folds a typed key, and queries it. */
 static umbel_status check_read(um_check_ctx *c, const um_key_format *format,
                                const umbel_slice *text, umbel_error *err)
 {
@@ -138,7 +141,7 @@ static umbel_status check_read(um_check_ctx *c, const um_key_format *format,
     return um_check_one(c, &key, text, err);
 }
 
-/* A file whose name is given as a key is hardly meant. */
+/* Warns about a key that is the name of a file, which is rarely intended. */
 static void hint_at_file(const um_args *args, const char *word)
 {
     umbel_error err;
@@ -154,7 +157,8 @@ static void hint_at_file(const um_args *args, const char *word)
     um_trouble(args, &err);
 }
 
-/* A key is read in one form only. */
+/* Checks that all filters use the same key form, since a key is read in one
+ * form only. */
 static umbel_status check_forms_agree(const umbel_filter *f, const char *name,
                                       const um_check_ctx *c, umbel_error *err)
 {
@@ -183,10 +187,10 @@ static umbel_status obey_key_forms(const um_check_ctx *c, const check_args *a,
     return UMBEL_OK;
 }
 
-enum { SHOWN = 10 }; /* bad lines that are reported one by one */
+enum { SHOWN = 10 }; /* bad lines that are reported individually */
 
-/* As grep goes on after a file that it cannot read: a line that has no key does
- * not end the answers, but decides on the exit code. */
+/* A line without a valid key does not stop the command, but determines the exit
+ * code, like a file that grep cannot read. */
 typedef struct bad_lines {
     const um_args *args;
     um_check_ctx *c;
@@ -230,7 +234,7 @@ static umbel_status check_typed(um_check_ctx *c, const um_args *args,
     return UMBEL_OK;
 }
 
-/* A failure is found when the next answer is printed. */
+/* Flushes the output. A failure is noticed when the next answer is printed. */
 static void flush_answers(void *out)
 {
     fflush(out);
@@ -268,11 +272,12 @@ typedef struct check_filters {
     umbel_filter *filter[UM_MAX_FILTERS];
     const char *name[UM_MAX_FILTERS];
     umbel_filter *unless;
-    umbel_filter **origin; /* of a directory of 'umbel sync', but the first */
+    umbel_filter **origin; /* other origins of a directory of 'umbel sync' */
     size_t norigins;
 } check_filters;
 
-/* The filters of all origins: the first stands for what they have in common. */
+/* Opens the filters of all origins; the first is an empty filter of their
+ * shape. */
 static umbel_status open_origins(const check_args *a, check_filters *out,
                                  umbel_error *err)
 {
@@ -304,7 +309,7 @@ static umbel_status open_filters(const check_args *a, check_filters *out,
         UM_TRY(open_origins(a, out, err));
     else if (!a->also.n)
         UM_TRY(um_open_filter(&a->open, a->file, &out->filter[0], err));
-    for (size_t i = 0; a->also.n && i <= a->also.n; i++) /* some are keyed */
+    for (size_t i = 0; a->also.n && i <= a->also.n; i++) /* some may be keyed */
         UM_TRY(um_open_second(&a->open, out->name[i], NULL, "key-file",
                               &out->filter[i], err));
     return a->unless ? um_open_second(&a->open, a->unless, a->unless_key_file,
@@ -322,7 +327,8 @@ static void close_filters(check_filters *filters)
     free(filters->origin);
 }
 
-/* Edits are of text; and thousands of look-ups for each key want a low rate. */
+/* Checks the filter for --edits: keys must be text, and thousands of lookups
+ * per key need a low error rate. */
 static umbel_status prepare_edits(const um_args *args,
                                   const check_filters *filters,
                                   umbel_error *err)
@@ -395,7 +401,7 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
                       : UMBEL_OK;
 }
 
-/* The text of --count is a bare number, as that of grep. */
+/* Prints --count: a bare number as text, like grep. */
 static void print_count(const um_args *args, const um_check_ctx *c)
 {
     um_report report = {0};

@@ -1,8 +1,8 @@
 /*
- * check_answers.c - batches of keys, queried and formatted.
+ * check_answers.c - queries batches of keys and formats the answers.
  *
  * Workers format what they can, so that printing in the order of the input is a
- * single write. What they left out is formatted when it is printed.
+ * single write. Answers that they left out are formatted when they are printed.
  */
 
 #include "base/buffer.h"
@@ -28,7 +28,7 @@ void um_top_fini(um_top *t)
     t->n = 0;
 }
 
-/* Orders by count, the largest first, then by arrival. */
+/* Orders by descending count, then by arrival. */
 static int compare_keys(const void *a, const void *b)
 {
     const um_top_key *x = a, *y = b;
@@ -54,8 +54,8 @@ static void find_weakest(um_top *t)
             t->weakest = i;
 }
 
-/* Takes one more key of the stream; text is how it is printed. Of equal counts
- * the first key stays. */
+/* Adds a key of the stream; text is its printed form. On equal counts the
+ * earlier key stays. */
 static umbel_status top_add(um_top *t, const umbel_filter *f,
                             const umbel_slice *key, const umbel_slice *text,
                             uint64_t count, umbel_error *err)
@@ -80,7 +80,7 @@ static umbel_status top_add(um_top *t, const umbel_filter *f,
     return UMBEL_OK;
 }
 
-/* Puts the largest count first, and equal ones in the order of the stream. */
+/* Sorts by descending count; equal counts stay in the order of the stream. */
 static void top_sort(um_top *t)
 {
     qsort(t->key, t->n, sizeof *t->key, compare_keys);
@@ -88,13 +88,13 @@ static void top_sort(um_top *t)
 
 /* The answers to a batch. */
 typedef struct answers {
-    um_query_result result; /* of several filters, values are masks of them */
+    um_query_result result; /* values of several filters are bit masks */
     bool *other;            /* hits of one of several filters */
-    size_t n, max;          /* answers there are, and fit */
+    size_t n, max;          /* number of answers; capacity */
     uint64_t selected;
     char *out; /* the first of them, formatted */
     size_t nout, cap;
-    size_t formatted; /* how many */
+    size_t formatted; /* number of formatted answers */
 } answers;
 
 static bool is_printed(const um_check_ctx *c, bool hit)
@@ -102,7 +102,8 @@ static bool is_printed(const um_check_ctx *c, bool hit)
     return !c->count && !c->quiet && (c->print_all || hit != c->invert);
 }
 
-/* A count at the limit of its cells may have gone on. */
+/* Returns true if a count has reached the limit of its cells, and may be too
+ * small. */
 static bool is_at_limit(const um_check_ctx *c, uint64_t value)
 {
     return c->count_limit && value >= c->count_limit;
@@ -234,8 +235,8 @@ static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
     return UMBEL_OK;
 }
 
-/* JSON may be six times as long as the keys: what is past the limit is left
- * out, so that answers which wait do not fill the memory. */
+/* Formats JSON, which may be six times as long as the keys. Answers beyond the
+ * limit are left out, so that waiting batches do not fill the memory. */
 static umbel_status format_json(const um_check_ctx *c, const um_key_batch *b,
                                 answers *a, umbel_error *err)
 {
@@ -259,8 +260,8 @@ static umbel_status format_json(const um_check_ctx *c, const um_key_batch *b,
                           : UMBEL_OK;
 }
 
-/* Makes masks of the filters that keys match. A key that one of them refuses
- * ends the answers. */
+/* Computes bit masks of the filters that keys match. A key that one of them
+ * refuses ends the answers. */
 static umbel_status query_others(const um_check_ctx *c, const um_key_batch *b,
                                  answers *a, umbel_error *err)
 {
@@ -282,7 +283,7 @@ static umbel_status query_others(const um_check_ctx *c, const um_key_batch *b,
     return first;
 }
 
-/* a has room for the batch. */
+/* Queries a batch, for which a has space. */
 static umbel_status query_batch(const um_check_ctx *c, const um_key_batch *b,
                                 answers *a, umbel_error *err)
 {
@@ -298,7 +299,7 @@ static umbel_status query_batch(const um_check_ctx *c, const um_key_batch *b,
     return status;
 }
 
-/* The keys before one that is refused are answered. */
+/* Answers a batch; the keys before a refused one are answered. */
 static umbel_status answer_batch(const void *ctx, const um_key_batch *b,
                                  void *result, umbel_error *err)
 {

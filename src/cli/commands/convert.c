@@ -32,7 +32,7 @@ enum {
     FOREIGN = UM_MODE(3)
 };
 
-/* A kind, or a format of others. */
+/* Target forms: a kind, or a format of another program. */
 enum { TO_BLOOM };
 static const char *const forms[] = {
     [TO_BLOOM] = "bloom", "dcso", "redisbloom", NULL};
@@ -91,7 +91,7 @@ static umbel_status advise_memory(umbel_status status, umbel_error *err)
                    inner.text);
 }
 
-/* Reads a file of another program: a pipe, or decompressed, up to a limit. */
+/* Reads a file of another program, from a pipe or compressed, up to a limit. */
 static umbel_status import_file(const convert_args *a, umbel_filter **out,
                                 umbel_error *err)
 {
@@ -113,8 +113,8 @@ static umbel_status import_file(const convert_args *a, umbel_filter **out,
                                               : status;
 }
 
-/* A file may be replaced by its own kind: a filter by a filter, a file of
- * another program by one. */
+/* Opens the input. The output may replace it only with the same type of file: a
+ * filter by a filter, a file of another program by one. */
 static umbel_status open_input(const convert_args *a, umbel_filter **out,
                                umbel_error *err)
 {
@@ -128,7 +128,7 @@ static umbel_status open_input(const convert_args *a, umbel_filter **out,
 
 /* --- converting ----------------------------------------------------------- */
 
-/* The keys that the result must hold. */
+/* Counts or estimates the keys that the result must hold. */
 static umbel_status count_keys(const umbel_filter *f, uint64_t *keys,
                                umbel_error *err)
 {
@@ -159,7 +159,7 @@ static umbel_status choose_fold(const convert_args *a, const umbel_filter *f,
     return UMBEL_OK;
 }
 
-/* *out is f itself, or another filter made of it. */
+/* Converts f; *out is f itself or a new filter. */
 static umbel_status transform(const convert_args *a, umbel_filter *f,
                               uint64_t *by, umbel_filter **out,
                               umbel_error *err)
@@ -281,7 +281,7 @@ static int run(const um_args *args)
     umbel_filter *f;
     umbel_error err;
     bool missed = false;
-    bool foreign = is_exported(a) || a->from; /* may replace others' files */
+    bool foreign = is_exported(a) || a->from; /* may replace foreign files */
 
     if (is_idle(a))
         return um_misuse(args,

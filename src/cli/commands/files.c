@@ -1,5 +1,5 @@
 /*
- * files.c - filters from files, and files that are written whole.
+ * files.c - reads filters from files, and writes files atomically.
  */
 #include "cli/commands/files.h"
 
@@ -78,7 +78,8 @@ static bool is_locked(const umbel_filter *f)
     return umbel_digest_many(f, NULL, 0, NULL, NULL) == UMBEL_E_SECRET;
 }
 
-/* With its own secret, or else with that of the first filter. */
+/* Sets the secret of a second filter: its own or else that of the first
+ * filter. */
 static umbel_status unlock_second(const char *own, const char *first,
                                   const char *option, umbel_filter *f,
                                   umbel_error *err)

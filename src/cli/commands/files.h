@@ -1,44 +1,44 @@
 /*
- * files.h - filters and secrets from files, and files that are written whole.
+ * files.h - reads filters and secrets from files, and writes files atomically.
  */
 #ifndef UM_CLI_FILES_H
 #define UM_CLI_FILES_H
 
 #include "cli/framework/option_groups.h"
 
-/* Opens a filter read-only, mapped where possible; or loads it into memory of
- * its own, to be changed. "-" is standard input. */
+/* um_open_filter opens a filter read-only, mapped if possible; um_load_filter
+ * loads it into memory, where it can be changed. "-" is standard input. */
 umbel_status um_open_filter(const um_open_args *open, const char *path,
                             umbel_filter **out, umbel_error *err);
 umbel_status um_load_filter(const um_open_args *open, const char *path,
                             umbel_filter **out, umbel_error *err);
 
-/* Gives a filter the secret of --key-file, if there is one. */
+/* Sets the secret from --key-file, if there is one. */
 umbel_status um_unlock_filter(const um_open_args *open, umbel_filter *f,
                               umbel_error *err);
 
 /*
- * Opens another filter beside the first. Its secret is in a file of its own, if
- * given, or in that of the first when it fits both. option names that file's
- * option in refusals.
+ * Opens another filter in addition to the first. Its secret is in key_file if
+ * that is not NULL, otherwise in that of the first if it fits both. option
+ * names the option of key_file in messages.
  */
 umbel_status um_open_second(const um_open_args *first, const char *path,
                             const char *key_file, const char *option,
                             umbel_filter **out, umbel_error *err);
 
-/* Makes standard output ready for bytes; refuses a terminal. */
+/* Prepares standard output for binary data; refuses a terminal. */
 umbel_status um_check_pipe(umbel_error *err);
 
-/* Write to a file, which is there whole or not at all, or to standard output
- * for "-". */
+/* Write to a file, atomically, or to standard output for "-". */
 umbel_status um_save_bytes(const void *bytes, size_t len, const char *path,
                            umbel_error *err);
 umbel_status um_save_filter(const umbel_filter *f, const char *path,
                             umbel_error *err);
 
 /*
- * A file of text that is there whole or not at all: write to what um_draft_open
- * returns, then save, which closes it. NULL when there is no memory.
+ * A text file that is written atomically: write to the stream that
+ * um_draft_open returns (NULL if memory runs out), then call um_draft_save,
+ * which closes it.
  */
 typedef struct um_draft {
     FILE *out;

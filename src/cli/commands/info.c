@@ -53,7 +53,7 @@ static umbel_status describe(const um_args *args, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* A directory of 'umbel sync'. */
+/* Describes a directory of 'umbel sync'. */
 static umbel_status describe_directory(const um_args *args, umbel_error *err)
 {
     const info_args *a = args->values;

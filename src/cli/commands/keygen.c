@@ -1,5 +1,5 @@
 /*
- * keygen.c - umbel keygen: makes secrets for keyed filters and keys for
+ * keygen.c - umbel keygen: creates secrets for keyed filters and keys for
  * publishers.
  */
 #include "base/error.h"
@@ -29,7 +29,7 @@ static const um_option options[] = {
      UM_TARGET(keygen_args, sign)},
     {0}};
 
-/* The options to type, with the name as a shell takes it. */
+/* Notes the options to type, with the file name quoted for the shell. */
 static void note_use(um_report *r, const char *path)
 {
     char *text = NULL;
@@ -61,7 +61,7 @@ static umbel_status create_secret(const char *path, um_report *r,
     return UMBEL_OK;
 }
 
-/* Writes both files, or none. */
+/* Writes both files, or neither. */
 static umbel_status write_pair(const char *path, const char *public_path,
                                const uint8_t *secret, const uint8_t *key,
                                umbel_error *err)

@@ -1,5 +1,5 @@
 /*
- * merge.c - umbel merge: the union or intersection of filters.
+ * merge.c - umbel merge: computes the union or intersection of filters.
  */
 #include "base/error.h"
 #include "base/text.h"
@@ -20,7 +20,7 @@ typedef struct merge_args {
     um_open_args open;
 } merge_args;
 
-/* In the order of ops. */
+/* In the same order as ops. */
 static const char *const op_names[] = {"or",  "and",   "add",
                                        "max", "minus", NULL};
 static const umbel_merge_op ops[] = {UMBEL_OR, UMBEL_AND, UMBEL_ADD, UMBEL_MAX,
@@ -36,7 +36,8 @@ static const um_option options[] = {
      UM_TARGET(merge_args, as_counts), .needs = "op"},
     {0}};
 
-/* The data of the first filter stays; that of others is left out. */
+/* Notes that the data of the first filter stay, and those of others are left
+ * out. */
 static void note_data(um_report *r, const umbel_filter *into,
                       const umbel_filter *f, const char *path)
 {
@@ -69,14 +70,15 @@ static umbel_status merge_one(const merge_args *a, umbel_filter *into,
     umbel_close(f);
     if (!status)
         return UMBEL_OK;
-    if (status == UMBEL_E_UNSUPPORTED) /* by the kind of the first */
+    if (status == UMBEL_E_UNSUPPORTED) /* depends on the kind of the first */
         path = a->filters.item[0];
     return um_fail_detail(err, status, inner.detail, "%s%s: %s",
                           um_path_dots(path), um_path_tail(path), inner.text);
 }
 
-/* Both are usual, and the wrong one gives wrong counts without a word. Asked
- * last: a kind that cannot merge says why. */
+/* Requires --op for counts: both ways are common, and the wrong one silently
+ * gives wrong counts. Checked last, so that a kind that cannot be merged is
+ * refused for that reason. */
 static umbel_status check_op(const merge_args *a, const umbel_filter *f,
                              umbel_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * patch.c - umbel patch: makes the new filter from the old one and a
+ * patch.c - umbel patch: creates the new filter from the old one and a
  * difference.
  */
 #include "base/error.h"
@@ -9,7 +9,7 @@
 #include "cli/framework/report.h"
 #include "publish/publish.h"
 
-enum { LIMIT = 1 << 30 }; /* bytes of a difference that comes by a pipe */
+enum { LIMIT = 1 << 30 }; /* bytes of a difference from a pipe */
 
 typedef struct patch_args {
     const char *old, *difference, *output;

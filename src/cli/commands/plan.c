@@ -20,8 +20,8 @@
 /*
  * What the default costs: the same keys and error in fewer bytes.
  *
- * The default addressing answers with one access to memory, and that takes
- * room. Users who transfer the file rather than query it want to know.
+ * The default addressing answers with one memory access, which takes space.
+ * Users who transfer the file more than they query it want to know.
  */
 
 typedef struct smallest {
@@ -29,7 +29,7 @@ typedef struct smallest {
     uint64_t bytes;
 } smallest;
 
-/* Takes the set over if it needs fewer bytes. */
+/* Replaces *best if this set needs fewer bytes. */
 static void consider(smallest *best, const char *kind, const char *addressing,
                      uint64_t keys, double fpr)
 {
@@ -44,7 +44,7 @@ static void consider(smallest *best, const char *kind, const char *addressing,
     *best = (smallest){kind ? kind : addressing, plan.bytes};
 }
 
-/* Appends how much s saves, if it is worth a word. */
+/* Appends how much s saves, if it saves anything. */
 static void write_saving(char *text, size_t cap, const char *option,
                          const smallest *s, uint64_t bytes, const char *but)
 {
@@ -64,7 +64,8 @@ void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
     const char *kind;
     char text[256] = "";
 
-    /* Keys anywhere in the filter; other addressings serve other purposes. */
+    /* Only classic, which spreads keys over the whole filter; other addressings
+     * serve other purposes. */
     consider(&spread, NULL, "classic", keys, fpr);
     for (size_t i = 0; umbel_kind_at(i, &kind, NULL); i++)
         if (umbel_is_static(kind))
@@ -78,28 +79,28 @@ void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
 }
 
 /*
- * Umbel plan: keys, error and size of a filter, what clearing
- * bits would cost it, how wrong its counts will be, and what it takes coded.
+ * Plans keys, error and size of a filter, the cost of clearing bits, the errors
+ * of its counts, and its coded size.
  */
 
 enum { MAX_OTHERS = 16, OTHER_LEN = 256 };
 
-/* The question, and its answer for one addressing. */
+/* A request, and the plan for one addressing. */
 typedef struct size_plan {
     const um_args *args;
     const plan_args *a;
     um_filter_params asked;
-    um_key_list counts; /* of --counts */
+    um_key_list counts; /* from --counts */
     umbel_size_plan plan;
     umbel_clearing clearing;
     umbel_count_plan counting;
-    char others[MAX_OTHERS][OTHER_LEN]; /* the same for other addressings */
+    char others[MAX_OTHERS][OTHER_LEN]; /* plans for other addressings, */
     const char *other[MAX_OTHERS];
-    size_t nothers, naddressings; /* then static kinds */
-    char end[64];                 /* of the command to type */
+    size_t nothers, naddressings; /* then for static kinds */
+    char end[64];                 /* end of the command to type */
 } size_plan;
 
-/* --- the question --------------------------------------------------------- */
+/* --- the request ---------------------------------------------------------- */
 
 static bool is_keyed(const char *hash)
 {
@@ -115,7 +116,7 @@ static bool is_keyed(const char *hash)
 static umbel_status read_params(size_plan *p, umbel_error *err)
 {
     static const uint8_t any_secret[UMBEL_SECRET_LEN] = {0};
-    um_key_source source; /* its options go into the command to type */
+    um_key_source source; /* its options are part of the command to type */
 
     UM_TRY(um_key_source_from_args(p->args, &p->a->keys, NULL, (um_list){0},
                                    &source, err));
@@ -123,7 +124,7 @@ static umbel_status read_params(size_plan *p, umbel_error *err)
                                err));
     p->asked.params.capacity = p->a->capacity.n;
     if (is_keyed(p->asked.params.hash) && !p->asked.params.secret)
-        p->asked.params.secret = any_secret; /* no plan depends on it */
+        p->asked.params.secret = any_secret; /* plans do not depend on it */
     return UMBEL_OK;
 }
 
@@ -132,7 +133,7 @@ static bool has_size(const plan_args *a)
     return um_size_asked(&a->shape).given || a->bytes.given;
 }
 
-/* The keys of --counts are the keys that it should hold. */
+/* Reads --counts, whose keys are those to plan for. */
 static umbel_status read_counts(size_plan *p, umbel_error *err)
 {
     um_list paths = {&p->a->counts, 1};
@@ -174,7 +175,7 @@ static umbel_status read_question(size_plan *p, umbel_error *err)
     return check_question(p, err);
 }
 
-/* --- the answer ----------------------------------------------------------- */
+/* --- the plan ------------------------------------------------------------- */
 
 static bool asks_clearing(const plan_args *a)
 {
@@ -197,7 +198,8 @@ static umbel_status create_plans(size_plan *p, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Says what differs: the size, and what follows from two of the three. */
+/* Adds the plan for another addressing or kind: the size, and whichever of keys
+ * and error was not requested. */
 static void add_other(size_plan *p, const char *name,
                       const umbel_size_plan *plan, const char *but)
 {
@@ -219,7 +221,7 @@ static void add_other(size_plan *p, const char *name,
     p->other[p->nothers++] = text;
 }
 
-/* Plans the same for every addressing but the one that was planned. */
+/* Plans the same filter for every other addressing. */
 static void plan_others(size_plan *p)
 {
     const char *name, *chosen = p->asked.params.addressing;
@@ -251,7 +253,7 @@ static void plan_static(size_plan *p)
             add_other(p, name, &plan, ", static");
 }
 
-/* Returns true for a set without groups of keys that are known. */
+/* Returns true for a set of a known number of keys, without groups. */
 static bool is_plain_set(const size_plan *p)
 {
     const char *kind = p->asked.kind;
@@ -260,7 +262,8 @@ static bool is_plain_set(const size_plan *p)
            !p->asked.params.nsettings;
 }
 
-/* The usual addressing; if that cannot do it, the first that can. */
+/* Chooses the default addressing or, if it cannot be used, the first that
+ * can. */
 static umbel_status choose_addressing(size_plan *p, um_report *r,
                                       umbel_error *err)
 {
@@ -356,7 +359,7 @@ static void report_counts(um_report *r, const size_plan *p)
 
 /* --- the command to type -------------------------------------------------- */
 
-/* Writes the arguments of umbel build that follow from a plan. */
+/* Prints the arguments of umbel build that follow from a plan. */
 typedef void print_size(FILE *out, const plan_args *a,
                         const umbel_size_plan *plan);
 
@@ -368,7 +371,7 @@ static void print_planned_size(FILE *out, const plan_args *a,
     if (umbel_is_static(a->shape.kind)) {
         if (a->bytes.given)
             fprintf(out, " --bytes %" PRIu64, a->bytes.n);
-        return; /* the rest follows from the keys */
+        return; /* the rest depends on the keys */
     }
     fprintf(out, " --capacity %" PRIu64, plan->keys);
     if (a->bytes.given)
@@ -405,7 +408,7 @@ static umbel_status report_command(um_report *r, const um_args *args,
     um_print_used(out, args, um_secret_options, NULL);
     if (is_keyed(a->shape.hash) && !a->secret.key_file)
         fputs(" --key-file SECRET", out);
-    if (!a->counts) /* where they describe the file of counts */
+    if (!a->counts) /* otherwise they describe the file of counts */
         um_print_used(out, args, um_key_options, NULL);
     fputs(end, out);
     bool fine = fclose(out) == 0;
@@ -416,7 +419,7 @@ static umbel_status report_command(um_report *r, const um_args *args,
                 : um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- the modes ------------------------------------------------------------ */
 
 static umbel_status report_size(size_plan *p, um_report *r, umbel_error *err)
 {
@@ -441,8 +444,9 @@ static umbel_status report_size(size_plan *p, um_report *r, umbel_error *err)
                           err);
 }
 
-/* Keys, error and size: any two give the third. With --clear or --retouch also
- * what clearing bits costs, with --counts how wrong a threshold is. */
+/* Plans keys, error and size: any two determine the third. With --clear or
+ * --retouch also the cost of clearing bits, with --counts the error of a
+ * threshold. */
 static umbel_status plan_size(const um_args *args, umbel_error *err)
 {
     size_plan p = {.args = args, .a = args->values, .end = " -o FILE"};
@@ -477,7 +481,8 @@ static umbel_status report_wire(um_report *r, const size_plan *p,
                           " --coded -o FILE", err);
 }
 
-/* --wire: the filter with the lowest error for the bytes of its coded file. */
+/* Plans with --wire: the filter with the lowest error for the bytes of its
+ * coded file. */
 static umbel_status plan_wire(const um_args *args, umbel_error *err)
 {
     size_plan p = {.args = args, .a = args->values};
@@ -503,11 +508,11 @@ done:
 }
 
 /*
- * Umbel plan --fp-bound --fn-bound: hash functions and space of
- * a generalized filter.
+ * Plans with --fp-bound and --fn-bound: hash functions and space of a
+ * generalized filter.
  */
 
-/* The bits of all keys have to be a number that a filter can have. */
+/* Checks that a filter can have as many bits as all keys need. */
 static umbel_status check_size(const umbel_bounds_plan *p, uint64_t keys,
                                umbel_error *err)
 {
@@ -548,7 +553,7 @@ static void report_bounds(um_report *r, const plan_args *a,
                    um_rate(UMBEL_PLAIN_FILL).text);
 }
 
-/* --fp-bound --fn-bound: a generalized filter with bounded errors. */
+/* Plans a generalized filter with bounded errors. */
 static umbel_status plan_bounds(const um_args *args, umbel_error *err)
 {
     const plan_args *a = args->values;

@@ -15,16 +15,16 @@
 #include <string.h>
 
 /*
- * Umbel plan --never: the command that builds each way.
+ * Prints the command that builds each strategy.
  */
 
-/* A command in the making. */
+/* A command being printed. */
 typedef struct typing {
     FILE *out;
     const um_args *args;
     const plan_args *a;
     const umbel_strategy *way;
-    uint64_t bytes; /* that no way exceeds */
+    uint64_t bytes; /* limit of every strategy */
 } typing;
 
 static void write_files(const typing *t, const char *prefix, um_list files)
@@ -72,7 +72,7 @@ static void write_shape(const typing *t, uint64_t cells, uint32_t hashes)
     fprintf(t->out, " --bits %" PRIu64 " --hashes %" PRIu32, cells, hashes);
 }
 
-/* The members alone, where a delimiter means nothing without a field. */
+/* Writes the members; a delimiter has no effect without a field. */
 static void write_members(const typing *t)
 {
     write_files(t, "", t->a->members);
@@ -120,7 +120,8 @@ static bool has_weights(const plan_args *a)
     return a->weights;
 }
 
-/* 'check' prints whole lines: the weight is still behind the key. */
+/* Writes the listed keys that 'check' printed as whole lines, which still have
+ * their weights. */
 static void write_listed(const typing *t)
 {
     write_input(t);
@@ -128,7 +129,8 @@ static void write_listed(const typing *t)
         fputs(" --field 1", t->out);
 }
 
-/* The heaviest lines that match, those of the same weight in their order. */
+/* Writes the commands that select the heaviest matching lines; those of equal
+ * weight stay in their order. */
 static void write_heaviest(const typing *t)
 {
     if (!t->way->second_lines)
@@ -136,11 +138,11 @@ static void write_heaviest(const typing *t)
     if (has_weights(t->a)) {
         const char *delimiter = t->a->keys.delimiter;
         char fields[8] = "\\t";
-        if (delimiter && strcmp(delimiter, "^") == 0) /* no class of its own */
+        if (delimiter && strcmp(delimiter, "^") == 0) /* special within [ ] */
             strcpy(fields, "\\\\^");
         else if (delimiter && strcmp(delimiter, "\\") == 0)
             strcpy(fields, "\\\\\\\\");
-        else if (delimiter && delimiter[1] == '\0') /* no blank, no pattern */
+        else if (delimiter && delimiter[1] == '\0') /* quoted as [ ] */
             snprintf(fields, sizeof fields, "[%s]", delimiter);
         fputs(" | awk -F ", t->out);
         um_print_quoted(t->out, fields);
@@ -186,7 +188,7 @@ static void write_plain_ribbon(const typing *t)
     fprintf(t->out, " --bytes %" PRIu64 " -o FILE", t->bytes);
 }
 
-/* Prints the command that builds a way, which can be had within bytes bytes. */
+/* Prints the command that builds a strategy within that many bytes. */
 static void print_strategy(FILE *out, const um_args *args,
                            const umbel_strategy *way, uint64_t bytes)
 {
@@ -215,7 +217,7 @@ typedef struct comparing {
     const um_args *args;
     const plan_args *a;
     um_filter_params asked;
-    umbel_filter *empty; /* hashes keys as all of them do */
+    umbel_filter *empty; /* has the hash of all of them */
     um_key_list members, never;
     umbel_comparison result;
 } comparing;
@@ -292,7 +294,7 @@ static umbel_status report_command(um_report *r, const comparing *c,
                 : um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
 }
 
-/* A count of a way, not known if the way is not possible. */
+/* Reports a number of a strategy; null if the strategy is not possible. */
 static void report_number(um_report *r, const char *name, const char *label,
                           const umbel_strategy *way, uint64_t n)
 {
@@ -381,7 +383,7 @@ static umbel_status report_comparison(const comparing *c, umbel_error *err)
     return status;
 }
 
-/* --- the picture ---------------------------------------------------------- */
+/* --- the figure ----------------------------------------------------------- */
 
 static const double budgets[] = {0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5};
 
@@ -398,7 +400,7 @@ static umbel_status compare_budgets(const comparing *c, umbel_comparison *out,
     return UMBEL_OK;
 }
 
-/* One way through all budgets; dashed where it loses members. */
+/* Draws one strategy for all budgets; dashed if it loses members. */
 static void draw_way(um_figure *f, const umbel_comparison *c, size_t way)
 {
     char name[UM_TEXT_LEN];
@@ -449,7 +451,7 @@ static umbel_status draw_comparison(const comparing *c, umbel_error *err)
     return status;
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- the comparison ------------------------------------------------------- */
 
 static umbel_status compare_lists(comparing *c, umbel_error *err)
 {

@@ -37,11 +37,11 @@ typedef struct publish_args {
 } publish_args;
 
 /*
- * Umbel publish --never: remove reported false positives.
+ * umbel publish --never: removes reported false positives.
  */
 
-/* Returns the newest edition in the publish directory; NULL if it has no such
- * filter. */
+/* Returns the newest edition in the publish directory; NULL if there is
+ * none. */
 static umbel_filter *open_newest(const publish_args *a, const umbel_store *dir,
                                  const char *name)
 {
@@ -56,7 +56,8 @@ static umbel_filter *open_newest(const publish_args *a, const umbel_store *dir,
     return newest;
 }
 
-/* Readers may report members by mistake: these stay, and are named. */
+/* Notes reported keys that are members: readers may report these by mistake,
+ * and they stay. */
 static void note_members(const um_key_list *never, const bool *member,
                          um_report *r)
 {
@@ -66,7 +67,7 @@ static void note_members(const um_key_list *never, const bool *member,
     um_report_note(r, "%s.", note.text);
 }
 
-/* The sources of both lists. */
+/* Sets the sources of both lists. */
 static umbel_status find_lists(const um_args *args, const umbel_filter *f,
                                um_key_source *members, um_key_source *never,
                                umbel_error *err)
@@ -102,10 +103,10 @@ remove_reported(umbel_filter *f, const um_digest_source *members,
 }
 
 /*
- * Changes f, which is to be published by that name, so that the keys of --never
- * no longer match. A filter with groups keeps the choices of the newest edition
- * in the publish directory. Reported keys that are members are left out, and
- * noted in the report.
+ * Changes f, which will be published under that name, so that the keys of
+ * --never no longer match. A filter with groups keeps the choices of the newest
+ * edition in the publish directory. Reported keys that are members are left
+ * out, and noted in the report.
  */
 static umbel_status publish_never(const um_args *args, const umbel_store *dir,
                                   const char *name, umbel_filter *f,
@@ -152,9 +153,9 @@ static bool has_groups(const umbel_filter *f)
 }
 
 /*
- * Refuses f, given without --never, if keys that were removed from the last
- * edition would match again. A filter with groups may exclude them itself:
- * where the last one had groups, too, a warning is printed.
+ * Refuses f, if --never is missing and keys that were removed from the last
+ * edition would match again. A filter with groups may exclude them itself: if
+ * the last one had groups, too, prints a warning instead.
  */
 static umbel_status check_reports(const um_args *args, const umbel_store *dir,
                                   const char *name, const umbel_filter *f,
@@ -250,7 +251,7 @@ static void note_build(const um_args *args, const umbel_filter *f,
     free(text);
 }
 
-/* Reports what it did. */
+/* Reports the removed keys. */
 static void report_taken_back(const um_args *args, const umbel_filter *f,
                               const umbel_removed_reports *t, um_report *r)
 {
@@ -295,18 +296,18 @@ static unsigned publish_mode(const void *values)
                                                    : UM_MODE(PLAIN);
 }
 
-/* All filters of one call. */
+/* State of a call, for all its filters. */
 typedef struct publishing {
     const um_args *args;
     const publish_args *a;
     umbel_store dir;
-    umbel_publication what; /* what all of them share */
+    umbel_publication what; /* common to all filters */
     uint8_t sign_key[UMBEL_SIGN_KEY_LEN];
     uint8_t (*replaced)[UMBEL_FILE_DIGEST_LEN];
     size_t nreplaced;
 } publishing;
 
-/* One filter on its way. */
+/* A filter that is being published. */
 typedef struct edition {
     char name[UM_NAME_MAX + 1];
     um_content file;
@@ -316,7 +317,7 @@ typedef struct edition {
     um_report report;
 } edition;
 
-/* Takes the file's name without directories and .umb. */
+/* Derives the name from the file's name, without directories and .umb. */
 static umbel_status name_of(const char *path, char out[UM_NAME_MAX + 1],
                             umbel_error *err)
 {
@@ -357,7 +358,7 @@ static umbel_status decode(const publishing *p, const char *path,
     return status;
 }
 
-/* Fetches a filter that lives in Redis, and makes the file of it. */
+/* Fetches a filter from Redis, and encodes it as a file. */
 static umbel_status fetch_filter(const publishing *p, const char *address,
                                  edition *e, umbel_error *err)
 {
@@ -373,7 +374,8 @@ static umbel_status fetch_filter(const publishing *p, const char *address,
                         err);
 }
 
-/* Reads and verifies the filter: only what readers can read is published. */
+/* Reads and verifies the filter: only filters that readers can read are
+ * published. */
 static umbel_status read_filter(const publishing *p, const char *path,
                                 edition *e, umbel_error *err)
 {
@@ -460,7 +462,8 @@ done:
     return status;
 }
 
-/* Refuses two of one name: the first would be replaced at once. */
+/* Refuses two filters with the same name: the second would replace the
+ * first. */
 static umbel_status check_names(const um_list *filters, umbel_error *err)
 {
     char a[UM_NAME_MAX + 1], b[UM_NAME_MAX + 1];
@@ -477,7 +480,8 @@ static umbel_status check_names(const um_list *filters, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Says that the filters are published, although this failed. */
+/* Removes old files. The message of a failure says that the filters are
+ * published nevertheless. */
 static umbel_status tidy(const publishing *p, umbel_error *err)
 {
     umbel_error inner;

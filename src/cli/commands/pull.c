@@ -47,7 +47,7 @@ static const um_option options[] = {
      UM_TARGET(pull_args, exec)},
     {0}};
 
-/* The command line, as the library takes it. */
+/* The command line as library parameters. */
 typedef struct pulling {
     uint8_t trust[UMBEL_TRUST_KEY_LEN];
     umbel_admission wants;
@@ -78,8 +78,8 @@ static void print_pulled(const um_args *args, const umbel_pulled *p)
     fflush(stdout);
 }
 
-/* Runs the command for a new filter, whose file and edition its environment
- * says. */
+/* Runs the command after an update; its environment names the file and the
+ * edition. */
 static umbel_status run_command(const pull_args *a, const umbel_pulled *p,
                                 umbel_error *err)
 {
@@ -97,18 +97,18 @@ static umbel_status run_command(const pull_args *a, const umbel_pulled *p,
     return status;
 }
 
-/* Reports trouble and tries again: a reader outlives its server's bad days, and
- * a filter in place may still wait for its command. */
+/* Pulls repeatedly. Failures are reported and retried, including those of the
+ * command. */
 static _Noreturn void watch(const um_args *args, umbel_puller *p)
 {
     const pull_args *a = args->values;
     umbel_pulled pulled = {0};
     umbel_error err;
     unsigned failures = 0;
-    bool due = false; /* the command */
+    bool due = false; /* the command must run */
 
     um_watch_signals();
-    um_progress_end(); /* a watcher logs, and waits most of the time */
+    um_progress_end(); /* a watcher logs, and mostly waits */
     for (;; um_watch_wait(a->watch.n, failures)) {
         bool fine = !umbel_pull_round(p, (uint64_t)time(NULL), &pulled, &err);
         failures = fine ? 0 : failures + 1;
@@ -145,7 +145,7 @@ static umbel_status apply_options(const pull_args *a, pulling *p,
     return umbel_store_file(a->output, &p->store, err);
 }
 
-/* Returns 1 when the filter was refused, 2 for other trouble. */
+/* Returns the exit code: 1 if the filter was refused, 2 for other failures. */
 static int conclude(const um_args *args, umbel_status status,
                     const umbel_error *err)
 {
@@ -180,8 +180,8 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
 
 /* --- redis:// ------------------------------------------------------------- */
 
-/* Names an option that has no meaning for a filter that lives in Redis; NULL:
- * none was given. */
+/* Returns an option that was given but does not apply to a filter in Redis;
+ * NULL if there is none. */
 static const char *web_option(const pull_args *a)
 {
     return a->trust            ? "--trust"
@@ -237,8 +237,9 @@ static int run_redis(const um_args *args)
     return status ? conclude(args, status, &err) : UM_EXIT_FINE;
 }
 
-/* Returns the scheme of what looks like a host and a path: a port, or a dot, in
- * the first part of a path that does not exist; NULL: it looks like a path. */
+/* Returns the scheme for an address that looks like a host and a path: it has a
+ * port, or a dot, in the first part of a path that does not exist. NULL if it
+ * looks like a path. */
 static const char *missing_scheme(const char *address)
 {
     size_t len = strcspn(address, "/");
@@ -251,7 +252,8 @@ static const char *missing_scheme(const char *address)
     return memchr(address, '.', len) ? "https://" : NULL;
 }
 
-/* Suggests an address for what looks like a path, or lacks its beginning. */
+/* Suggests an address for an argument that looks like a path, or lacks its
+ * scheme. */
 static int refuse_path(const um_args *args, const char *path)
 {
     const char *scheme = missing_scheme(path);

@@ -1,8 +1,8 @@
 /*
- * redis.c - filters that live in Redis or Valkey.
+ * redis.c - filters stored in Redis or Valkey.
  *
- * A server may be anyone's: what it sends is bounded before memory is taken for
- * it, and decoded as a file from anyone.
+ * The server is not trusted: the size of its data is limited before memory is
+ * allocated, and they are decoded like an untrusted file.
  */
 #include "cli/commands/internal.h"
 
@@ -56,7 +56,8 @@ static umbel_status unexpected(const um_redis_reply *r, const char *command,
     return um_fail(err, UMBEL_E_IO, "%s: the reply has another form", command);
 }
 
-/* [number, ..., bytes]: n values, the last of them bytes. */
+/* Returns true for [number, ..., bytes]: n values, of which the last is
+ * bytes. */
 static bool has_form(const um_redis_reply *r, size_t n)
 {
     if (!r->is_array || r->n != n || r->value[n - 1].type != UM_REDIS_BYTES)
@@ -67,7 +68,7 @@ static bool has_form(const um_redis_reply *r, size_t n)
     return true;
 }
 
-/* COMMAND KEY NUMBER */
+/* Calls COMMAND KEY NUMBER. */
 static umbel_status call_numbered(um_redis *r, const char *command, uint64_t n,
                                   size_t values, um_redis_reply *out,
                                   umbel_error *err)
@@ -91,7 +92,7 @@ static umbel_status too_large(uint64_t bytes, uint64_t most, umbel_error *err)
 
 /* --- UMB.EXPORT ----------------------------------------------------------- */
 
-/* Feeds a decoder all pieces; reply has the first. */
+/* Feeds all pieces to a decoder; reply has the first one. */
 static umbel_status feed_pieces(um_redis *r, umbel_decoder *d, uint64_t total,
                                 um_redis_reply *reply, umbel_error *err)
 {
@@ -132,13 +133,13 @@ static umbel_status fetch_umbel(um_redis *r, const um_redis_limits *limits,
 
 /* --- BF.SCANDUMP ---------------------------------------------------------- */
 
-/* Bytes of a dump: header and bits. */
+/* A dump: header and bits. */
 typedef struct bf_dump {
     uint8_t *bytes;
     size_t len, total;
 } bf_dump;
 
-/* Computes the length of the whole from the header. */
+/* Computes the total length from the header, and allocates the dump. */
 static umbel_status begin_dump(bf_dump *d, umbel_slice header, uint64_t most,
                                umbel_error *err)
 {
@@ -195,7 +196,7 @@ static umbel_status fetch_redisbloom(um_redis *r, const um_redis_limits *limits,
     return status;
 }
 
-/* --- both ----------------------------------------------------------------- */
+/* --- types of keys -------------------------------------------------------- */
 
 static const struct {
     const char *type;

@@ -1,6 +1,6 @@
 /*
- * retouch.c - umbel retouch: removes chosen false positives, and reports what
- * that costs.
+ * retouch.c - umbel retouch: removes selected false positives, and reports the
+ * cost.
  */
 #define _GNU_SOURCE /* SA_RESETHAND */
 #include "negatives/retouch/retouch.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 
 /*
- * The curve of a retouching as CSV or SVG.
+ * The curve of a retouch as CSV or SVG.
  */
 
 static double share(double part, double whole)
@@ -57,7 +57,8 @@ static void add_point(um_series *s, const umbel_retouch_step *step,
                     100 * share(um_weight_left(r, step), r->matched_weight), 0);
 }
 
-/* At most a thousand steps: nobody sees more. */
+/* Fills the figure with at most a thousand steps, since more are not
+ * visible. */
 static void fill_figure(um_figure *f, const um_curve *c,
                         const umbel_retouch_result *r,
                         const umbel_retouch_step *end)
@@ -84,7 +85,7 @@ static bool ends_with(const char *text, const char *end)
     return len >= n && strcmp(text + len - n, end) == 0;
 }
 
-/* Writes the figure, or the steps if it is NULL. */
+/* Writes the figure or, if it is NULL, the steps. */
 static umbel_status save_curve(const um_figure *figure, const um_curve *c,
                                const umbel_retouch_result *r,
                                const umbel_retouch_step *end, const char *path,
@@ -104,8 +105,8 @@ static umbel_status save_curve(const um_figure *figure, const um_curve *c,
     return um_draft_save(&text, path, err);
 }
 
-/* Writes the curve to path: as SVG if it ends in .svg, else as CSV. The result
- * is the last point. */
+/* Writes the curve to path: as SVG if it ends in .svg, otherwise as CSV. The
+ * result is the last point. */
 static umbel_status curve_save(const um_curve *c, const umbel_retouch_result *r,
                                const char *path, umbel_error *err)
 {
@@ -136,7 +137,7 @@ typedef struct retouch_args {
     um_key_args keys;
 } retouch_args;
 
-/* By the parameters that the method uses, in the order of modes below. */
+/* Modes by the parameters that the method uses, in the order of modes below. */
 enum {
     GREEDY = UM_MODE(0),
     ANNEAL = UM_MODE(1),
@@ -221,7 +222,8 @@ static bool is_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* Returns what is wrong with the options, that rows cannot say; or NULL. */
+/* Returns what is wrong with the options if the rows cannot express it;
+ * otherwise NULL. */
 static const char *find_misuse(const retouch_args *a)
 {
     if (!a->output && !a->dry_run)
@@ -252,8 +254,8 @@ static bool stop_when_interrupted(void *ctx, const umbel_retouch_step *step)
     return !interrupted;
 }
 
-/* A method that may take long ends with what it has at the first interrupt; the
- * second kills. */
+/* Makes a slow method end with its current result at the first interrupt; the
+ * second one kills. */
 static void catch_interrupt(umbel_retouch_params *p)
 {
     struct sigaction action = {.sa_handler = on_interrupt,
@@ -288,8 +290,8 @@ static umbel_retouch_params params_from_args(const retouch_args *a)
     return p;
 }
 
-/* What larger losses would bring is of interest where the limit may be moved,
- * and can be said for methods that close all bits they can. */
+/* Returns true if the report should say what larger losses would remove: if the
+ * limit can be changed, for methods that close all bits they can. */
 static bool is_explored(const um_args *args)
 {
     const retouch_args *a = args->values;
@@ -363,7 +365,7 @@ static umbel_status save(const retouch_args *a, const umbel_filter *f,
 
 /* --- reporting ------------------------------------------------------------ */
 
-/* Notes what would be left if this many members were lost. */
+/* Notes what would be left if that many members were lost. */
 static void note_step(um_report *r, const umbel_retouch_result *b,
                       uint64_t lost, const umbel_retouch_step *at)
 {
@@ -378,7 +380,8 @@ static void note_step(um_report *r, const umbel_retouch_result *b,
         weighted ? " of their weight)" : "");
 }
 
-/* Notes what losing some percent more would bring, and what all would cost. */
+/* Notes the effect of losing some percent more, and the cost of removing
+ * all. */
 static void note_more(um_report *r, const um_retouched *t)
 {
     static const double more[] = {0.01, 0.02, 0.05, 0.1, 0.2};
@@ -445,7 +448,7 @@ static void fill_report(const retouch_args *a, const umbel_filter *f,
         um_report_note(r, "No filter was written.");
 }
 
-/* -o may replace the filter that is retouched, other outputs may not. */
+/* Refuses outputs other than -o that would replace the filter. */
 static umbel_status spare_filter(const retouch_args *a, umbel_error *err)
 {
     if (a->lost)

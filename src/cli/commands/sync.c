@@ -1,8 +1,9 @@
 /*
  * sync.c - umbel sync: directories of filters with many writers.
  *
- * Two directories are joined here, in one process; or one of them is behind a
- * pipe, at whose other end 'umbel sync --stdio' runs; or there is a server.
+ * Both directories are local and are synced in this process; or the other one
+ * is reached through a pipe to 'umbel sync --stdio'; or the other side is a
+ * server.
  */
 #include "base/buffer.h"
 #include "base/error.h"
@@ -28,13 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What was exchanged. */
+/* The result of an exchange. */
 typedef struct um_sync_outcome {
     uint64_t bytes_in, bytes_out, cells, agreement, refused;
 } um_sync_outcome;
 
 /*
- * Exchanging over a line, until both sides have all.
+ * Exchanges messages over a connection until both sides have everything.
  */
 
 typedef struct buffer {
@@ -45,7 +46,7 @@ typedef struct buffer {
 typedef struct line {
     um_sync_dir *dir;
     int peer, in, out;
-    um_link *link; /* NULL: messages as they are */
+    um_link *link; /* NULL: unencrypted messages */
     buffer received, sent;
 } line;
 
@@ -66,7 +67,7 @@ static void sync_note_outcome(const um_sync_dir *d, int peer,
         out->refused += stats.refused[i];
 }
 
-/* Takes a message. What is refused of one origin is no failure. */
+/* Applies a message. A refused origin is not an error. */
 static umbel_status sync_apply(um_sync_dir *d, int peer, umbel_slice message,
                                umbel_error *err)
 {
@@ -137,7 +138,7 @@ static umbel_status write_some(line *l, umbel_error *err)
 {
     ssize_t n = write(l->out, l->sent.at, l->sent.len);
 
-    if (n < 0 && errno == EPIPE) { /* reading shows that it has ended */
+    if (n < 0 && errno == EPIPE) { /* reading will notice the end */
         l->sent.len = 0;
         return UMBEL_OK;
     }
@@ -154,7 +155,7 @@ static umbel_status say(line *l, umbel_slice message, umbel_error *err)
                    : append(&l->sent, message.data, message.len, err);
 }
 
-/* Bytes that wait to be written; with a link also those that it made. */
+/* Fills the send buffer, through the link if there is one. */
 static umbel_status fill_said(line *l, umbel_error *err)
 {
     umbel_slice m;
@@ -216,7 +217,7 @@ static umbel_status exchange_and_save(line *l, um_sync_outcome *result,
     return status;
 }
 
-/* --- whose turn it is ----------------------------------------------------- */
+/* --- the order of locking ------------------------------------------------- */
 
 #define TURN_MAGIC "umbel-line-1"
 
@@ -225,7 +226,8 @@ enum { MAGIC_LEN = 12, TURN_LEN = MAGIC_LEN + UMBEL_ORIGIN_LEN };
 static umbel_status write_all(int fd, const void *bytes, size_t len,
                               umbel_error *err)
 {
-    /* The pipe is empty; reading shows that the other side has ended. */
+    /* The pipe is empty, so this does not block; reading will notice if the
+     * other side has ended. */
     if (write(fd, bytes, len) != (ssize_t)len && errno != EPIPE)
         return um_fail_errno(err, "writing to the other side");
     return UMBEL_OK;
@@ -251,7 +253,8 @@ static umbel_status read_all(int fd, uint8_t *out, size_t len, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Both say their origin; the smaller one is open when this ends. */
+/* Exchanges origins; the side with the smaller one opens its directory first.
+ * The directory is open afterwards. */
 static umbel_status exchange_turns(um_sync_dir *d, const char *path, int in,
                                    int out, umbel_error *err)
 {
@@ -276,9 +279,9 @@ static umbel_status exchange_turns(um_sync_dir *d, const char *path, int in,
 }
 
 /*
- * Exchanges all with 'umbel sync --stdio', which reads what we write to out, or
- * the other way round. The one with the smaller origin locks its directory
- * first: so two that call each other at a time do not wait for ever.
+ * Syncs with 'umbel sync --stdio' at the other end of the pipes. The side with
+ * the smaller origin locks its directory first, so two that call each other at
+ * the same time do not deadlock.
  */
 static umbel_status sync_over_pipes(const char *path, int in, int out,
                                     um_sync_outcome *result, umbel_error *err)
@@ -331,7 +334,7 @@ static int call_address(const struct addrinfo *a)
     return fd;
 }
 
-/* HOST:PORT, [::1]:PORT. */
+/* Connects to HOST:PORT or [::1]:PORT. */
 static umbel_status call(const char *address, int *fd, umbel_error *err)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all;
@@ -357,7 +360,7 @@ static umbel_status call(const char *address, int *fd, umbel_error *err)
     return *fd < 0 ? um_fail_errno(err, "calling the server") : UMBEL_OK;
 }
 
-/* The same with a clearinghouse at HOST:PORT, whose key the parameters name. */
+/* Syncs with a clearinghouse at HOST:PORT, whose key is in the parameters. */
 static umbel_status sync_over_tcp(um_sync_dir *d, const char *address,
                                   um_sync_outcome *result, umbel_error *err)
 {
@@ -431,7 +434,8 @@ static uint64_t now(void)
 
 /* --- two directories ------------------------------------------------------ */
 
-/* Moves what one has to say to the other. False: nothing. */
+/* Passes all messages from one directory to the other; sets *moved if there
+ * were any. */
 static umbel_status carry(um_sync_dir *from, int to_peer, um_sync_dir *to,
                           int from_peer, bool *moved, umbel_error *err)
 {
@@ -466,7 +470,7 @@ static umbel_status join(um_sync_dir *a, um_sync_dir *b, um_sync_outcome *out,
     return um_sync_dir_save(a, err);
 }
 
-/* Both are locked, always in the same order. */
+/* Syncs two local directories. They are always locked in the same order. */
 static umbel_status sync_dirs(const char *path, const char *other,
                               um_sync_outcome *out, umbel_error *err)
 {
@@ -499,7 +503,7 @@ typedef struct pipe_ends {
     int in, out;
 } pipe_ends;
 
-/* Runs a program at the other end of two pipes. */
+/* Runs a program connected by two pipes. */
 static umbel_status start_program(char *const argv[], pipe_ends *ours,
                                   pid_t *pid, umbel_error *err)
 {
@@ -554,7 +558,8 @@ static umbel_status sync_program(const char *path, char *const argv[],
     return status;
 }
 
-/* ssh://[user@]host[:port]/DIR: an absolute path there is ssh://host//DIR. */
+/* Syncs over ssh://[user@]host[:port]/DIR; an absolute path is
+ * ssh://host//DIR. */
 static umbel_status sync_ssh(const char *path, const char *rest,
                              um_sync_outcome *out, umbel_error *err)
 {
@@ -575,7 +580,8 @@ static umbel_status sync_ssh(const char *path, const char *rest,
     return sync_program(path, argv, out, err);
 }
 
-/* A server that hangs up is seen by reading. */
+/* Syncs with a server. SIGPIPE is ignored: reading notices if the server hangs
+ * up. */
 static umbel_status sync_tcp(const char *path, const char *address,
                              um_sync_outcome *out, umbel_error *err)
 {
@@ -612,8 +618,8 @@ static umbel_status sync_target(const sync_args *a, um_sync_outcome *out,
 
 /* --- the command ---------------------------------------------------------- */
 
-/* An empty filter, by options or like another one, whose file is tiny however
- * large the list is: 1 GiB are about 200 million digests. */
+/* Creates an empty filter from options, or like another one, whose file is tiny
+ * however large the list is: 1 GiB holds about 200 million digests. */
 static umbel_status create_shape(const sync_args *a, umbel_filter **shape,
                                  um_sync_parameters *parameters,
                                  umbel_error *err)

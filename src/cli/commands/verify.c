@@ -36,7 +36,7 @@ static const um_option options[] = {
 typedef struct verify_ctx {
     const umbel_filter *filter;
     umbel_verifier *verifier;
-    FILE *wrong; /* gets false positives; or NULL */
+    FILE *wrong; /* receives false positives; may be NULL */
     char end;    /* of its lines */
 } verify_ctx;
 
@@ -142,7 +142,7 @@ done:
     return status;
 }
 
-/* Explains false negatives, if there are any. */
+/* Notes the cause of false negatives, if there are any. */
 static void note_false_negatives(um_report *r, const umbel_filter *f,
                                  uint64_t denied)
 {

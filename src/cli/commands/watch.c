@@ -40,10 +40,11 @@ void um_watch_wait(uint64_t seconds, unsigned failures)
 
 /* --- signals -------------------------------------------------------------- */
 
-static volatile sig_atomic_t running; /* process group of a command; 0: none */
+static volatile sig_atomic_t running; /* its process group; 0: none */
 static volatile sig_atomic_t stopping;
 
-/* Ends at once, also amid a transfer: a reader can be killed at any moment. */
+/* Ends the process at once, even during a transfer: a reader can be killed at
+ * any moment. */
 static void stop(int number)
 {
     if (!running)
@@ -52,7 +53,7 @@ static void stop(int number)
     kill(-(pid_t)running, number);
 }
 
-/* One that is ignored (nohup, a background job) stays so. */
+/* Handles a signal, unless it is ignored (nohup, background jobs). */
 static void stop_at(int number)
 {
     struct sigaction action = {.sa_handler = stop}, before;
@@ -69,8 +70,8 @@ void um_watch_signals(void)
 
 /* --- the command ---------------------------------------------------------- */
 
-/* Starts it in a process group of its own, which a signal can end as a whole.
- * Signals wait meanwhile, so that none finds it unnamed. */
+/* Starts the command in its own process group, so that a signal can end it as a
+ * whole. Signals are blocked until `running` is set. */
 static int start_command(const char *command, pid_t *pid)
 {
     union {
@@ -81,7 +82,7 @@ static int start_command(const char *command, pid_t *pid)
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
 
-    signal(SIGCHLD, SIG_DFL); /* ignored, it would take the exit code */
+    signal(SIGCHLD, SIG_DFL); /* if ignored, the exit code would be lost */
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
     posix_spawnattr_init(&attr);

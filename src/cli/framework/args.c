@@ -1,5 +1,5 @@
 /*
- * args.c - parses command lines by a command's rows.
+ * args.c - parses command lines according to a command's rows.
  *
  * Long options may be written --name=value or --name value; letters may be
  * joined (-cv). "--" ends the options, "-" is an operand. Parsing takes three
@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An option of a command, with what its group says of it. */
+/* An option of a command, with its group's offset and modes. */
 typedef struct option_match {
     const um_option *option; /* NULL: no such option */
     size_t base;
@@ -29,13 +29,13 @@ typedef struct option_match {
 } option_match;
 
 /*
- * How many letters must change to make one name of another.
+ * The edit distance between two names.
  *
- * A letter put in, left out or exchanged is an edit, and so are two neighbours
- * that changed places: the typing mistakes of people (Damerau 1964).
+ * Inserting, deleting or replacing a letter is an edit, and so is swapping two
+ * neighbours: the common typing mistakes (Damerau 1964).
  */
 
-enum { MOST = 24 }; /* letters: longer names are not compared */
+enum { MOST = 24 }; /* letters; longer names are not compared */
 
 static size_t least(size_t a, size_t b)
 {
@@ -122,7 +122,7 @@ static option_match find_option(const um_command *c, const char *name,
     return f;
 }
 
-/* Fills *err and returns false. */
+/* Sets *err and returns false. */
 __attribute__((format(printf, 2, 3))) static bool
 refuse(umbel_error *err, const char *format, ...)
 {
@@ -136,8 +136,8 @@ refuse(umbel_error *err, const char *format, ...)
     return false;
 }
 
-/* Returns true if the option of that name was typed. For rows alone: commands
- * look at their struct. */
+/* Returns true if the option of that name was given. Only for rules of rows:
+ * commands use their struct. */
 static bool is_given(const um_args *args, const char *name, size_t len)
 {
     for (size_t i = 0; i < args->nused; i++)
@@ -148,13 +148,13 @@ static bool is_given(const um_args *args, const char *name, size_t len)
 }
 
 /*
- * What rows state about a whole command line: modes, needs, excludes,
- * and files: standard input is read once, and no output replaces an input.
+ * The rules of rows about a whole command line: modes, needs, excludes, and
+ * files. Standard input is read only once, and no output replaces an input.
  */
 
 /* --- rules ---------------------------------------------------------------- */
 
-/* "with --never or for --kind ribbon": the modes in a mask. */
+/* Formats the modes in a mask: "with --never or for --kind ribbon". */
 static const char *when_used(const um_command *c, unsigned modes, char *out,
                              size_t cap)
 {
@@ -168,7 +168,7 @@ static const char *when_used(const um_command *c, unsigned modes, char *out,
     return out;
 }
 
-/* The first word of a list that is given; NULL: none is. */
+/* Returns the first word of a list that was given as an option, or NULL. */
 static const char *first_given(const um_args *a, const char *words)
 {
     for (; words && *words; words += strspn(words, " ")) {
@@ -180,7 +180,8 @@ static const char *first_given(const um_args *a, const char *words)
     return NULL;
 }
 
-/* Names those of the options it needs that the command has. */
+/* Refuses an option without one that it needs; names those that the command
+ * has. */
 static bool refuse_alone(const um_args *a, const um_option *o, umbel_error *err)
 {
     char text[160];
@@ -265,7 +266,7 @@ static bool check_options(const um_args *a, umbel_error *err)
 
 /* --- files ---------------------------------------------------------------- */
 
-/* Calls visit for every file that options and operands name. */
+/* Callback for every file that options and operands name. */
 typedef bool visit_file(void *ctx, const char *path, um_role role,
                         umbel_error *err);
 
@@ -317,14 +318,14 @@ static bool count_standard(void *ctx, const char *path, um_role role,
     return true;
 }
 
-/* An output against all files. */
+/* An output that is compared with all files. */
 typedef struct written {
     const um_args *args;
     const char *path;
-    size_t same; /* outputs of that name, itself included */
+    size_t same; /* outputs of that name, including this one */
 } written;
 
-/* Returns true if both names lead to one regular file. */
+/* Returns true if both names refer to the same regular file. */
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -367,8 +368,8 @@ umbel_status um_refuse_overwrite(const char *path, const char *input,
                    um_path_dots(path), um_path_tail(path));
 }
 
-/* Reads how a regular file begins. Returns the length, 0 of any other: of a
- * pipe nothing is read, and nothing is replaced. */
+/* Reads the first bytes of a regular file and returns their number; 0 for other
+ * files, of which nothing is read or replaced. */
 static size_t read_start(const char *path, uint8_t start[UM_HEAD_START])
 {
     bool piped = strcmp(path, "-") == 0;
@@ -376,7 +377,7 @@ static size_t read_start(const char *path, uint8_t start[UM_HEAD_START])
     ssize_t len = 0;
     struct stat st;
 
-    if (fd < 0) /* a new file, or saving will fail and say why */
+    if (fd < 0) /* a new file, or saving reports the error */
         return 0;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         len = pread(fd, start, UM_HEAD_START, 0);
@@ -418,8 +419,8 @@ static bool find_filter(void *ctx, const char *path, um_role role,
     return false;
 }
 
-/* Returns a filter among the files of the command line, if its operand FILE,
- * the first one, is another file; NULL if not found. */
+/* Returns a filter among the files of the command line, if its first operand,
+ * FILE, is another type of file; NULL if there is none. */
 static const char *suggest_filter(const um_args *args)
 {
     const um_operand *first = args->command->operands;
@@ -432,7 +433,7 @@ static const char *suggest_filter(const um_args *args)
     return found;
 }
 
-/* Checks a command line whose values are set. */
+/* Checks the rules for a command line whose values are set. */
 static bool check_rules(um_args *args, umbel_error *err)
 {
     return check_options(args, err) &&
@@ -484,7 +485,8 @@ static void list_owners(const char *name, size_t len, char *out, size_t cap)
     }
 }
 
-/* The nearest name, or the one that has this name formerly. */
+/* Refuses an unknown option; suggests the nearest name, or the current name of
+ * an old one. */
 static bool refuse_unknown(const um_command *c, const char *name, size_t len,
                            umbel_error *err)
 {
@@ -516,8 +518,8 @@ static bool is_option(const um_command *c, const char *word)
     return !word[2] && find_letter(c, word[1]).option;
 }
 
-/* An option in the place of a value was not meant as one: it would do nothing.
- * To pass such a value, write --name=value. */
+/* Refuses an option in the place of a value. To pass such a value, write
+ * --name=value. */
 static bool check_value(const um_command *c, const char *name,
                         const um_option *o, const char *word, umbel_error *err)
 {
@@ -658,13 +660,13 @@ static bool set_choice(const um_option_value *g, umbel_error *err)
                   g->value);
 }
 
-/* Appends an item to a list, whose items lie side by side in a->texts. */
+/* Appends an item to a list, whose items are adjacent in a->texts. */
 static void set_list(um_args *a, size_t *used, const um_option_value *g)
 {
     um_list *to = g->target;
 
     if (to->n)
-        return; /* with the first item all were taken */
+        return; /* the first item has added all of them */
     to->item = a->texts + *used;
     for (size_t i = 0; i < a->nused; i++)
         if (a->used[i].target == g->target) {
@@ -748,7 +750,7 @@ static bool set_values(um_args *a, umbel_error *err)
     return a->common.help || set_operands(a, err);
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- the command line ----------------------------------------------------- */
 
 static size_t count_words(char **argv)
 {
@@ -759,7 +761,8 @@ static size_t count_words(char **argv)
     return n;
 }
 
-/* Every letter of a joined option may be one. */
+/* Returns the maximum number of options: every letter of a joined one may be
+ * one. */
 static size_t max_given(char **argv)
 {
     size_t n = 1;
@@ -804,13 +807,13 @@ umbel_status um_claim_stdin(const um_args *args, umbel_error *err)
                             : UMBEL_OK;
 }
 
-/* Returns advice about a failure that only the command line explains. */
+/* Returns advice about a failure that depends on the command line. */
 static const char *advice(const um_args *args, const umbel_error *err)
 {
     static const char keygen_sign[] = ": make one with umbel keygen --sign";
     static const struct {
         umbel_detail detail;
-        bool always; /* also when the option is given */
+        bool always; /* even if the option was given */
         const char *option, *text;
     } rows[] = {
         {UMBEL_D_SECRET_MISSING, false, "key-file", " (with --key-file FILE)"},

@@ -1,6 +1,6 @@
 /*
- * manual.c - the parts of a command's manual page that are generated from its
- * row. The prose between them is in docs/man.
+ * manual.c - prints the parts of a command's manual page that are generated
+ * from its row. The prose between them is in docs/man.
  */
 #include "cli/framework/command.h"
 #include "cli/framework/program.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 /*
- * Help texts, made from the rows.
+ * Help texts, generated from the rows.
  */
 
 void um_print_words(FILE *out, const char *text, int at, int indent)
@@ -89,7 +89,7 @@ void um_print_usage(FILE *out, const um_command *command)
                 command->example);
 }
 
-/* Writes text of that length, with what roff would interpret escaped. */
+/* Writes len bytes of text, escaped for roff. */
 static void write_roff_part(FILE *out, const char *text, size_t len)
 {
     if (len && (*text == '.' || *text == '\''))
@@ -108,8 +108,8 @@ static void write_roff(FILE *out, const char *text)
     write_roff_part(out, text, strlen(text));
 }
 
-/* Writes a sentence of its own: "keys are ..." becomes "Keys are ....". A name
- * at its beginning ("generalized: ...", "hop (default)") stays as it is. */
+/* Writes text as a sentence: "keys are ..." becomes "Keys are ....". A name at
+ * its beginning ("generalized: ...", "hop (default)") stays as it is. */
 static void write_sentence(FILE *out, const char *text)
 {
     size_t word = strcspn(text, " ");
@@ -147,7 +147,8 @@ static void write_synopsis(FILE *out, const um_command *c)
     fputs(".RI [ options ]\n", out);
 }
 
-/* manual: the section and its title, as in a row; NULL: user commands. */
+/* Prints the title and the name; manual is the section and its title, as in a
+ * row (NULL: user commands). */
 static void print_name(FILE *out, const char *name, const char *summary,
                        const char *manual)
 {
@@ -180,8 +181,8 @@ static bool has_option(const um_command *c, const char *name, size_t len)
     return false;
 }
 
-/* Writes a sentence that ends in the names that the command has: rows are
- * shared between commands. */
+/* Writes a sentence that ends with the names of options that the command has,
+ * since rows are shared between commands. */
 static void write_names(FILE *out, const um_command *c, const char *before,
                         const char *names)
 {

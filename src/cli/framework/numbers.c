@@ -1,5 +1,5 @@
 /*
- * numbers.c - numbers as people type and read them.
+ * numbers.c - parses and formats numbers for people.
  */
 #include "cli/framework/numbers.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The factor of a suffix; 0 when there is no such unit. */
+/* Returns the factor of a suffix, or 0 if it is not a unit. */
 static double unit_factor(const char *suffix)
 {
     static const struct {
@@ -44,7 +44,7 @@ bool um_parse_whole(const char *text, uint64_t *out)
 {
     char *end;
 
-    /* Digits alone are exact up to 2^64 - 1. */
+    /* Plain digits are exact up to 2^64 - 1. */
     if (um_decimal_parse(text, UINT64_MAX, out))
         return true;
     double factor, x = strtod(text, &end);
@@ -92,7 +92,7 @@ um_text um_counted(uint64_t n, const char *one, const char *many)
     return t;
 }
 
-/* x with three significant digits, so that it reads well with commas. */
+/* Rounds x to three significant digits, so that it reads well with commas. */
 static uint64_t three_digits(double x)
 {
     double step = pow(10, floor(log10(x)) - 2);

@@ -58,13 +58,14 @@ static umbel_status parse_delimiter(const char *text, char *out,
     return UMBEL_OK;
 }
 
-/* No line has as many fields as the number that means the last one. */
+/* Returns the field number; the value that means "last" is reduced by one, as
+ * no line has that many fields. */
 static uint64_t field_number(const um_whole *field)
 {
     return field->n == UM_LAST_FIELD ? field->n - 1 : field->n;
 }
 
-/* Some lists are read twice. */
+/* Warns only once, since some lists are read twice. */
 static void warn_once(const void *ctx, const char *file, const char *text)
 {
     static bool done;
@@ -98,7 +99,7 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
     return UMBEL_OK;
 }
 
-/* Refuses an option that the file contradicts. */
+/* Refuses an option that contradicts the file. */
 static umbel_status check_form(umbel_key_form form, umbel_key_form asked,
                                const char *option, umbel_error *err)
 {
@@ -233,7 +234,7 @@ umbel_status um_params_add(um_filter_params *p, const char *name,
     return UMBEL_OK;
 }
 
-/* --param NAME=N */
+/* Parses --param NAME=N. */
 static umbel_status add_text(um_filter_params *p, const char *text,
                              umbel_error *err)
 {
@@ -261,7 +262,7 @@ static umbel_status add_settings(const um_shape_args *s, um_filter_params *p,
         {"update", {s->update.index, s->update.name != NULL}},
         {"reset", s->reset},
         {"set", s->set},
-        /* shares are billionths in the library */
+        /* the library takes shares in billionths */
         {"start", {(uint64_t)(s->fill.x * 1e9 + 0.5), s->fill.given}},
     };
 
@@ -273,7 +274,8 @@ static umbel_status add_settings(const um_shape_args *s, um_filter_params *p,
     return UMBEL_OK;
 }
 
-/* A size in cells of several bits, taken for one in bits, is another one. */
+/* Refuses --bits for counting kinds and --cells for others, since the number
+ * would mean another size; and --exact-size if it has no effect. */
 static umbel_status check_size_args(const um_shape_args *s, umbel_error *err)
 {
     const um_kind *kind = um_kind_find(s->kind);

@@ -1,6 +1,6 @@
 /*
  * option_groups.h - options that several commands share, the structs they fill,
- * and how they are applied.
+ * and functions that apply them.
  */
 #ifndef UM_CLI_GROUPS_H
 #define UM_CLI_GROUPS_H
@@ -16,13 +16,13 @@ typedef struct um_key_args {
 } um_key_args;
 extern const um_option um_key_options[];
 
-/* --threads: of commands that read many keys. */
+/* --threads, for commands that read many keys. */
 typedef struct um_thread_args {
     um_whole threads;
 } um_thread_args;
 extern const um_option um_thread_options[];
 
-/* --times, --amount-field: of commands that add keys. */
+/* --times and --amount-field, for commands that add keys. */
 typedef struct um_amount_args {
     um_whole times, amount_field;
 } um_amount_args;
@@ -31,16 +31,16 @@ extern const um_option um_amount_options[];
 /* Sets the amounts of keys in a format. */
 void um_set_amounts(const um_amount_args *a, um_key_format *format);
 
-/* Returns a source of the keys in these files, with progress on a terminal.
- * threads may be NULL: one. */
+/* Creates a source of the keys in these files, with progress on a terminal.
+ * threads may be NULL (one thread). */
 umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
                                      const um_thread_args *threads,
                                      um_list paths, um_key_source *out,
                                      umbel_error *err);
 
 /*
- * Reads keys in the form that f records, where it records one. Refuses options
- * that contradict it.
+ * Sets the key form that f records, if it records one. Refuses options that
+ * contradict it.
  */
 umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
                               umbel_error *err);
@@ -55,19 +55,19 @@ typedef struct um_open_args {
 } um_open_args;
 extern const um_option um_open_options[];
 
-/* --key-file alone: of commands that hash keys, and read no filter. */
+/* --key-file alone, for commands that hash keys, but read no filter. */
 typedef struct um_secret_args {
     const char *key_file;
 } um_secret_args;
 extern const um_option um_secret_options[];
 
-/* --max-memory alone: of commands that take filters of others. */
+/* --max-memory alone, for commands that read untrusted filters. */
 typedef struct um_memory_args {
     um_whole max_memory;
 } um_memory_args;
 extern const um_option um_memory_options[];
 
-/* --- shapes: what a new filter is ----------------------------------------- */
+/* --- shapes: parameters of a new filter ----------------------------------- */
 typedef struct um_shape_args {
     const char *kind, *addressing, *hash;
     um_whole seed;
@@ -83,7 +83,7 @@ extern const um_option um_shape_options[];
 
 enum { UM_MAX_PARAMS = 16 };
 
-/* Parameters from options, with the memory they point to. */
+/* Parameters from options, with their memory. */
 typedef struct um_filter_params {
     const char *kind; /* NULL: the default */
     umbel_params params;
@@ -92,16 +92,17 @@ typedef struct um_filter_params {
     char names[UM_MAX_PARAMS][32];
 } um_filter_params;
 
-/* Fills *out; key_file may be NULL. Wipe with um_filter_params_fini. */
+/* Converts options to parameters; key_file may be NULL. Wipe *out with
+ * um_filter_params_fini. */
 umbel_status um_params_from_args(const um_shape_args *s, const char *key_file,
                                  um_filter_params *out, umbel_error *err);
 void um_filter_params_fini(um_filter_params *p);
-/* Appends a setting of the kind; E_RANGE when there are too many. */
+/* Appends a setting of the kind; E_RANGE if there are too many. */
 umbel_status um_params_add(um_filter_params *p, const char *name,
                            uint64_t value, umbel_error *err);
 /* Returns --bits or --cells, whichever was given. */
 um_whole um_size_asked(const um_shape_args *s);
-/* Returns true if that kind has a setting of that name; NULL: the default. */
+/* Returns true if the kind (NULL: the default) has a setting of that name. */
 bool um_kind_has(const char *kind, const char *setting);
 
 #endif

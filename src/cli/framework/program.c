@@ -23,7 +23,8 @@ static void on_bus_error(int number)
     _exit(UM_EXIT_TROUBLE);
 }
 
-/* Replaces closed standard files by ones that cannot be read or written. */
+/* Opens /dev/null for closed standard files, in the opposite mode, so that
+ * using them fails. */
 static void guard_standard_files(void)
 {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
@@ -91,7 +92,8 @@ int um_run_command(const um_command *command, char **argv)
     return code;
 }
 
-/* What completion and tools/manpages ask of every program. */
+/* Answers the requests of completion and tools/manpages, which every program
+ * supports. */
 static bool answer_list(const um_command *command, const char *word)
 {
     if (strcmp(word, "--version") == 0)
@@ -113,9 +115,9 @@ int um_program_main(const um_command *command, char **argv)
     return um_program_end(code);
 }
 
-/* --- programs of several commands ----------------------------------------- */
+/* --- programs with several commands --------------------------------------- */
 
-/* The part of a row's name behind that of the program. */
+/* Returns the part of a row's name after that of the program. */
 static const char *own_name(const um_program_group *g, const um_command *c)
 {
     return c->name + strlen(g->name) + 1;
@@ -150,8 +152,8 @@ static bool has_option(const um_command *c, const char *name)
     return false;
 }
 
-/* Options are listed under the name of the program, each once: completion and
- * the manual know that name. */
+/* Lists the options under the name of the program, each once, since completion
+ * and the manual use that name. */
 static void list_group_options(const um_program_group *g)
 {
     const um_option *o;
@@ -221,8 +223,8 @@ static const um_option *find_option(const um_command *c, const char *word)
     return NULL;
 }
 
-/* Moves the name of a command before the options that stand before it, which
- * are those of the program: --config FILE status. */
+/* Moves the name of a command before the program's own options: --config FILE
+ * status. */
 static void move_command_first(const um_program_group *g, char **argv)
 {
     size_t i = 0;

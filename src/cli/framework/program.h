@@ -6,8 +6,8 @@
 
 #include "cli/framework/command.h"
 
-/* Prepares the process: standard files that were closed cannot be taken by
- * files we open, and a mapped file that is truncated ends us with a message. */
+/* Prepares the process: keeps files that we open from becoming closed standard
+ * files, and makes a truncated mapped file end the process with a message. */
 void um_program_begin(void);
 /* Returns the exit code: trouble, with a message, if output could not be
  * written. */
@@ -16,37 +16,37 @@ int um_program_end(int code);
 /* Parses the arguments and runs the command; returns its exit code. */
 int um_run_command(const um_command *command, char **argv);
 
-/* Prints lines "COMMAND --option", with = where it takes a value, followed by
- * the values it may have, or @ and the topic that lists them: for completion.
- */
+/* Prints lines "COMMAND --option" for completion, with = if it takes a value,
+ * followed by the possible values, or by @ and the topic that lists them. */
 void um_list_options(const um_command *command);
 
-/* Prints a part of the manual page in roff: for --man-head title, name and
- * synopsis, for --man-options the options. False: word is neither. */
+/* Prints a part of the manual page in roff: title, name and synopsis for
+ * --man-head, the options for --man-options. Returns false for any other
+ * word. */
 bool um_print_man(FILE *out, const um_command *command, const char *word);
 
-/* Runs a program that is one command of its own: umbel-NAME, which 'umbel NAME'
- * starts. The result of main. */
+/* Runs a program with one command: umbel-NAME, which 'umbel NAME' starts.
+ * Returns the result of main. */
 int um_program_main(const um_command *command, char **argv);
 
-/* A program that has several commands: 'umbel NAME COMMAND ...'. The names of
- * its rows are "NAME COMMAND". */
+/* A program with several commands: 'umbel NAME COMMAND ...'. The names of its
+ * rows are "NAME COMMAND". */
 typedef struct um_program_group {
     const char *name;
     const char *summary;
-    const um_command *plain; /* what it does without a command; NULL: nothing */
-    const char *manual;      /* as in um_command */
-    const um_command *const *rows; /* up to NULL */
+    const um_command *plain;       /* used without a command; NULL: none */
+    const char *manual;            /* as in um_command */
+    const um_command *const *rows; /* ends with NULL */
 } um_program_group;
 
-/* Runs such a program. The result of main. */
+/* Runs such a program. Returns the result of main. */
 int um_program_group_main(const um_program_group *group, char **argv);
 
-/* As um_print_man, one page for all commands. */
+/* Prints as um_print_man, one page for all commands. */
 bool um_print_group_man(FILE *out, const um_program_group *group,
                         const char *word);
 
-/* Such programs' commands, for the test of rows. */
+/* Commands of such programs, for the test of rows. */
 extern const um_command um_cmd_bench, um_cmd_reproduce;
 
 #endif

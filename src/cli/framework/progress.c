@@ -1,8 +1,8 @@
 /*
  * progress.c - the progress line of a command.
  *
- * One lock holds the state and the terminal. Input that stands still is not
- * shown: somebody types it, or a pipe waits.
+ * One lock protects the state and the terminal. Input that does not advance is
+ * not shown: it is being typed, or a pipe waits.
  */
 #include "cli/framework/progress.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TICK 0.2 /* seconds between two lines */
+#define TICK 0.2 /* seconds between updates */
 
 static struct {
     bool active, over, shown;
@@ -23,9 +23,9 @@ static struct {
     pthread_mutex_t lock; /* recursive */
     pthread_cond_t ended;
     const char *command, *pass;
-    const char *unit; /* of done and total; "": bytes; NULL: none is known */
+    const char *unit; /* of done and total; "": bytes; NULL: unknown */
     double delay, started, pass_started;
-    uint64_t done, total, drawn; /* drawn: done of the last line */
+    uint64_t done, total, drawn; /* drawn: value of done in the last line */
 } line;
 
 static void erase(void)
@@ -36,7 +36,7 @@ static void erase(void)
     line.shown = false;
 }
 
-/* Prints the time left at the speed so far. */
+/* Prints the percentage and the time left at the speed so far. */
 static void draw_rest(double seconds)
 {
     if (line.total > line.done)
@@ -105,7 +105,8 @@ static void *draw_until_end(void *ctx)
     return NULL;
 }
 
-/* Signals are for the thread that runs the command. */
+/* Starts the thread. Signals are blocked in it, since they are for the thread
+ * that runs the command. */
 static bool start_thread(void)
 {
     pthread_mutexattr_t recursive;
@@ -156,7 +157,7 @@ void um_progress_end(void)
     line.active = false;
 }
 
-/* A new pass is drawn at once; amounts wait for the next tick. */
+/* Updates the state. A new pass is drawn at once, amounts at the next tick. */
 static void set_state(const char *pass, const char *unit, uint64_t done,
                       uint64_t total)
 {

@@ -1,5 +1,5 @@
 /*
- * report.c - reports: their values, as JSON and as text.
+ * report.c - reports: collects values, and prints them as JSON and as text.
  */
 #include "cli/framework/report.h"
 
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <umbel/counting.h>
 
-/* --- making --------------------------------------------------------------- */
+/* --- adding values -------------------------------------------------------- */
 
 static um_value *append(um_report *r, const char *name, const char *label,
                         um_value_type type)
@@ -34,7 +34,8 @@ void um_report_fini(um_report *r)
     r->n = r->nmemory = r->nnotes = 0;
 }
 
-/* Without memory the text is missing, and the report prints that. */
+/* Copies a text. If memory runs out, the text is missing, which the report
+ * prints. */
 static const char *retain_text(um_report *r, const char *text)
 {
     char *copy = r->nmemory < UM_MAX_REPORT ? strdup(text) : NULL;
@@ -136,7 +137,7 @@ void um_report_interval(um_report *r, const char *const names[3],
     r->value[at].interval = true;
 }
 
-/* Fields of descriptions that are shares. */
+/* Returns true for fields of a description that are shares. */
 static bool is_rate(const char *name)
 {
     static const char *const rates[] = {"fpr", "error", "predicted_error",
@@ -164,7 +165,8 @@ static const char *label_of(const umbel_info *info, const char *name)
     return NULL;
 }
 
-/* A setting that has names is reported as the option takes it. */
+/* Reports a setting; one with named values is reported as its option takes
+ * it. */
 static void report_setting(um_report *r, const char *name, const char *label,
                            uint64_t n)
 {
@@ -296,12 +298,12 @@ void um_print_json_key(FILE *out, const umbel_slice *key)
 }
 
 /*
- * Reports as people read them: a line per value, or a table.
+ * Prints reports for people: a line per value, or a table.
  */
 
 enum { LABEL_WIDTH = 18 };
 
-/* A cell of text; more than fits is cut. */
+/* A cell of text, cut if it is too long. */
 typedef struct shown {
     char text[512];
 } shown;
@@ -317,7 +319,7 @@ static shown shown_label(const um_value *v)
     return s;
 }
 
-/* Four digits, or all of a large number. */
+/* Formats with four digits, or all digits of a large number. */
 static um_text shown_real(double x)
 {
     um_text t = {{0}};
@@ -338,7 +340,7 @@ static void show_time(char *to, size_t cap, uint64_t seconds)
         snprintf(to, cap, "%s", seconds ? "far away" : "never");
 }
 
-/* Units are plurals: one byte, two bytes. */
+/* Returns the length of a unit, without the plural s if n is 1. */
 static int unit_len(const char *unit, uint64_t n)
 {
     size_t len = strlen(unit);
@@ -397,7 +399,7 @@ static void print_texts(FILE *out, const um_value *v)
     }
 }
 
-/* A text of any length, such as a command to type. */
+/* Prints a text of any length, such as a command to type. */
 static void print_long(FILE *out, const char *text)
 {
     char *copy = strdup(text);
@@ -413,7 +415,7 @@ static bool is_long(const um_value *v)
     return v->type == UM_VALUE_TEXT && strlen(v->text) >= sizeof(shown);
 }
 
-/* A value of an interval. Rates have the notation of its upper end. */
+/* Formats a value of an interval. Rates use the notation of its upper end. */
 static shown shown_end(const um_value *v, size_t i)
 {
     shown s = shown_value(&v[i]);
@@ -500,7 +502,7 @@ static bool is_empty(const um_report *rows, size_t n, size_t column)
     return true;
 }
 
-/* Returns true if a column has texts too long for a table, or none at all. */
+/* Returns true if a column has texts too long for a table, or is empty. */
 static bool is_wide(const um_report *rows, size_t n, size_t column)
 {
     return column > 0 && (is_empty(rows, n, column) ||
@@ -528,7 +530,7 @@ static void print_cell(FILE *out, const um_value *v, const char *text,
         fprintf(out, "%-*s  ", width, text);
 }
 
-/* The line of a row, or the one of labels. */
+/* Prints a row, or the line of labels. */
 static void print_row(FILE *out, const um_report *rows, size_t n,
                       const um_report *row)
 {
@@ -632,12 +634,13 @@ static void note_uncounted(um_report *r, const umbel_filter *f, uint64_t missed)
                        um_grouped(umbel_count_limit(f)).text);
 }
 
-/* What counts miss. */
+/* What counts have missed. */
 typedef struct limits {
     uint64_t stuck, missed;
 } limits;
 
-/* A filter is described once: that reads all its cells. */
+/* Adds the limits of a filter. It is described only once, because that reads
+ * all its cells. */
 static void sum_limits(void *ctx, const umbel_filter *f, double share)
 {
     limits *sum = ctx;
@@ -683,7 +686,7 @@ void um_note_rounding(um_report *r, uint64_t asked, uint64_t got)
                        um_grouped(asked).text, um_grouped(got).text);
 }
 
-/* --- words ---------------------------------------------------------------- */
+/* --- quoting -------------------------------------------------------------- */
 
 void um_print_quoted(FILE *out, const char *word)
 {
