@@ -217,7 +217,7 @@ static uint64_t hash_slot(const void *ctx, const void *slot)
 static const um_map_rule rule = {sizeof(XXH128_hash_t), is_free, has_name,
                                  hash_slot};
 
-/* Returns the slot of x, or the free one where it belongs. */
+/* Returns the slot of x, or the free slot where it would go. */
 static XXH128_hash_t *find(const XXH128_hash_t *slots, size_t nslots,
                            XXH128_hash_t x)
 {

@@ -4,18 +4,18 @@
  *
  * From top to bottom; each calls only those below it:
  *
- *   directory.c  a directory with one filter for each origin (umbel sync)
- *   state.c      restarts: replicas as filters, everything else as bytes
- *   answers.c      answers: sums over origins
- *   peer.c       messages to a peer, and from it
- *   update.c     UPDATE: versions that a peer lacks, page by page
- *   origin.c     dropped, muted and contradicted origins; new incarnations
- *   peer_session.c    the machine: lists, time, sessions with peers
- *   entry_log.c        signed entries
- *   replica.c    replicas: hash tree, history, our own filters
- *   index.c      which replicas can hold a digest; totals of all of them
- *   wire.c       messages as bytes, and what is signed
- *   accept.c     the rules that keep the invariants; refusals
+ *   directory.c     a directory with one filter for each origin (umbel sync)
+ *   state.c         saves and restores replicas and everything else
+ *   answers.c       answers queries: sums over origins
+ *   peer.c          messages to a peer, and from it
+ *   update.c        UPDATE: versions that a peer lacks, page by page
+ *   origin.c        status of origins; new incarnations
+ *   peer_session.c  the engine: lists, time, sessions with peers
+ *   entry_log.c     signed log entries
+ *   replica.c       replicas: hash tree, history, our own filters
+ *   index.c         which replicas may contain a digest; totals of their counts
+ *   wire.c          messages as bytes, and signed texts
+ *   accept.c        checks that keep the invariants; refusals
  */
 #ifndef UM_SYNC_INTERNAL_H
 #define UM_SYNC_INTERNAL_H

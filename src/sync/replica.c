@@ -741,7 +741,7 @@ umbel_status umbel_sync_publish_pages(umbel_sync *s, size_t list,
     if (!c && !empty)
         UM_TRY(um_replica_create(s, &id, &c, err));
     /* If all pages are published, a change of the number of keys alone also
-     * makes a version. */
+     * creates a version. */
     bool whole = end - first == x.pages->n;
     bool changed = c && whole && umbel_added(f) != c->now.keys;
     if (c)

@@ -3,7 +3,7 @@
  *
  * The usage text, the completion, the manual pages and the test that every
  * option is used or refused are generated from the rows. A command parses,
- * calls the library and prints; logic belongs into the library, where it can be
+ * calls the library and prints; logic belongs in the library, where it can be
  * tested without a shell.
  */
 #ifndef UM_CLI_FRAMEWORK_COMMAND_H
@@ -210,8 +210,8 @@ struct um_args {
 
 /*
  * Parses the arguments, checks all rules and fills *out; release it with
- * um_args_fini. Returns false if *err says what to change. With --help only the
- * syntax is checked.
+ * um_args_fini. On failure returns false, and *err says what to change. With
+ * --help only the syntax is checked.
  */
 bool um_args_init(um_args *out, const um_command *command, char **argv,
                   umbel_error *err);

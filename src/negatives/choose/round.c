@@ -718,7 +718,7 @@ static void undo(moving *r, const move *moves, size_t n)
 }
 
 /* Moves all members off a cell. Returns the cost; if it is `most` or more,
- * moves nobody and returns INFINITY. */
+ * moves none and returns INFINITY. */
 static double clear_cell(moving *r, uint64_t cell, double most, move *moves,
                          size_t *n)
 {

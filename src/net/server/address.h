@@ -17,8 +17,8 @@ typedef struct um_address {
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
     } ip;
-    /* Of a datagram's sender: our address that it was sent to, IPv4 in the
-     * first bytes; zeros: any. */
+    /* For the sender of a datagram: our address that it was sent to, IPv4 in
+     * the first bytes; zeros: any. */
     struct in6_addr local;
 } um_address;
 
