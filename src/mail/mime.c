@@ -18,7 +18,7 @@
 #include <gmime/gmime.h>
 
 enum {
-    FEW_LINES = 22000, /* mails with fewer lines need no count of fields */
+    FEW_LINES = 22000, /* limit on lines that are header fields */
     BOUNDARIES = 4000, /* limit on lines that begin with -- */
     KEPT = 1 << 20,    /* largest buffer kept for the next mail */
     HEADER = 65536,    /* bytes of the mail's header */
