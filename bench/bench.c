@@ -1,8 +1,8 @@
 /*
- * bench.c - the clock, and the memory's own limit.
+ * bench.c - timing, and the limit set by memory.
  *
- * The limit is the loop that a filter cannot beat: for a random key one line of
- * 64 bytes, chosen by a multiplication, loaded by two vector loads and folded
+ * The limit is a loop that no filter can beat: for each random key, a 64-byte
+ * line chosen by a multiplication is loaded with two vector loads and folded
  * into a sum (or changed and stored). Filters are reported as multiples of it.
  */
 #include "bench/bench.h"
@@ -25,16 +25,18 @@ static double time_chunk(um_bench *b, um_bench_run *run, size_t from)
     return um_seconds() - start;
 }
 
-/* Adding what is in already would write nothing to a shared filter. */
+/* Resets the shared filter: adding keys that it already contains would write
+ * nothing. */
 static void begin_pass(um_bench *b)
 {
     if (b->renew &&
         (umbel_clear(b->shared, NULL) != UMBEL_OK ||
          umbel_merge(b->shared, b->filter, UMBEL_OR, NULL) != UMBEL_OK))
-        abort(); /* filters of one shape, in our own memory */
+        abort(); /* cannot fail: filters of one shape, in our own memory */
 }
 
-/* Passes go over all keys, so that caches see what real work would show. */
+/* Times all chunks. A pass covers all keys, so that caches behave as in real
+ * work. */
 double um_bench_time(um_bench *b, um_bench_run *run)
 {
     enum { WORK = 4000000, LEAST = 5, MAX_CHUNKS = 128 };
@@ -94,7 +96,7 @@ VECTORS static void write_lines(um_bench *b, size_t from, size_t n)
     }
 }
 
-/* As read_lines, for one of two threads. */
+/* Does the same as read_lines, for one of two threads. */
 VECTORS static void read_part(void *bench, size_t from, size_t n)
 {
     um_bench *b = bench;

@@ -1,5 +1,5 @@
 /*
- * build.c - how long static filters take to build.
+ * build.c - measures how long static filters take to build.
  */
 #include "base/cpu.h"
 #include "base/error.h"
@@ -106,8 +106,8 @@ static umbel_status time_both(uint64_t n, uint64_t seed, um_times *best,
     return status;
 }
 
-/* The limit is to read and write a line for each key. Beside it: adding the
- * same keys to a bloom filter, classic. */
+/* Measures builds. The limit is reading and writing one line per key; the rival
+ * is adding the same keys to a classic bloom filter. */
 umbel_status um_bench_ribbon_builds(uint64_t keys, uint64_t rounds,
                                     uint64_t seed, um_times *best,
                                     umbel_error *err)

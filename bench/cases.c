@@ -1,9 +1,9 @@
 /*
- * cases.c - the table of what is timed.
+ * cases.c - the table of cases.
  *
- * Adds change the filter, so they come last of their subject; those to the
- * shared copy are undone. Counts may well reach their limit: no loop over lines
- * of counts branches on what they hold.
+ * Adds change the filter, so they come last for each subject; those to the
+ * shared copy are undone. Counters may saturate: no loop over lines of counters
+ * branches on their values.
  */
 #include "bench/cases.h"
 
@@ -59,7 +59,7 @@ static void string_single(um_bench *b, size_t from, size_t n)
         umbel_query(f, text + i * UM_BENCH_STRING, UM_BENCH_STRING, hit, NULL);
 }
 
-/* A loop for a processor with AVX2, and one for others. */
+/* A loop compiled for AVX2, and a plain one. */
 typedef struct loops {
     um_bench_inlined *avx2, *plain;
 } loops;
@@ -67,7 +67,7 @@ typedef struct loops {
 static const loops queries = {um_bench_inlined_avx2, um_bench_inlined_plain};
 static const loops hashes = {um_bench_hashed_avx2, um_bench_hashed_plain};
 
-/* As long as the filter gets no keys, a view is as good as new. */
+/* Runs a loop on a view, which stays valid as long as no keys are added. */
 static void run_inlined(um_bench *b, const loops *l, const void *keys,
                         size_t len, size_t n)
 {
@@ -177,7 +177,8 @@ static const um_bench_subject ribbon = {.kind = "ribbon"};
 /*
  * Bars were set in nanoseconds on another machine, where reading a line took
  * 0.86 ns at 10^4 keys and 2.14 ns at 10^6, and reading and writing one 1.11
- * and 2.45. What counts is how many times that they are. 0: none at that size.
+ * and 2.45. They are used as multiples of these times. 0 means no bar at that
+ * size.
  */
 #define BAR_READ(small, large)                                                 \
     .bar = {.times_limit = {(small) / 0.86, (large) / 2.14}}

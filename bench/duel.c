@@ -1,10 +1,10 @@
 /*
- * duel.c - kind tally against plain cells of 8 bits anywhere.
+ * duel.c - compares kind tally with plain 8-bit cells under classic addressing.
  *
- * Both get the same stream in the same order: keys whose counts are heavy
- * tailed, P(count >= x) = 1/x up to 1,000, shuffled. Then both are asked for
- * all keys, and for as many that never came. A round clears the filters and
- * does all of it; of every chunk of the stream the best time counts.
+ * Both get the same stream in the same order: keys with heavy-tailed counts,
+ * P(count >= x) = 1/x up to 1,000, shuffled. Then both are queried for all
+ * keys, and for as many that never occurred. A round clears the filters and
+ * repeats all of this; for every chunk of the stream the best time counts.
  */
 #include "base/cpu.h"
 #include "base/error.h"
@@ -19,7 +19,7 @@
 
 enum { MAX_TIMES = 1000, TALLY = 0, OTHER = 1, BOTH = 2 };
 
-/* The keys that are served, and the best time of each chunk of them. */
+/* The keys to process, and the best time of each chunk. */
 typedef struct work {
     uint64_t *keys;
     size_t n, nchunks;
@@ -33,8 +33,7 @@ typedef struct duel_state {
     work adds, asks;
 } duel_state;
 
-/* --- keys -------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 static void shuffle(uint64_t *keys, size_t n, um_rng *rng)
 {
@@ -74,8 +73,8 @@ static uint64_t times_of(uint64_t seed, uint64_t key)
     return (uint64_t)fmin(1 / u, MAX_TIMES);
 }
 
-/* Keys come from one sequence: the first half of asks came, the rest did not.
- */
+/* Draws the keys from one sequence: the first half of asks occurs in the
+ * stream, the rest does not. */
 static bool draw(duel_state *d, uint64_t keys, uint64_t seed)
 {
     um_rng rng = {seed};
@@ -114,8 +113,7 @@ static umbel_status open_both(duel_state *d, uint64_t keys, umbel_error *err)
     return status;
 }
 
-/* --- the clock --------------------------------------------------------------
- */
+/* --- the clock ------------------------------------------------------------ */
 
 static umbel_status serve(duel_state *d, size_t who, bool counts,
                           const uint64_t *keys, size_t n, umbel_error *err)

@@ -1,8 +1,9 @@
 /*
- * fill.c - a shared filter that gets all its keys, by one thread and by two.
+ * fill.c - fills a shared filter with all its keys, with one thread and with
+ * two.
  *
- * Every key is new, from an empty filter to a full one: what a shared filter
- * costs where it is written and not read.
+ * Every key is new, from an empty filter to a full one: this measures the cost
+ * of writing to a shared filter.
  */
 #include "base/cpu.h"
 #include "base/error.h"
@@ -17,14 +18,14 @@
 #include <stdlib.h>
 
 enum {
-    LEAST_KEYS = 3000000, /* of a round, in several fillings */
+    LEAST_KEYS = 3000000, /* per round, in several fills */
     MAX_CHUNKS = 128
 };
 
 static const um_bench_subject subject = {
     .kind = "bloom", .addressing = "blocked512", .shares = true};
 
-/* What is filled. */
+/* The filter to fill, and its keys. */
 typedef struct fill {
     um_bench bench;
     uint64_t *keys;
@@ -59,14 +60,15 @@ static void time_chunk(fill *x, um_pair *pair, size_t from, double *best)
     *best = t < *best ? t : *best;
 }
 
-/* Fills it several times; best is that of each chunk, over all rounds. */
+/* Fills the filter several times; best has the smallest time of each chunk,
+ * over all rounds. */
 static double fill_all(fill *x, um_pair *pair, double best[MAX_CHUNKS])
 {
     double sum = 0;
 
     for (size_t done = 0; done < LEAST_KEYS; done += x->n) {
         if (umbel_clear(x->bench.shared, NULL) != UMBEL_OK)
-            abort(); /* in our own memory */
+            abort(); /* cannot fail: in our own memory */
         for (size_t from = 0; from < x->n; from += UM_BENCH_CHUNK)
             time_chunk(x, pair, from, &best[from / UM_BENCH_CHUNK]);
     }
@@ -92,7 +94,7 @@ static umbel_status open_fill(fill *x, uint64_t n, uint64_t seed,
     return UMBEL_OK;
 }
 
-/* How memory alone does, for one thread and for two. */
+/* Measures memory alone, with one thread and with two. */
 static void time_lines(fill *x, um_pair *pair, um_times *best)
 {
     for (size_t i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /*
- * inlined.h - loops around umbel_view_query, and around what it cannot do
- * without, compiled for two processors.
+ * inlined.h - loops around umbel_view_query, and around the hashing that it
+ * needs at least, compiled for two processors.
  */
 #ifndef UM_BENCH_INLINED_H
 #define UM_BENCH_INLINED_H
@@ -12,7 +12,7 @@ typedef void um_bench_inlined(const umbel_view *view, const void *keys,
                               size_t len, size_t n, bool *hit);
 
 um_bench_inlined um_bench_inlined_plain, um_bench_inlined_avx2;
-/* Only hashes the keys and finds their blocks, without looking there. */
+/* Only hashes the keys and computes their blocks, without reading them. */
 um_bench_inlined um_bench_hashed_plain, um_bench_hashed_avx2;
 
 static inline void um_bench_inlined_loop(umbel_view v, const void *keys,

@@ -1,5 +1,5 @@
 /*
- * inlined_avx2.c - inlined queries as a user compiles them with AVX2.
+ * inlined_avx2.c - inlined queries, as compiled by a user with AVX2.
  */
 #include "bench/inlined.h"
 

@@ -1,5 +1,6 @@
 /*
- * main.c - umbel-bench: how far from the memory's own limit.
+ * main.c - umbel-bench: measures how far filters are from the limit set by
+ * memory.
  */
 #include "base/error.h"
 #include "bench/report.h"
@@ -37,10 +38,10 @@ static const um_option options[] = {
 /* What to measure. */
 typedef struct plan {
     const um_args *args;
-    const um_list *cases; /* empty: all */
+    const um_list *cases; /* if empty, all */
     uint64_t rounds, seed;
-    bool all;  /* sizes */
-    bool bars; /* only cases that have one */
+    bool all;  /* include the largest sizes */
+    bool bars; /* only cases that have a bar */
 } plan;
 
 static const um_times unknown = {
@@ -62,10 +63,9 @@ static void retain_best(double *best, double t)
     *best = t < *best ? t : *best;
 }
 
-/* --- cases of a subject ------------------------------------------------------
- */
+/* --- cases of a subject --------------------------------------------------- */
 
-/* The same with the other filter in its place. */
+/* Does the same with the other filter in its place. */
 static double time_other(um_bench *b, um_bench_run *run)
 {
     umbel_filter *own = b->filter;
@@ -98,7 +98,7 @@ static umbel_status time_case(um_bench *b, const um_bench_case *c,
     return UMBEL_OK;
 }
 
-/* Cases of one subject, and room for their times. */
+/* The cases of one subject, and their times. */
 typedef struct group {
     const um_bench_case *cases;
     um_times *best;
@@ -106,8 +106,8 @@ typedef struct group {
 } group;
 
 /*
- * Rounds, each with the limit and all cases: other users of the machine spoil a
- * round, and seldom the same part of all.
+ * Runs rounds, each with the limit and all cases: other users of the machine
+ * disturb a round, but seldom the same part of all of them.
  */
 static umbel_status time_group(um_bench *b, const group *g, bool writes,
                                const plan *p, umbel_error *err)
@@ -128,7 +128,8 @@ static umbel_status time_group(um_bench *b, const group *g, bool writes,
     return status;
 }
 
-/* All cases of one subject at one size; adds last, they change the filter. */
+/* Runs all cases of one subject at one size; adds come last, because they
+ * change the filter. */
 static umbel_status run_group(const plan *p, const group *g, uint64_t n,
                               umbel_error *err)
 {
@@ -150,7 +151,8 @@ static umbel_status run_group(const plan *p, const group *g, uint64_t n,
     return status;
 }
 
-/* How many from here on are of one subject; whether one of them is wanted. */
+/* Returns the number of cases from here on that have the same subject; *any is
+ * true if one of them is wanted. */
 static size_t together(const plan *p, size_t from, bool *any)
 {
     const um_bench_case *c = &um_bench_cases[from];
@@ -183,8 +185,7 @@ static umbel_status run_subjects(const plan *p, umbel_error *err)
     return status;
 }
 
-/* --- cases of their own ----------------------------------------------------
- */
+/* --- cases that measure themselves ---------------------------------------- */
 
 static umbel_status run_alone(const plan *p, const um_bench_case *c,
                               umbel_error *err)
@@ -212,8 +213,7 @@ static umbel_status run_cases(const plan *p, umbel_error *err)
     return status;
 }
 
-/* --- the command -----------------------------------------------------------
- */
+/* --- the command ---------------------------------------------------------- */
 
 static int list_cases(const um_args *args)
 {

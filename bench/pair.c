@@ -1,8 +1,8 @@
 /*
- * pair.c - two threads, and two numbers that tell each when to go on.
+ * pair.c - two threads, synchronised by two counters.
  *
- * Each stays on a core of its own: on a busy machine both may else end up on
- * one, taking turns, and the second would seem to be of no use.
+ * Each stays on its own core: on a busy machine both might otherwise share one,
+ * and the second would seem useless.
  */
 #define _GNU_SOURCE /* affinities */
 #include "bench/pair.h"
@@ -13,14 +13,15 @@
 
 struct um_pair {
     pthread_t thread;
-    unsigned asked, done; /* rounds; equal: nothing to do */
-    um_pair_work *work;   /* NULL: stop */
+    unsigned asked, done; /* rounds; equal if there is nothing to do */
+    um_pair_work *work;   /* NULL to stop */
     void *ctx;
     size_t from, n;
     cpu_set_t before; /* cores of the caller */
 };
 
-/* The i-th core that the caller may use, alone; false: there is none. */
+/* Sets *out to the i-th core that the caller may use; false if there is
+ * none. */
 static bool core_at(const cpu_set_t *all, int i, cpu_set_t *out)
 {
     CPU_ZERO(out);
@@ -32,7 +33,7 @@ static bool core_at(const cpu_set_t *all, int i, cpu_set_t *out)
     return false;
 }
 
-/* A wish, for the sake of the clock: no matter if refused. */
+/* Asks for separate cores, for better timing; a refusal does not matter. */
 static void part(um_pair *p)
 {
     cpu_set_t here, there;
@@ -43,7 +44,8 @@ static void part(um_pair *p)
     }
 }
 
-/* Until *at is no longer was. Where cores are few, others need this one. */
+/* Waits until *at differs from was. Yields after a while: if cores are few,
+ * others need this one. */
 static void wait_while(const unsigned *at, unsigned was)
 {
     enum { AWAKE = 2000 };

@@ -1,5 +1,5 @@
 /*
- * report.c - what was measured, in words and as JSON.
+ * report.c - prints measurements as text and as JSON.
  */
 #include "bench/report.h"
 
@@ -41,12 +41,11 @@ void um_bench_head(const um_args *args, uint64_t seed)
     printf("%-27s %11s %12s %12s\n", "case", "keys", "a key", "limit");
 }
 
-/* --- bars -------------------------------------------------------------------
- */
+/* --- bars ----------------------------------------------------------------- */
 
-/* How many times what it is measured by; the bar; and whether that is met. */
+/* The bar of a case, and whether it is met. */
 typedef struct verdict {
-    double bar; /* 0: there is none */
+    double bar; /* 0 if there is none */
     bool met;
 } verdict;
 

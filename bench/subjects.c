@@ -1,5 +1,5 @@
 /*
- * subjects.c - what cases are timed on: filters that are full, and keys
+ * subjects.c - creates the filters that cases are timed on: full ones, and keys
  * that are not in them.
  */
 #include "base/alloc.h"
@@ -41,8 +41,8 @@ static void fill_keys(um_bench *b, uint64_t seed)
     }
 }
 
-/* Which are members cannot be foreseen; they come from the first that went in
- * (fill_filter). */
+/* Mixes members, in unpredictable places, with other keys. The members are the
+ * first that fill_filter adds. */
 static void mix_keys(um_bench *b, uint64_t n, uint64_t seed)
 {
     um_rng members = {~seed}, coins = {seed + 1};
@@ -88,7 +88,7 @@ static bool get_memory(um_bench *b)
     return true;
 }
 
-/* Other keys than those that will be asked, drawn and added piece by piece. */
+/* Fills a filter with keys that are not queried, drawn and added in batches. */
 static umbel_status fill_filter(um_bench *b, umbel_filter *f, uint64_t n,
                                 uint64_t seed, umbel_error *err)
 {
@@ -105,7 +105,7 @@ static umbel_status fill_filter(um_bench *b, umbel_filter *f, uint64_t n,
     return status;
 }
 
-/* cells 0: as many as n keys take. */
+/* Creates a filter of a subject; cells 0 means as many as n keys need. */
 static umbel_status open_subject(const um_bench_subject *subject, uint64_t n,
                                  uint64_t cells, umbel_filter **out,
                                  umbel_error *err)

@@ -1,5 +1,5 @@
 /*
- * main.c - umbel-reproduce: figures and tables of papers, run again.
+ * main.c - umbel-reproduce: reproduces figures and tables of papers.
  */
 #include "base/cpu.h"
 #include "base/error.h"
@@ -54,16 +54,15 @@ static const um_option options[] = {
      .excludes = "output"},
     {0}};
 
-/* What is to be run: one study a name. */
+/* The studies to be run. */
 typedef struct job {
     const um_args *args;
     um_study *study;
     size_t n;
-    char pass[2 * UM_TEXT_LEN]; /* which one runs, for the line of progress */
+    char pass[2 * UM_TEXT_LEN]; /* the current study, for the progress line */
 } job;
 
-/* --- the command line -------------------------------------------------------
- */
+/* --- the command line ----------------------------------------------------- */
 
 static uint64_t processors(void)
 {
@@ -93,7 +92,7 @@ static bool is_listed(const job *j, const um_paper *paper)
     return false;
 }
 
-/* A name given twice is run once. */
+/* Adds a study; a name given twice is run once. */
 static umbel_status add_study(job *j, const um_study *options_of,
                               const char *name, umbel_error *err)
 {
@@ -144,15 +143,15 @@ static umbel_status read_job(const um_args *args, job *j, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- progress --------------------------------------------------------------
- */
+/* --- progress ------------------------------------------------------------- */
 
 static void show_rounds(void *ctx, uint64_t done, uint64_t total)
 {
     um_progress_steps(ctx, done, total, "rounds");
 }
 
-/* Which of them it is, if there are several: a run of all takes minutes. */
+/* Runs a study, and shows its name and its number if there are several: a run
+ * of all takes minutes. */
 static umbel_status run_watched(job *j, um_study *s, umbel_error *err)
 {
     if (j->n > 1)
@@ -165,8 +164,7 @@ static umbel_status run_watched(job *j, um_study *s, umbel_error *err)
     return um_study_run(s, err);
 }
 
-/* --- reports ---------------------------------------------------------------
- */
+/* --- reports -------------------------------------------------------------- */
 
 static unsigned bits_in(unsigned x)
 {
@@ -209,7 +207,7 @@ static void print_check(const um_check *c)
         printf("    %s\n", c->note);
 }
 
-/* A remark, in lines that a terminal shows whole. */
+/* Prints a remark, wrapped to the terminal's width. */
 static void print_wrapped(const char *text)
 {
     enum { LINE = 79 };
@@ -225,7 +223,7 @@ static void print_wrapped(const char *text)
     puts(text);
 }
 
-/* Each column as wide as its widest cell. */
+/* Prints a table, each column as wide as its widest cell. */
 static void print_sheet(const um_sheet *s)
 {
     printf("\n  %s\n", s->title);
@@ -240,7 +238,8 @@ static void print_sheet(const um_sheet *s)
     }
 }
 
-/* How many wrong results each interval refuses, and those that refuse none. */
+/* Prints how many wrong results each interval refuses, and lists those that
+ * refuse none. */
 static void print_refusals(const um_study *s)
 {
     const um_record *r = &s->record;
@@ -290,7 +289,7 @@ static void print_study(const um_args *args, const um_study *s, bool first)
     (s->wrong ? print_refusals : print_text)(s);
 }
 
-/* In JSON the values alone: the caller knows where they went. */
+/* Prints where the page is; not in JSON, which has only the values. */
 static void tell_page(const um_args *args, const char *dir)
 {
     bool slash = *dir && dir[strlen(dir) - 1] == '/';
@@ -302,8 +301,7 @@ static void tell_page(const um_args *args, const char *dir)
     puts(slash ? "index.html" : "/index.html");
 }
 
-/* --- the run ---------------------------------------------------------------
- */
+/* --- the run -------------------------------------------------------------- */
 
 static umbel_status run_all(job *j, umbel_error *err)
 {
@@ -357,7 +355,7 @@ static unsigned reproduce_mode(const void *values)
                                                   : UM_MODE(RUN);
 }
 
-/* With --wrong the intervals are on trial, not the results. */
+/* Returns true if the study passed; with --wrong, if its intervals did. */
 static bool is_fine(const um_study *s)
 {
     if (!s->wrong)

@@ -1,6 +1,6 @@
 /*
- * protocol_table.c - the table of protocols. Its order is that of status
- * documents and of the line "ready".
+ * protocol_table.c - the table of protocols. Status documents and the line
+ * "ready" have the same order.
  */
 #include "clearinghouse/protocols/protocol.h"
 
@@ -10,7 +10,7 @@
 #define ROW(name) &um_protocol_##name,
 const um_protocol *const um_protocols[] = {PROTOCOLS(ROW) NULL};
 
-/* For config/, which stands below the protocols. */
+/* Used by config/, a layer below the protocols. */
 #define SECTION(name) &um_section_##name,
 const um_protocol_section *const um_protocol_sections[] = {PROTOCOLS(SECTION)
                                                                NULL};

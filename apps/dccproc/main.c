@@ -46,7 +46,7 @@ typedef struct arguments {
     const char *client, *sender, *in, *out;
     char server[256];
     bool header, checksums, query;
-    unsigned targets; /* 0: many */
+    unsigned targets; /* 0 means many */
     int bulk_code;
 } arguments;
 
@@ -56,7 +56,7 @@ static _Noreturn void fail(int code, const char *text)
     exit(code);
 }
 
-/* Fails with the reason of the system. */
+/* Prints the system's error for a file, and exits. */
 static _Noreturn void fail_file(int code, const char *name)
 {
     fprintf(stderr, "umbel-dccproc: %s: %s\n", name, strerror(errno));
@@ -83,7 +83,8 @@ static int read_code(const char *text)
     return (int)n;
 }
 
-/* SpamAssassin lets no colon through in its options. */
+/* Copies the address, with a comma replaced by a colon: SpamAssassin allows no
+ * colon in its options. */
 static void read_server(const char *text, char *out, size_t cap)
 {
     if ((size_t)snprintf(out, cap, "%s", text) >= cap)
@@ -194,7 +195,7 @@ static umbel_status query_server(const arguments *a, umbel_slice mail,
     return um_dccifd_call(&q, mail, out, err);
 }
 
-/* Returns the length of the header of a mail, with its last line. */
+/* Returns the length of the header of a mail, without the empty line. */
 static size_t header_end(umbel_slice mail)
 {
     const char *bytes = mail.data;

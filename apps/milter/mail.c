@@ -20,7 +20,7 @@
 
 enum { RECIPIENTS = 1000, QUIET_SECONDS = 60 };
 
-/* A connection, and the mail that comes by it. */
+/* A connection and its current mail. */
 typedef struct session {
     char client[64]; /* address; "" if unknown */
     char helo[256];
@@ -34,8 +34,7 @@ typedef struct session {
     bool failed; /* no memory: the mail passes */
 } session;
 
-/* --- log -------------------------------------------------------------------
- */
+/* --- log ------------------------------------------------------------------ */
 
 /* Logs at most one line a minute: a clearinghouse that is away must not fill
  * the disk. */
@@ -60,8 +59,7 @@ static void log_failure(const char *text)
     pthread_mutex_unlock(&lock);
 }
 
-/* --- the mail --------------------------------------------------------------
- */
+/* --- the mail ------------------------------------------------------------- */
 
 static void reset_mail(session *s)
 {
@@ -71,7 +69,7 @@ static void reset_mail(session *s)
     s->authenticated = s->failed = false;
 }
 
-/* Keeps the first UM_MILTER_KEPT bytes of a mail: the server reads no more. */
+/* Appends to the mail up to UM_MILTER_KEPT bytes: the server reads no more. */
 static void append_mail(session *s, const void *bytes, size_t len)
 {
     size_t left = UM_MILTER_KEPT - s->len;
@@ -108,8 +106,7 @@ static bool is_own(const char *client)
     return false;
 }
 
-/* --- callbacks -------------------------------------------------------------
- */
+/* --- callbacks ------------------------------------------------------------ */
 
 static sfsistat on_connect(SMFICTX *ctx, char *name, _SOCK_ADDR *address)
 {
@@ -301,8 +298,7 @@ static umbel_status parse_verdict(const um_dccifd_response *reply, verdict *out,
     return UMBEL_OK;
 }
 
-/* --- the end of a mail -----------------------------------------------------
- */
+/* --- the end of a mail ---------------------------------------------------- */
 
 static umbel_status query_server(const session *s, um_dccifd_response *reply,
                                  umbel_error *err)

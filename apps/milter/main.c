@@ -1,8 +1,8 @@
 /*
  * main.c - umbel-milter: options, and libmilter's loop.
  *
- * A process of its own: libmilter has threads, takes signals, and ends at
- * SIGHUP, none of which the server wants.
+ * It is a separate process because libmilter uses threads, handles signals, and
+ * exits at SIGHUP, none of which suits the server.
  */
 #include "base/decimal.h"
 #include "base/error.h"
@@ -70,7 +70,7 @@ static void read_network(const char *text)
     um_milter.nown++;
 }
 
-/* libmilter takes any other text for the path of a socket. */
+/* Checks the form of the socket: libmilter takes any other text as a path. */
 static void check_socket(void)
 {
     const char *s = um_milter.socket;
@@ -89,8 +89,8 @@ static void read_server(const char *text)
         fail(EX_USAGE, err.text);
 }
 
-/* A sender reads it: one line of plain characters, none of which libmilter
- * takes for a format. */
+/* Sets the contact, which is sent to senders: one line without "%", which
+ * libmilter would take as a format. */
 static void read_contact(const char *text)
 {
     if (strlen(text) > 100 || strpbrk(text, "%\r\n"))
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
     read_server("127.0.0.1:10045");
     read_options(argc, argv);
     signal(SIGPIPE, SIG_IGN);
-    /* libmilter takes a text that it could change, and does not. */
+    /* libmilter's parameter is not const, but it does not change the text. */
     char *socket = strdup(um_milter.socket);
     if (!socket || !um_milter_register() || smfi_setconn(socket) != MI_SUCCESS)
         fail(EX_UNAVAILABLE, "libmilter does not start");

@@ -15,11 +15,11 @@ enum {
 #define UM_MILTER_HEADER "X-Umbel"
 
 typedef struct um_milter_settings {
-    const char *socket; /* as libmilter takes it */
+    const char *socket; /* in libmilter's syntax */
     um_address server;
     uint64_t timeout_ms;
     uint64_t reject_at;  /* a count; 0 means never */
-    const char *contact; /* whom a sender may ask */
+    const char *contact; /* printed in rejections */
     struct {
         um_network network;
         unsigned bits;

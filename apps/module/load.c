@@ -1,5 +1,5 @@
 /*
- * load.c - the module's entry: types, settings, commands, INFO.
+ * load.c - the module's entry point: types, settings, commands, INFO.
  */
 #include "module/runtime/command.h"
 #include "module/runtime/compat.h"
@@ -13,7 +13,7 @@
 
 /* Commands and data types that belong together. */
 typedef struct um_family {
-    const char *category; /* of ACL rules, servers from 7.4 on */
+    const char *category; /* for ACL rules, on servers from 7.4 on */
     const um_module_command *commands;
     const um_module_type *types[2];
     bool compat; /* only with the setting compat */
@@ -21,8 +21,8 @@ typedef struct um_family {
 
 static const um_family families[] = {
     {"umbel", um_module_umb, {&um_module_filter_type}, false},
-    /* As RedisBloom. CF.* ("cuckoo", MBbloomCF) and TOPK.* ("topk", TopK-TYPE)
-     * belong here. */
+    /* Compatible with RedisBloom. CF.* ("cuckoo", MBbloomCF) and TOPK.*
+     * ("topk", TopK-TYPE) would belong here. */
     {"bloom", um_module_bf, {&um_module_bf_type}, true},
     {"cms", um_module_cms, {&um_module_cms_type}, true},
 };

@@ -1,12 +1,12 @@
 /*
- * main.c - two versions of the library, case by case of umbel-bench.
+ * main.c - compares two versions of the library in each case of umbel-bench.
  *
  * bench_before OLD.so NEW.so [-n KEYS] [-r ROUNDS] [CASE...]
  *
- * Both have filters of the same keys, and serve the same keys in turns of some
- * milliseconds; of every chunk of keys the best time counts. Where the new
- * version seems slower, both get other memory and are measured again: a
- * difference that is real stays. Exit status 1: some case is slower.
+ * Both have filters of the same keys, and process the same keys in turns of
+ * some milliseconds; for every chunk of keys the best time counts. If the new
+ * version seems slower, both get new memory and are measured again: a real
+ * difference persists. The exit status is 1 if some case is slower.
  */
 #include "base/cpu.h"
 #include "base/error.h"
@@ -29,20 +29,20 @@ enum {
     OLD,
     NEW,
     BOTH,
-    TURN_KEYS = 1000000, /* of a side, before the other's turn */
-    ATTEMPTS = 4,        /* where the new version seems slower */
+    TURN_KEYS = 1000000, /* per turn of a side */
+    ATTEMPTS = 4,        /* if the new version seems slower */
     MAX_CHUNKS = 128
 };
 #define SLOWER 1.05
 
-/* How a case of umbel-bench goes. */
+/* A case of umbel-bench. */
 typedef struct row {
     const char *name;
     int work;
-    enum { OTHERS, MIXED, STRINGS, MEMBERS } keys; /* that are served */
-    bool shared; /* the work is for a shared copy, renewed after adds */
-    bool two;    /* ... by two threads */
-    bool builds; /* the work is to build it */
+    enum { OTHERS, MIXED, STRINGS, MEMBERS } keys; /* that are processed */
+    bool shared; /* works on a shared copy, which is renewed after adds */
+    bool two;    /* ... with two threads */
+    bool builds; /* the work is to build the filter */
 } row;
 
 static const row rows[] = {
@@ -88,17 +88,17 @@ static const row rows[] = {
     {"ribbon-build", .builds = true},
 };
 
-/* A version, with its filters. */
+/* A version of the library, with its filters. */
 typedef struct side {
     const subject *lib;
     void *filter, *shared;
     double best[MAX_CHUNKS]; /* seconds of each chunk */
-    double one[MAX_CHUNKS];  /* the same of one thread, for two */
+    double one[MAX_CHUNKS];  /* the same with one thread, for cases of two */
 } side;
 
 /* A case at a size. */
 typedef struct race {
-    um_bench bench; /* keys, and the limit */
+    um_bench bench; /* keys, and the memory limit */
     const um_bench_case *c;
     const row *row;
     size_t n; /* keys in the filters */
@@ -108,10 +108,9 @@ typedef struct race {
     double limit;
 } race;
 
-/* --- filters and keys -------------------------------------------------------
- */
+/* --- filters and keys ----------------------------------------------------- */
 
-/* Fills are of a shared blocked512 filter, builds of a ribbon. */
+/* Fill cases use a shared blocked512 filter, build cases a ribbon. */
 static const um_bench_subject filled = {
     .kind = "bloom", .addressing = "blocked512", .shares = true};
 static const um_bench_subject built = {.kind = "ribbon"};
@@ -142,7 +141,7 @@ static subject_shape shape_of(const race *r)
                            .fpr = UM_BENCH_FPR};
 }
 
-/* Makes the filters of a side; false: it could not. */
+/* Creates the filters of a side; false if that fails. */
 static bool create_filters(const race *r, side *s)
 {
     const subject_shape shape = shape_of(r);
@@ -165,13 +164,13 @@ static void close_filters(side *s)
     s->filter = s->shared = NULL;
 }
 
-/* Returns false if this version has nothing for the case. */
+/* Returns false if this version does not support the case. */
 static bool able(const race *r, const side *s)
 {
     return r->row->builds || s->lib->work[r->row->work];
 }
 
-/* The keys that are served, and how long each is. */
+/* Returns the keys to process, and sets *width to their length. */
 static const uint8_t *keys_of(const race *r, size_t *width)
 {
     *width = r->row->keys == STRINGS ? UM_BENCH_STRING : 8;
@@ -199,10 +198,9 @@ static size_t nkeys_of(const race *r)
     return r->row->keys == MEMBERS || r->row->builds ? r->n : r->bench.nkeys;
 }
 
-/* --- the clock --------------------------------------------------------------
- */
+/* --- the clock ------------------------------------------------------------ */
 
-/* Half of a chunk, for one of two threads. */
+/* A side, for one of two threads, which processes half of a chunk. */
 typedef struct part {
     const race *race;
     const side *side;
@@ -225,7 +223,7 @@ static void retain_best(double *best, double t)
     *best = t < *best ? t : *best;
 }
 
-/* All keys once, chunk by chunk. */
+/* Processes all keys once, chunk by chunk. */
 static void pass(const race *r, side *s, um_pair *pair, double *best)
 {
     part p = {r, s};
@@ -233,7 +231,7 @@ static void pass(const race *r, side *s, um_pair *pair, double *best)
 
     if (r->row->shared && writes(r) &&
         !s->lib->renew(s->shared, r->row->keys == MEMBERS ? NULL : s->filter))
-        abort(); /* filters of one shape, in our own memory */
+        abort(); /* cannot fail: filters of one shape, in our own memory */
     for (size_t from = 0; from < n; from += UM_BENCH_CHUNK) {
         size_t some = n - from < UM_BENCH_CHUNK ? n - from : UM_BENCH_CHUNK;
         double start = um_seconds();
@@ -268,7 +266,7 @@ static void turn(const race *r, side *s, um_pair *pair)
         }
 }
 
-/* Nanoseconds a key; INFINITY where nothing was measured. */
+/* Returns nanoseconds per key; INFINITY if nothing was measured. */
 static double ns_of(const race *r, const double *best)
 {
     size_t n = nkeys_of(r), chunks = (n + UM_BENCH_CHUNK - 1) / UM_BENCH_CHUNK;
@@ -284,7 +282,7 @@ static double times_before(const race *r)
     return ns_of(r, r->sides[NEW].best) / ns_of(r, r->sides[OLD].best);
 }
 
-/* Turns of both, on filters of their own. */
+/* Measures both sides in turns, with new filters. */
 static bool attempt(race *r)
 {
     um_pair *pair = r->row->two ? um_pair_open() : NULL;
@@ -306,8 +304,7 @@ static bool attempt(race *r)
     return fine;
 }
 
-/* --- cases ------------------------------------------------------------------
- */
+/* --- cases ---------------------------------------------------------------- */
 
 static void print_number(double x)
 {
@@ -354,7 +351,7 @@ static void print_race(const race *r)
 
 static bool open_race(race *r)
 {
-    um_rng rng = {~(uint64_t)1}; /* as subjects.c: seed 1 */
+    um_rng rng = {~(uint64_t)1}; /* seed 1, as in subjects.c */
 
     r->limit = INFINITY;
     for (size_t i = 0; i < BOTH; i++)
@@ -367,7 +364,7 @@ static bool open_race(race *r)
            um_bench_init(&r->bench, thing_of(r), r->n, 1, NULL) == UMBEL_OK;
 }
 
-/* Returns true if the case is slower than it was. */
+/* Measures a case; returns true if it is slower than before. */
 static bool run_race(race *r, bool *failed)
 {
     bool slower = true, broken = !open_race(r);
@@ -444,9 +441,10 @@ static const subject *load(const char *path)
     return lib;
 }
 
-/* A case of umbel-bench that no row knows would go unnoticed. Streams of kind
- * tally are umbel-bench's own; bench/before runs that. Hashing alone calls no
- * function of the library. */
+/* Returns true if every case of umbel-bench has a row; a missing one would go
+ * unnoticed. Excepted are streams of kind tally, which bench/before runs in
+ * umbel-bench itself, and hashing alone, which calls no function of the
+ * library. */
 static bool complete(void)
 {
     size_t others = 0;

@@ -1,8 +1,8 @@
 /*
  * subject.c - the calls of one version of the library.
  *
- * Written for the newest headers; bench/before gives names that were others
- * once by -D. What an older version lacks is left out.
+ * Written for the newest headers; bench/before maps names that have changed
+ * with -D. Functions that an older version lacks are left out.
  */
 #include "bench/before_race/subject.h"
 
@@ -93,7 +93,8 @@ static void add(void *filter, const void *keys, size_t width, size_t n,
     umbel_add_fixed(filter, keys, width, n, NULL, NULL);
 }
 
-/* A loop of its own for each width, as a user has it. */
+/* Queries key by key, with a separate loop for each width, as a user would
+ * write it. */
 static void query_one(void *filter, const void *keys, size_t width, size_t n,
                       bool *hit)
 {

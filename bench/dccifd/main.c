@@ -1,11 +1,10 @@
 /*
- * main.c - many mails to a server that speaks dccifd; bench/clearinghouse runs
- * it.
+ * main.c - sends many mails to a dccifd server; bench/clearinghouse runs it.
  *
  * bench_dccifd HOST:PORT [NAME=VALUE...]: words (header), count (mails), size
  * (bytes of a mail), first (number of the first mail), threads, seed. With
- * pareto=1 the mails are a shuffled stream in which a letter comes x times or
- * more with chance 1/x. Prints one line of JSON.
+ * pareto=1 the mails are a shuffled stream in which a letter occurs at least x
+ * times with probability 1/x. Prints one line of JSON.
  */
 #include "base/rng.h"
 #include "net/server/address.h"
@@ -26,15 +25,14 @@ typedef struct load {
     um_address server;
     const char *words;
     uint64_t count, size, first, threads, seed, pareto;
-    uint32_t *order; /* letters, if they come as a stream */
+    uint32_t *order; /* letters, if they are a stream */
     uint64_t distinct;
     atomic_uint_fast64_t next, answered, failed, many[3];
 } load;
 
 static const char *const names[] = {"Body=many", "Fuz1=many", "Fuz2=many"};
 
-/* --- letters ---------------------------------------------------------------
- */
+/* --- letters -------------------------------------------------------------- */
 
 static size_t write_word(char *out, uint64_t x)
 {
@@ -62,7 +60,8 @@ static size_t write_letter(char *out, uint64_t number, uint64_t size)
     return len;
 }
 
-/* Letters with Pareto counts until there are enough mails, then shuffled. */
+/* Creates letters with Pareto counts until there are enough mails, and shuffles
+ * them. */
 static bool create_stream(load *l)
 {
     um_rng rng = {l->seed};
@@ -88,8 +87,7 @@ static bool create_stream(load *l)
     return true;
 }
 
-/* --- mails -----------------------------------------------------------------
- */
+/* --- mails ---------------------------------------------------------------- */
 
 static bool send_all(int fd, const char *bytes, size_t len)
 {
@@ -147,8 +145,7 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* --- the program -----------------------------------------------------------
- */
+/* --- the program ---------------------------------------------------------- */
 
 static bool set(load *l, const char *arg)
 {

@@ -1,8 +1,8 @@
 /*
- * main.c - bench_draw FOLDER ID TITLE X Y: draws what a script has measured.
+ * main.c - bench_draw FOLDER ID TITLE X Y: draws a script's measurements.
  *
- * Reads a line for each point, "SERIES <tab> x <tab> y", and writes ID.svg and
- * ID.csv. Points of a series need not follow each other.
+ * Reads one line per point, "SERIES <tab> x <tab> y", and writes ID.svg and
+ * ID.csv. Points of a series need not be adjacent.
  */
 #include "base/error.h"
 #include "draw/document.h"

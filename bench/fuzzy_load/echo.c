@@ -1,8 +1,8 @@
 /*
  * echo.c - gathers datagrams for 50 us, as the server does, receives a batch in
- * one call, and sends all its replies as one message that the kernel cuts
- * (UDP_SEGMENT): nothing else. What is faster than this needs another way into
- * the kernel. Batches of 256, a connected socket and UDP_GRO make it no faster.
+ * one call, and sends all its replies as one message that the kernel splits
+ * (UDP_SEGMENT): nothing else. Anything faster needs a different kernel
+ * interface. Batches of 256, a connected socket and UDP_GRO make it no faster.
  */
 #include "bench/fuzzy_load/echo.h"
 
@@ -22,7 +22,7 @@
 
 enum { BATCH = 64, REQUEST = 332, REPLY = 96, WITH_TAG = 12, PAUSE_NS = 50000 };
 
-/* A batch of one client, as bench_fuzzy is. */
+/* Answers a batch, all from one client, as bench_fuzzy is. */
 static void answer_batch(int fd)
 {
     static uint8_t in[BATCH][REQUEST], out[BATCH * REPLY];

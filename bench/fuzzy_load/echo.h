@@ -1,10 +1,10 @@
 /*
- * echo.h - the least that a server of fuzzy requests does.
+ * echo.h - the minimum that a server of fuzzy requests does.
  */
 #ifndef UM_BENCH_ECHO_H
 #define UM_BENCH_ECHO_H
 
-/* Answers datagrams on a free port of loopback, which it prints, with the first
+/* Answers datagrams on a free loopback port, which it prints, with the first
  * bytes of each, until standard input ends. Returns an exit code. */
 int um_echo(void);
 

@@ -1,5 +1,5 @@
 /*
- * mails.c - texts of mails, as numbers of words.
+ * mails.c - texts of mails, as sequences of word numbers.
  */
 #include "bench/fuzzy_load/mails.h"
 
@@ -48,7 +48,7 @@ typedef struct text {
     size_t n;
 } text;
 
-/* Some words are far more frequent than others. */
+/* Draws a word; some are far more frequent than others. */
 static uint32_t draw_word(um_rng *r)
 {
     uint64_t x = um_random_below(r, VOCABULARY);

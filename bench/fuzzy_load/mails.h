@@ -1,6 +1,7 @@
 /*
- * mails.h - texts of mails, and their shingles as rspamd computes them: of each
- * run of three words a hash under 32 functions, and of each function the least.
+ * mails.h - texts of mails, and their shingles as rspamd computes them: every
+ * three consecutive words are hashed by 32 functions, and for each function the
+ * smallest hash is a shingle.
  */
 #ifndef UM_BENCH_FUZZY_MAILS_H
 #define UM_BENCH_FUZZY_MAILS_H
@@ -11,26 +12,27 @@
 enum {
     UM_MAIL_SHINGLES = 32,
     UM_MAIL_DIGEST = 64,
-    UM_MAIL_SEED = 20 /* mails have other senders from each 2^20-th on */
+    UM_MAIL_SEED = 20 /* every 2^20 mails, the senders change */
 };
 
-/* How long mails are, and how many have the greeting (8 words) and the footer
+/* The lengths of mails, and how many have the greeting (8 words) and the footer
  * (25 words) of one of 20 senders. */
 typedef struct um_mail_texts {
     const char *name;
-    unsigned least, more; /* words of a body: least, and up to more - 1 more */
-    unsigned every;       /* mail has the greeting and footer of a sender */
+    unsigned least, more; /* words of a body: least .. least + more - 1 */
+    unsigned every;       /* one in `every` has a sender's greeting and
+                             footer */
 } um_mail_texts;
 
-/* NULL: there are none of that name. */
+/* Returns the texts of that name, or NULL. */
 const um_mail_texts *um_mail_texts_find(const char *name);
 
-/* Which mails. */
+/* Sets of mails. */
 typedef enum um_mail_set {
     UM_MAIL_STORED,
-    UM_MAIL_NEAR,   /* the same, with one to three other words */
-    UM_MAIL_FOOTER, /* another body, between greeting and footer of a sender */
-    UM_MAIL_OTHER   /* nothing in common but single words */
+    UM_MAIL_NEAR,   /* the same, with one to three words changed */
+    UM_MAIL_FOOTER, /* another body between a sender's greeting and footer */
+    UM_MAIL_OTHER   /* only single words in common */
 } um_mail_set;
 
 /* Returns false if there is no set of that name. */
@@ -41,7 +43,7 @@ typedef struct um_fuzzy_letter {
     uint64_t shingle[UM_MAIL_SHINGLES];
 } um_fuzzy_letter;
 
-/* Mail i of a set, the same each time. */
+/* Creates mail i of a set, the same each time. */
 void um_create_letter(const um_mail_texts *t, um_mail_set set, uint64_t i,
                       um_fuzzy_letter *out);
 

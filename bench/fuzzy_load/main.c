@@ -3,14 +3,14 @@
  * fuzzy storage.
  *
  * bench_fuzzy PORT write|check|ping TEXTS SET FIRST N - sends a request for
- * each of some mails of a set to a fuzzy storage on loopback, 64 at a time, and
+ * each of N mails of a set to a fuzzy storage on loopback, 64 at a time, and
  * prints a line for each answer: number, value, flag, probability in 32nds.
  * Texts are short, sixty or long (mails.c), sets stored, near, footer and
- * other; mix takes one of each in turn. A request that is not answered within
- * a second is sent again.
+ * other; mix takes one of each in turn. A request that is not answered within a
+ * second is sent again.
  *
  * bench_fuzzy truth TEXTS SET N - prints, for each mail of a set, what an
- * endless search in N stored mails finds (truth.h).
+ * exhaustive search in N stored mails finds (truth.h).
  *
  * bench_fuzzy echo - a server that only receives and answers (echo.h).
  */
@@ -121,7 +121,7 @@ static bool parse_one(const load *l, const uint8_t *bytes)
     return true;
 }
 
-/* Takes what has come; returns how many answers were new. */
+/* Receives answers; returns how many were new. */
 static uint64_t consume(const load *l)
 {
     uint8_t bytes[BATCH][REPLY + 4];
@@ -147,7 +147,8 @@ static void send_again(const load *l, uint64_t sent)
             send_some(l, i, 1);
 }
 
-/* Sends as many as were answered, when that is half a batch at least. */
+/* Sends as many requests as were answered, once that is at least half a
+ * batch. */
 static void run(load *l)
 {
     struct pollfd p = {.fd = l->socket, .events = POLLIN};
@@ -162,7 +163,7 @@ static void run(load *l)
             sent += n;
         }
         if (poll(&p, 1, l->writes ? PATIENCE : 1000) == 0) {
-            if (l->writes) /* twice written would count twice */
+            if (l->writes) /* a repeated write would count twice */
                 die("a write that is not answered");
             send_again(l, sent);
         }
@@ -197,7 +198,7 @@ static int ask_server(const um_mail_texts *texts, char **argv)
     if (!l.request || !l.answer)
         die("memory");
     create_requests(&l, texts, argv[4]);
-    printf("ready\n"); /* what follows is the server's work */
+    printf("ready\n"); /* the server's work starts here */
     fflush(stdout);
     if (getchar() == EOF)
         return 2;

@@ -16,7 +16,7 @@ typedef struct place {
 
 typedef struct truth {
     place *place;
-    uint64_t first, n; /* of mails */
+    uint64_t first, n; /* first and number of mails */
     uint8_t *agree, *own;
 } truth;
 
@@ -45,7 +45,7 @@ static void fill(truth *t, const um_mail_texts *texts)
     qsort(t->place, t->n * UM_MAIL_SHINGLES, sizeof *t->place, compare);
 }
 
-/* The first place that is not before one. */
+/* Returns the first place that does not sort before one. */
 static uint64_t find(const truth *t, const place *one)
 {
     uint64_t low = 0, high = t->n * UM_MAIL_SHINGLES;
@@ -60,7 +60,8 @@ static uint64_t find(const truth *t, const place *one)
     return low;
 }
 
-/* Counts who has the shingle of a position; the last of them owns it. */
+/* Counts the mails that have the shingle at its position; the last of them owns
+ * it. */
 static void count(const truth *t, const place *one)
 {
     uint64_t end = t->n * UM_MAIL_SHINGLES, i = find(t, one);

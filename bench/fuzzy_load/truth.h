@@ -1,5 +1,5 @@
 /*
- * truth.h - what a search that forgets nothing finds.
+ * truth.h - the results of an exhaustive search.
  */
 #ifndef UM_BENCH_FUZZY_TRUTH_H
 #define UM_BENCH_FUZZY_TRUTH_H
@@ -7,10 +7,10 @@
 #include "bench/fuzzy_load/mails.h"
 
 /*
- * Prints a line for each of n mails of a set, from one on: the most positions
- * at which one of the n stored mails agrees, and the most that one of them owns
- * if a shingle belongs to the latest mail alone, as in rspamd's storage. False:
- * no memory.
+ * Prints a line for each of n mails of a set, from first on: the largest number
+ * of positions at which one of the n stored mails agrees, and the largest
+ * number that one of them owns if a shingle belongs only to the latest mail, as
+ * in rspamd's storage. Returns false without memory.
  */
 bool um_print_truth(const um_mail_texts *t, um_mail_set set, uint64_t first,
                     uint64_t n);

@@ -1,5 +1,6 @@
 /*
- * echo.c - what the system itself costs: recvmmsg and sendmmsg, and no more.
+ * echo.c - an echo server that measures the cost of the system itself: recvmmsg
+ * and sendmmsg, and nothing else.
  */
 #include "bench/pyzor/load.h"
 
@@ -52,7 +53,7 @@ int um_echo_run(const um_address *a)
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
-    fcntl(fd, F_SETFL, 0); /* recvmmsg waits */
+    fcntl(fd, F_SETFL, 0); /* recvmmsg blocks */
     printf("ready %u\n", um_address_port(&real));
     fflush(stdout);
     echo_for_ever(fd);

@@ -1,9 +1,10 @@
 /*
- * load.c - keeps a number of requests on their way, or sends at a rate.
+ * load.c - keeps a number of requests outstanding, or sends at a rate.
  *
- * One socket; a request's slot is in its Thread number, which the server sends
- * back. A slot without an answer for two seconds counts as lost, and is used
- * again with another number, so a late answer is not taken for the new one's.
+ * There is one socket. The Thread number of a request, which the server sends
+ * back, contains its slot. A slot without an answer for two seconds counts as
+ * lost, and is reused with another number, so that a late answer is not
+ * mistaken for the new one's.
  */
 #include "bench/pyzor/load.h"
 
@@ -21,14 +22,14 @@ enum {
     BATCH = 64,
     THREAD_MIN = 1024,
     THREADS = 64000,
-    ROOM = 2048, /* of an answer; an echo has less, too */
+    ROOM = 2048, /* bytes of an answer; an echo is also shorter */
     SOCKET_ROOM = 8 << 20
 };
 #define LOST_NS UINT64_C(2000000000)
 #define SECOND_NS UINT64_C(1000000000)
 
 typedef struct slot {
-    uint64_t sent; /* when; 0: free */
+    uint64_t sent; /* when it was sent; 0 if free */
     unsigned thread;
 } slot;
 
@@ -54,10 +55,9 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
-/* --- sending ----------------------------------------------------------------
- */
+/* --- sending -------------------------------------------------------------- */
 
-/* A thread number that leads to the slot, another than its last one. */
+/* Returns a thread number for the slot, different from its last one. */
 static unsigned new_thread(run *r, unsigned i)
 {
     unsigned turns = THREADS / r->load->outstanding;
@@ -80,7 +80,7 @@ static size_t fill_request(run *r, char *out)
     return um_load_request(l, digest, r->slots[i].thread, out);
 }
 
-/* Requests that may go now. */
+/* Returns how many requests may be sent now. */
 static uint64_t requests_due(const run *r)
 {
     const um_load *l = r->load;
@@ -121,7 +121,7 @@ static void send_due(run *r)
             r->out_part[i].iov_len = fill_request(r, r->out[i]);
         while (at < n) {
             int sent = sendmmsg(r->fd, r->out_head + at, n - at, 0);
-            at += sent > 0 ? (unsigned)sent : 1; /* else it is lost */
+            at += sent > 0 ? (unsigned)sent : 1; /* otherwise it is lost */
         }
         r->result->sent += n;
         due -= n;
@@ -130,8 +130,7 @@ static void send_due(run *r)
     }
 }
 
-/* --- receiving --------------------------------------------------------------
- */
+/* --- receiving ------------------------------------------------------------ */
 
 static bool find_number(const char *text, const char *name, uint64_t *out)
 {
@@ -197,8 +196,7 @@ static void abandon_lost(run *r)
         }
 }
 
-/* --- the run ----------------------------------------------------------------
- */
+/* --- the run -------------------------------------------------------------- */
 
 static void init_run(run *r, const um_load *l, um_load_result *out, int fd)
 {

@@ -1,13 +1,13 @@
 /*
- * main.c - umbel-bench-pyzor: a load of Pyzor requests, and a bare echo server
- * to compare with. bench/clearinghouse runs it.
+ * main.c - umbel-bench-pyzor: sends a load of Pyzor requests, and has a bare
+ * echo server for comparison. bench/clearinghouse runs it.
  *
  *   bench_pyzor echo ADDRESS
  *   bench_pyzor load ADDRESS NAME=VALUE...
  *
  * A load is set by op, count, seconds, rate, outstanding, many, first, range,
- * order=1, flood=1, seed, and pid: the server's, for its CPU seconds. One line
- * of JSON comes out.
+ * order=1, flood=1, seed, and pid: the server's, for its CPU seconds. Prints
+ * one line of JSON.
  */
 #include "bench/pyzor/load.h"
 

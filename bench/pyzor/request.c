@@ -1,5 +1,6 @@
 /*
- * request.c - requests as the pyzor command sends them, of an anonymous user.
+ * request.c - writes requests as the pyzor command sends them for an anonymous
+ * user.
  */
 #include "bench/pyzor/load.h"
 

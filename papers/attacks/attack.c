@@ -1,5 +1,5 @@
 /*
- * attack.c - contents, targets, pollution, erasure.
+ * attack.c - the attacks: chosen content, chosen targets, pollution, erasure.
  */
 #include "papers/attacks/attack.h"
 
@@ -80,7 +80,8 @@ static umbel_status more_ones(lab *l, um_rng *rng, double *cost,
     return attack_content(l, 0.75, rng, cost, err);
 }
 
-/* The share that suits the enemy best, of those that are not refused. */
+/* Runs the attack with the share of ones that suits the enemy best among those
+ * that pass the check. */
 static umbel_status best_share(lab *l, um_rng *rng, double *cost,
                                umbel_error *err)
 {
@@ -92,8 +93,8 @@ static umbel_status best_share(lab *l, um_rng *rng, double *cost,
 
 /* --- targets ---------------------------------------------------------------*/
 
-/* Returns true if a target asks nothing of a bit that another has had
- * otherwise. */
+/* Returns true if a target needs a bit with the value opposite to the one that
+ * an earlier target gave it. */
 static bool contradicts(const lab *l, const uint8_t *used,
                         const uint32_t *place)
 {
@@ -118,7 +119,7 @@ static void insert_targets(lab *l, const batch *b, bool greedy)
     }
 }
 
-/* Send a filter that holds just the keys that shall be accepted. */
+/* Sends a filter that contains only the keys that shall be accepted. */
 static umbel_status aim(lab *l, const umbel_filter *hash, bool greedy,
                         um_rng *rng, double *cost, umbel_error *err)
 {
@@ -146,7 +147,8 @@ static umbel_status target_greedy(lab *l, um_rng *rng, double *cost,
     return aim(l, l->guess, true, rng, cost, err);
 }
 
-/* A sender must know how to hash, be it with a fresh salt or a secret. */
+/* Runs it for a sender who knows how to hash: a sender must know the salt or
+ * the secret. */
 static umbel_status target_reported(lab *l, um_rng *rng, double *cost,
                                     umbel_error *err)
 {
@@ -155,7 +157,8 @@ static umbel_status target_reported(lab *l, um_rng *rng, double *cost,
 
 /* --- pollution -------------------------------------------------------------*/
 
-/* Ones that the key adds, and zeros that it does not need to make. */
+/* Returns the number of zeros among the places of a key: ones that it adds, and
+ * zeros that it need not make. */
 static unsigned worth(const lab *l, const uint32_t *place)
 {
     unsigned zeros = 0;
@@ -165,7 +168,8 @@ static unsigned worth(const lab *l, const uint32_t *place)
     return zeros;
 }
 
-/* Chosen by what the enemy can compute, inserted by what the owner does. */
+/* Inserts the best of several keys: chosen with the enemy's hash, inserted with
+ * the owner's. */
 static umbel_status insert_best(lab *l, um_rng *rng, umbel_error *err)
 {
     enum { SOME = 16 };
@@ -204,7 +208,7 @@ static umbel_status pollute(lab *l, um_rng *rng, double *cost, umbel_error *err)
 
 /* --- erasure ---------------------------------------------------------------*/
 
-/* By bit, how many members that are still there need it 0, need it 1. */
+/* For each bit, how many remaining members need it to be 0, and to be 1. */
 typedef struct needs {
     uint8_t zero[BITS], one[BITS];
 } needs;
@@ -228,7 +232,7 @@ static size_t count_needs(const lab *l, const batch *members, needs *out)
     return lost;
 }
 
-/* The candidate that hurts most members. */
+/* Returns the candidate that harms the most members. */
 static size_t best_eraser(const lab *l, const batch *pool, const needs *n)
 {
     size_t best = 0;
@@ -249,7 +253,8 @@ static size_t best_eraser(const lab *l, const batch *pool, const needs *n)
     return best;
 }
 
-/* Chosen as the enemy hashes, inserted as the owner does. */
+/* Inserts an eraser: chosen with the enemy's hash, inserted with the
+ * owner's. */
 static umbel_status insert_eraser(lab *l, const needs *n, um_rng *rng,
                                   umbel_error *err)
 {
@@ -304,9 +309,9 @@ umbel_status attack_erase(lab *l, um_rng *rng, double lost[ERASE_POINTS],
 /* --- the table -------------------------------------------------------------*/
 
 /*
- * Half a percent: a little above what a fill-checked filter of 8 functions and
- * one of 4 + 4 promise. Pollution is stopped when it does hardly more than as
- * many keys that nobody chose, 0.06 %.
+ * Half a percent is a little above what a fill-checked filter of 8 functions
+ * and one of 4 + 4 promise. Pollution is stopped if it does hardly more harm
+ * than as many random keys, 0.06 %.
  */
 const attack attacks[] = {
     {"all ones", "random keys accepted", QUERIES, 0.005, all_ones},

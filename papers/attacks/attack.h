@@ -1,5 +1,5 @@
 /*
- * attack.h - what an enemy does to a filter, and what it costs its owner.
+ * attack.h - what an enemy does to a filter, and what that costs its owner.
  */
 #ifndef UM_ATTACKS_ATTACK_H
 #define UM_ATTACKS_ATTACK_H
@@ -11,9 +11,9 @@
 enum {
     QUERIES = 20000,
     TARGETS = BITS / 32,
-    POLLUTERS = BITS / 16, /* keys of a pollution */
+    POLLUTERS = BITS / 16, /* keys that pollute */
     TRIES = 256,           /* candidates for each of them */
-    MEMBERS = BITS / 256,  /* of the filter that is erased */
+    MEMBERS = BITS / 256,  /* of the filter that is attacked by erasure */
     ERASERS = 110,         /* keys that erase */
     POOL = 20000,          /* candidates for each of them */
     ERASE_STEP = 10,
@@ -23,23 +23,23 @@ enum {
 typedef struct attack {
     const char *name;
     const char *cost; /* what its number is a share of */
-    double asked;     /* keys that it is the share of, in a round */
-    double stopped;   /* a defence that keeps it below this stops it */
+    double asked;     /* number of these keys in a round */
+    double stopped;   /* a share below this means it was stopped */
     umbel_status (*run)(lab *l, um_rng *rng, double *cost, umbel_error *err);
 } attack;
 
-/* All but erasing, whose number is the last one of attack_erase. */
+/* All attacks except erasure, whose number is the last one of attack_erase. */
 
 extern const attack attacks[];
 enum { ATTACKS = 8 };
 extern const attack attack_erasing;
 
-/* The share of random keys that content with this share of ones makes accepted.
- */
+/* Measures the share of random keys that is accepted with this share of
+ * ones. */
 umbel_status attack_content(lab *l, double ones, um_rng *rng, double *share,
                             umbel_error *err);
 
-/* Members lost after 0, 10, .. ERASERS chosen insertions. */
+/* Measures the members lost after 0, 10, .. ERASERS chosen insertions. */
 umbel_status attack_erase(lab *l, um_rng *rng, double lost[ERASE_POINTS],
                           umbel_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * lab.c - open, fill, insert, ask.
+ * lab.c - opens, fills and queries the attacked filters.
  */
 #include "papers/attacks/lab.h"
 
@@ -38,7 +38,8 @@ static umbel_status open_hash(const defence *row, uint64_t seed,
     return umbel_create("bloom", &p, out, err);
 }
 
-/* A seed is known to everybody, a secret is not. */
+/* Opens the filters of owner and enemy. They share the seed, which is public,
+ * but not the secret. */
 umbel_status lab_open(lab *l, const defence *row, um_rng *rng, umbel_error *err)
 {
     uint64_t seed = um_random(rng);
@@ -75,7 +76,8 @@ static void standard_places(const umbel_filter *hash, const umbel_digest *d,
         place[i] = (uint32_t)at[i];
 }
 
-/* Distinct, anywhere or in one block, from a stream that the digest seeds. */
+/* Draws distinct places, anywhere or in one block, from a stream seeded by the
+ * digest. */
 static void generalized_places(const defence *row, const umbel_digest *d,
                                uint32_t *place)
 {
@@ -127,7 +129,8 @@ void lab_fill(lab *l, double ones)
             um_set_bit(l->bits, i);
 }
 
-/* A best filter is half full; the spread of its fill follows from its load. */
+/* Returns the limit of the check. An optimal filter is half full; the variance
+ * of its fill follows from its load. */
 double lab_limit(const defence *row)
 {
     double load = log(2);
@@ -143,7 +146,8 @@ void lab_arrive(lab *l)
         (double)um_popcount(l->bits, 0, BITS) > lab_limit(l->row) * BITS + 0.5;
 }
 
-/* The bytes of an empty filter with the enemy's bits for a payload. */
+/* Decodes the file of an empty filter whose payload is replaced by the enemy's
+ * bits. */
 static umbel_status receive(const lab *l, umbel_filter **out, umbel_error *err)
 {
     size_t len = umbel_encoded_len(l->ours);

@@ -1,8 +1,8 @@
 /*
- * run.c - attacks: what each attack does to each defence, measured.
+ * run.c - attacks: measures what each attack does to each defence.
  *
- * Numbers to compare with come from equations where there are any, else from
- * an independent implementation.
+ * Expected values come from equations where there are any, otherwise from an
+ * independent implementation.
  */
 #include "base/error.h"
 #include "papers/attacks/attack.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 enum {
-    SHARES = 11, /* of ones, 0 to 1: a figure */
+    SHARES = 11, /* shares of ones, 0 to 1, for a figure */
     BY_SHARE = ATTACKS * DEFENCES,
     BY_ERASER = BY_SHARE + SHARES * DEFENCES,
     WIDTH = BY_ERASER + ERASE_POINTS * DEFENCES
@@ -51,7 +51,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 
 /* --- conclusions -----------------------------------------------------------*/
 
-/* Erasing comes last. */
+/* Returns attack a; erasure is the last. */
 static const attack *attack_at(size_t a)
 {
     return a < ATTACKS ? &attacks[a] : &attack_erasing;

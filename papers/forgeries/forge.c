@@ -1,5 +1,6 @@
 /*
- * forge.c - shapes, designs, and as many cells as the budget seems to allow.
+ * forge.c - draws shapes and designs, and fills as many cells as the budget
+ * seems to allow.
  */
 #include "papers/forgeries/forge.h"
 
@@ -42,8 +43,8 @@ static double unit(um_rng *rng)
 
 /* --- shapes ----------------------------------------------------------------*/
 
-/* A power of 2, a small multiple of one, or any number; sometimes a large one.
- */
+/* Draws a number of cells: a power of 2, a small multiple of one, or any
+ * number; sometimes a large one. */
 static uint64_t draw_cells(um_rng *rng)
 {
     uint64_t log = between(rng, 8, 11);
@@ -88,8 +89,8 @@ static uint64_t fitting_cells(const target *t, uint32_t hashes, um_rng *rng)
 }
 
 /*
- * Seeds of universal whose first two functions go together, of the first 1.5
- * billion: c is the same, or the negative, the double, the half.
+ * Seeds, among the first 1.5 billion, whose first two functions of universal
+ * are related: c is the same, its negative, its double, or its half.
  */
 static const uint64_t aligned_seeds[] = {310438037, 438138082, 855655146,
                                          920240280, 1059001892};
@@ -127,7 +128,7 @@ static umbel_status create_empty(const target *t, um_rng *rng,
 
 /* --- designs ---------------------------------------------------------------*/
 
-/* Numbers of a design, as it needs them. */
+/* Parameters of a design; not every design uses all. */
 typedef struct design {
     uint64_t cells, block, lane, a, b;
 } design;
@@ -155,7 +156,8 @@ static double by_lane(const design *d, uint64_t x)
     return ((double)lane + hashed(x + d->a * d->cells)) / (double)lanes;
 }
 
-/* Classes in an order of chance, or odd ones first, which walks keep to. */
+/* Scores cells by residue class: classes in random order, or odd ones first, to
+ * which walks keep. */
 static double by_class(const design *d, uint64_t x)
 {
     uint64_t modulus = 2 + d->a % 63, class = x % modulus;
@@ -188,7 +190,8 @@ static uint64_t inverse(uint64_t r, uint64_t m)
     return a == 1 ? (uint64_t)(u < 0 ? u + (int64_t)m : u) : 1;
 }
 
-/* x = y r mod m, where r = 2^64 mod m; both digits of y near the middle. */
+/* Scores cells by the digits of y, where x = y r mod m and r = 2^64 mod m:
+ * cells with both digits near the middle come first. */
 static double by_digits(const design *d, uint64_t x)
 {
     enum { WAYS = 1469 };
@@ -200,7 +203,7 @@ static double by_digits(const design *d, uint64_t x)
     return 2 * fmin(fmax(low, high), 0.499);
 }
 
-/* Multiples of a number, one after the other: what shifts by it keep to. */
+/* Scores cells by multiples of a number: shifts by it stay within them. */
 static double by_shift(const design *d, uint64_t x)
 {
     return (double)(x * d->b % d->cells) / (double)d->cells;
@@ -210,7 +213,8 @@ typedef double score_fn(const design *d, uint64_t x);
 static score_fn *const designs[] = {by_chance, by_number, by_lane, by_class,
                                     by_wave,   by_digits, by_shift};
 
-/* What the walk of dcso adds, or the second function of universal. */
+/* Returns the increment of dcso's walk, or the shift of universal's second
+ * function. */
 static uint64_t shift_of(const um_layout *l)
 {
     uint64_t m = l->cells, p = UM_INTEGER_PRIME;
@@ -252,8 +256,8 @@ static um_cells cells_of(const umbel_filter *f, size_t *sections)
     return um_cells_of(f->payload, section[0].cell_bits);
 }
 
-/* Uses the cells up to a score; aging has the others in its second generation.
- */
+/* Sets the cells up to a score; kind aging has the others in its second
+ * generation. */
 static void write_cells(const draft *d, double at_most)
 {
     size_t n;
@@ -272,7 +276,7 @@ static void write_cells(const draft *d, double at_most)
     }
 }
 
-/* Counters of cells in use: one, full, or any. */
+/* Sets the counters of used cells: to 1, to the maximum, or to any value. */
 static void write_counts(const draft *d)
 {
     size_t n;
@@ -286,7 +290,7 @@ static void write_counts(const draft *d)
                             : 1 + um_random_below(d->rng, cells.max));
 }
 
-/* As many cells as the cells themselves admit to. */
+/* Sets as many cells as the predicted error rate allows. */
 static void fill_up(const draft *d, double budget)
 {
     double low = 0, high = 1;
@@ -302,7 +306,8 @@ static void fill_up(const draft *d, double budget)
     write_cells(d, low);
 }
 
-/* Some thresholds, where more cells may mean less: the best that will do. */
+/* Tries some thresholds, because more cells may mean a smaller error; uses the
+ * best one within the budget. */
 static void try_some(const draft *d, double budget)
 {
     double best = 0, at_most = 0;
@@ -317,7 +322,8 @@ static void try_some(const draft *d, double budget)
     write_cells(d, at_most);
 }
 
-/* Members are the keys, of some, that need the fewest new cells. */
+/* Adds members, each the one of SOME random keys that needs the fewest new
+ * cells. */
 static umbel_status choose_keys(umbel_filter *f, um_rng *rng, double budget,
                                 umbel_error *err)
 {
@@ -341,7 +347,7 @@ static umbel_status choose_keys(umbel_filter *f, um_rng *rng, double budget,
     return UMBEL_OK;
 }
 
-/* The head: nothing of its keys, or what explains the cells. */
+/* Sets the header: no number of keys, or the number that explains the cells. */
 static void claim(umbel_filter *f, bool honest)
 {
     const um_row_bits *bits = f->kind->bits;
@@ -394,7 +400,8 @@ static um_ribbon_sizes draw_sizes(um_rng *rng)
     return s;
 }
 
-/* Random, all ones, or one in 2^7 and fewer: rows that meet no other slot. */
+/* Draws slots: random, all ones, or one in 2^7 and fewer, so that rows meet no
+ * other slot. */
 static void draw_slots(uint8_t *to, size_t len, um_rng *rng)
 {
     uint64_t how = um_random_below(rng, 4);

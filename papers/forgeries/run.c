@@ -2,9 +2,9 @@
  * run.c - forgeries: a search for filters that pass admission and match too
  * much.
  *
- * A round forges one filter of every target and admits it under a budget of
- * 0.1 %. What is admitted is asked strangers: a filter is a hole when more of
- * them match than a filter of twice the budget would by five sigma.
+ * A round forges one filter of every target and submits it for admission with a
+ * budget of 0.1 %. Admitted filters are queried with random keys: a filter is a
+ * hole if more of them match than five sigma above twice the budget.
  */
 #include "papers/forgeries/forge.h"
 
@@ -55,7 +55,8 @@ static umbel_status ask(const umbel_filter *f, um_rng *rng, size_t n,
     return UMBEL_OK;
 }
 
-/* Few strangers tell most of the harmless ones. */
+/* Measures the share of random keys that match. A few keys are enough to clear
+ * most harmless filters. */
 static umbel_status measure(const umbel_filter *f, um_rng *rng, double *share,
                             umbel_error *err)
 {
@@ -100,7 +101,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 
 typedef struct score {
     uint64_t admitted, holes;
-    double most; /* share of strangers that match, among those admitted */
+    double most; /* largest share of random keys that match */
 } score;
 
 static score score_of(const um_study *s, size_t t)

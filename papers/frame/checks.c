@@ -1,5 +1,5 @@
 /*
- * checks.c - checked values as text, CSV and SVG.
+ * checks.c - writes checked values as text, CSV and SVG.
  */
 #include "draw/svg.h"
 #include "papers/frame/publish.h"
@@ -52,8 +52,8 @@ void um_csv_checks(FILE *out, const um_record *r)
     }
 }
 
-/* Returns where the value lies in its interval: -1 at low, 1 at high. With one
- * end open, the distance from the other is what counts. */
+/* Returns where the value lies in its interval: -1 at low, 1 at high. If one
+ * end is open, the distance from the other counts. */
 static double place_in_bar(const um_check *c)
 {
     if (isfinite(c->low) && isfinite(c->high))
@@ -66,7 +66,8 @@ static double place_in_bar(const um_check *c)
     return isfinite(c->low) ? -1 + 4 * ahead / scale : 1 - 4 * ahead / scale;
 }
 
-/* Names to the left, the intervals, and what was measured to the right. */
+/* Names are on the left, intervals in the middle, measured values on the
+ * right. */
 enum {
     ROW = 22,
     NAMES = 330,
@@ -97,7 +98,7 @@ static void write_check(FILE *out, const um_check *c, double y)
                        UM_SVG_WIDTH - VALUES - 10);
 }
 
-/* The scale that all rows share: the ends of their own intervals. */
+/* Draws the scale that all rows share: the ends of their own intervals. */
 static void write_scale(FILE *out, double bottom)
 {
     static const struct {

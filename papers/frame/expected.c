@@ -1,5 +1,5 @@
 /*
- * expected.c - rows of expected.csv, and the bar that follows from one.
+ * expected.c - parses rows of expected.csv, and computes their intervals.
  */
 #include "papers/frame/expected.h"
 
@@ -33,7 +33,7 @@ void um_expected_verdict(const char *name, char out[UM_TEXT_LEN])
     }
 }
 
-/* One field, quoted or not; gives what stands behind it. */
+/* Parses a field, quoted or not; returns the text after it. */
 static const char *parse_field(const char *p, char out[UM_NOTE_LEN])
 {
     size_t len = 0;
@@ -54,7 +54,8 @@ static const char *parse_field(const char *p, char out[UM_NOTE_LEN])
     return p;
 }
 
-/* NAN for an empty field; false when it is neither empty nor a number. */
+/* Converts a field; NAN if it is empty. Returns false if it is neither empty
+ * nor a number. */
 static bool to_number(const char *text, double *out)
 {
     char *end;
@@ -81,7 +82,8 @@ double um_half_unit(const char *printed)
     return 0.5 * pow(10, exponent - decimals);
 }
 
-/* What the paper rounded away, for a mean that it prints with its spread. */
+/* Sets the slack to the paper's rounding, for a mean that it prints with its
+ * standard deviation. */
 static void add_rounding(const char *printed, um_expected *e)
 {
     if (isnan(e->slack) && isnan(e->reference) && !isnan(e->paper) &&
@@ -115,7 +117,7 @@ static const char *next_line(const char *p)
     return *p ? p + 1 : p;
 }
 
-/* Comments, empty lines and the line of names. */
+/* Returns false for comments, empty lines and the header line. */
 static bool is_row(const char *line)
 {
     return *line != '#' && *line != '\n' && strncmp(line, "item,", 5) != 0;
@@ -158,7 +160,8 @@ bool um_expected_find(const char *text, const char *item, um_expected *out)
     return false;
 }
 
-/* The standard error of the distance between the reference and ours. */
+/* Returns the standard error of the difference between the reference and
+ * ours. */
 static double joint_error(const um_expected *e, double error, double rounds)
 {
     double reference =

@@ -1,5 +1,5 @@
 /*
- * filters.c - queries that several studies make of filters.
+ * filters.c - filter queries that several studies use.
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"

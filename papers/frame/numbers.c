@@ -34,8 +34,8 @@ double um_z(double a, double a_error, double b, double b_error)
 }
 
 /*
- * Terms are summed from the largest, at k, downwards; those below 1e-18 of it
- * cannot be seen any more. Meant for means up to thousands.
+ * Sums the terms from the largest, at k, downwards, until they are below 1e-18
+ * of it. Meant for means up to thousands.
  */
 double um_poisson_cdf(double k, double mean)
 {
@@ -44,7 +44,7 @@ double um_poisson_cdf(double k, double mean)
     if (mean <= 0)
         return 1;
     k = floor(k);
-    if (k > mean) { /* the upper tail is the short one */
+    if (k > mean) { /* the upper tail is shorter */
         double term = exp((k + 1) * log(mean) - mean - lgamma(k + 2)), sum = 0;
         for (double i = k + 2; term > 1e-18 * sum && term > 0; i++) {
             sum += term;
@@ -79,7 +79,7 @@ void um_poisson_accept(double mean, double p, double *low, double *high)
         ++*high;
 }
 
-/* P(X <= k), X ~ Binomial(n, p). Meant for n up to thousands. */
+/* Returns P(X <= k), X ~ Binomial(n, p). Meant for n up to thousands. */
 static double binomial_cdf(double k, double n, double p)
 {
     double sum = 0;

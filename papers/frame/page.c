@@ -1,6 +1,6 @@
 /*
- * page.c - a study as a section of the page: claim, command, checks, figures
- * and tables.
+ * page.c - writes a study as a section of the page: claim, command, checks,
+ * figures and tables.
  */
 #include "draw/document.h"
 #include "papers/frame/expected.h"
@@ -49,7 +49,8 @@ static void write_checks(FILE *out, const um_record *r)
     fputs("</table>\n", out);
 }
 
-/* Names of papers and ids are plain letters: they make names of files. */
+/* Writes an image. Names of papers and ids are plain letters, because they
+ * become file names. */
 static void write_image(FILE *out, const char *paper, const char *id,
                         const char *text)
 {
@@ -64,7 +65,7 @@ static const char *class_of(um_outcome o)
     return o == UM_DOES_NOT_COME_OUT ? "fail" : "pass";
 }
 
-/* The picture that stands for a study: its first figure, or the checks. */
+/* Writes the main picture of a study: its first figure, or the checks. */
 static void write_picture(FILE *out, const um_study *s)
 {
     const um_record *r = &s->record;
@@ -76,7 +77,7 @@ static void write_picture(FILE *out, const um_study *s)
                     "checked values, each in its interval");
 }
 
-/* One paragraph: where it is from, what is claimed, what the letters mean. */
+/* Writes one paragraph: source, claim, and the meaning of the symbols. */
 static void write_claim(FILE *out, const um_study *s)
 {
     fputs("<p>", out);
@@ -88,7 +89,7 @@ static void write_claim(FILE *out, const um_study *s)
     fputs("</p>\n", out);
 }
 
-/* Another run than the recorded ones may say something else. */
+/* Writes the recorded verdict if this run has a different one. */
 static void write_recorded(FILE *out, const um_study *s)
 {
     char verdict[UM_TEXT_LEN];
@@ -114,7 +115,7 @@ static void write_outcome(FILE *out, const um_study *s)
     write_recorded(out, s);
 }
 
-/* What does not come out, by name. */
+/* Lists the values that do not come out. */
 static void write_misfits(FILE *out, const um_record *r)
 {
     if (um_record_outcome(r) != UM_DOES_NOT_COME_OUT)
@@ -175,7 +176,7 @@ void um_html_card(FILE *out, const um_study *s)
     fputs("</code></p>\n</section>\n", out);
 }
 
-/* Which studies are in there, by paper, with what they found. */
+/* Writes a table of the studies, with their claims and verdicts. */
 void um_html_contents(FILE *out, const um_study *s, size_t n)
 {
     fputs("<table>\n<tr><th>study</th><th class=\"t\">claim</th>"

@@ -1,5 +1,5 @@
 /*
- * publish.c - the directory that results are written to.
+ * publish.c - writes results to a directory.
  */
 #include "papers/frame/publish.h"
 
@@ -42,7 +42,7 @@ static void checks_csv(FILE *out, const void *what)
     um_csv_checks(out, what);
 }
 
-/* NAME-ID.ending */
+/* Writes the file NAME-ID.ending. */
 static umbel_status write_part(const char *dir, const um_study *s,
                                const char *id, const char *ending,
                                const um_folder_page *p, umbel_error *err)
@@ -98,7 +98,7 @@ typedef struct studies {
     size_t n;
 } studies;
 
-/* The studies of one paper; rows of a paper stand together. */
+/* Writes the studies of one paper, which are adjacent in the table. */
 static void write_source(FILE *out, const um_source *source, const studies *all)
 {
     size_t from = 0, to;

@@ -1,5 +1,5 @@
 /*
- * publish.h - results as files: CSV, SVG and one page that shows them all.
+ * publish.h - writes results as CSV, SVG and one page that shows them all.
  */
 #ifndef UM_PAPERS_PUBLISH_H
 #define UM_PAPERS_PUBLISH_H
@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-/* Returns the interval of a check as people read it: "2.48 to 2.72", "at least
- * 3.14", "at most 0.02". */
+/* Returns the interval of a check as text: "2.48 to 2.72", "at least 3.14", "at
+ * most 0.02". */
 um_shown um_show_bar(const um_check *c);
 
 /* Writes each check as a dot in its interval. */
@@ -20,9 +20,10 @@ void um_svg_checks(FILE *out, const um_record *r);
 void um_csv_checks(FILE *out, const um_record *r);
 
 /* Writes a study as a section of a page: its picture first, then the claim and
- * its symbols, the verdict and the table. Its files lie beside the page. */
+ * its symbols, the verdict and the table. Its files are in the same
+ * directory. */
 void um_html_study(FILE *out, const um_study *s);
-/* Writes what an index shows of it: picture, claim, verdict, command. */
+/* Writes the index entry of a study: picture, claim, verdict, command. */
 void um_html_card(FILE *out, const um_study *s);
 /* Writes a table of n studies with their verdicts, which links to the cards. */
 void um_html_contents(FILE *out, const um_study *s, size_t n);
@@ -34,13 +35,13 @@ void um_write_command(FILE *out, const um_study *s);
 void um_write_verdicts(FILE *out, const um_record *r);
 
 /*
- * Makes the directory if it is missing. Refuses one that is no directory,
- * cannot be written to, or has an index.html that we did not write.
+ * Creates the directory if it is missing. Refuses a path that is not a
+ * directory or not writable, or that has an index.html that we did not write.
  */
 umbel_status um_publish_begin(const char *dir, umbel_error *err);
 /* Writes the files of one study and its page, NAME.html; then index.html: the
- * study if it is one, else an index of all by paper. Replaces what is there.
- */
+ * study itself if there is only one, otherwise an index by paper. Replaces
+ * existing files. */
 umbel_status um_publish_study(const char *dir, const um_study *s,
                               umbel_error *err);
 umbel_status um_publish_page(const char *dir, const um_study *s, size_t n,

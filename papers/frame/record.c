@@ -1,5 +1,5 @@
 /*
- * record.c - what a reproduction found, in arrays that grow.
+ * record.c - the results of a reproduction, in growing arrays.
  */
 #include "papers/frame/record.h"
 
@@ -12,11 +12,11 @@
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The analyzer loses arrays that base/buffer.h resizes. */
+/* The analyzer loses track of arrays that base/buffer.h resizes. */
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
-/* Makes room for one more element; returns the array, or NULL. */
+/* Reserves space for one more element; returns the array, or NULL. */
 static void *grown(um_record *r, void *array, size_t n, size_t *cap,
                    size_t size)
 {
@@ -29,23 +29,23 @@ static bool within(const um_check *c, double x)
     return c->low <= x && x <= c->high;
 }
 
-/* A bound of 0 tests the sign: a wrong order has the other one. */
+/* Returns true if the bound is 0, so that the check tests the sign: a wrong
+ * order has the other sign. */
 static bool tests_sign(const um_check *c)
 {
     return (isinf(c->low) && c->high == 0) || (isinf(c->high) && c->low == 0);
 }
 
 /*
- * Returns true if a value that is twice the expected one, or half of it, would
- * pass. What is expected is the paper's value, else the middle of the interval;
- * of an interval with an open end, what was measured. Zero cannot be scaled:
- * there, too, what was measured is.
+ * Returns true if twice or half the expected value would pass. The expected
+ * value is the paper's, otherwise the middle of the interval; if an end is
+ * open, or if it is zero, which cannot be scaled, the measured value is used.
  */
 static bool lets_wrong_pass(const um_check *c)
 {
     bool open = isinf(c->low) || isinf(c->high);
 
-    /* The distance of a test: a wrong value's is large. */
+    /* A distance in a test: for a wrong value it is large. */
     if (strstr(c->item, "in sigmas") || strstr(c->item, "worst z") ||
         tests_sign(c))
         return false;
@@ -68,11 +68,11 @@ static bool lets_wrong_pass(const um_check *c)
 
 static void judge(um_check *c)
 {
-    c->pass = within(c, c->ours); /* a NAN is not */
+    c->pass = within(c, c->ours); /* false for NAN */
     c->weak |= lets_wrong_pass(c);
 }
 
-/* Nothing is twice nothing: a zero becomes one. */
+/* Multiplies a value; a zero, which cannot be doubled, becomes one. */
 static double spoiled(double x, double by)
 {
     return x == 0 && by > 1 ? 1 : x * by;
@@ -108,7 +108,8 @@ um_verdicts um_record_verdicts(const um_record *r)
     return v;
 }
 
-/* Remarks that begin so are about the paper, not about our reading of it. */
+/* Returns true if a remark is an erratum of the paper, not about our reading of
+ * it. */
 static bool has_erratum(const um_record *r)
 {
     for (size_t i = 0; i < r->nnotes; i++)

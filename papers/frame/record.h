@@ -1,7 +1,7 @@
 /*
- * record.h - what a reproduction found: checks, figures, sheets, remarks.
+ * record.h - the results of a reproduction: checks, figures, sheets, remarks.
  *
- * A run only appends. If memory runs out, the record remembers it, and
+ * A run only appends. If memory runs out, the record stores that, and
  * um_record_bad is called once, at the end.
  */
 #ifndef UM_PAPERS_RECORD_H
@@ -16,19 +16,20 @@ enum { UM_WRONG_WAYS = 7 }; /* of wrong.c */
 /* A value that was checked. It passes when low <= ours <= high. */
 typedef struct um_check {
     char item[UM_TEXT_LEN];
-    double paper; /* NAN: the paper gives none, the bar is ours */
+    double paper; /* NAN if the paper has none; then the interval is ours */
     double ours;
-    double error;     /* standard error of ours; NAN: not known */
-    double z;         /* joint standard errors from there; NAN likewise */
-    double low, high; /* infinite: open on that side */
-    bool fitted;      /* the paper's number went into a parameter of ours */
+    double error;     /* standard error of ours; NAN if unknown */
+    double z;         /* distance from the expected value in joint standard
+                         errors; NAN if unknown */
+    double low, high; /* infinite if open on that side */
+    bool fitted;      /* the paper's number was used to fit a parameter */
     bool weak; /* twice the expected value, or half of it, would pass, too */
     bool pass;
-    unsigned refuses; /* wrong results that fail it: a bit for each way */
+    unsigned refuses; /* wrong results that fail it: one bit for each way */
     char note[UM_NOTE_LEN];
 } um_check;
 
-/* An erratum of the paper, or how we read it. */
+/* An erratum of the paper, or a note on how we read it. */
 typedef struct um_remark {
     char text[4 * UM_NOTE_LEN];
 } um_remark;
@@ -43,8 +44,8 @@ typedef struct um_record {
     um_remark *note;
     size_t nnotes, notes_cap;
     bool bad;     /* out of memory */
-    double spoil; /* a factor of checked values, to make them wrong; 0: none,
-                     -1: only of rises and falls, whose bound is 0 */
+    double spoil; /* factor applied to checked values, to make them wrong; 0 for
+                     none, -1 only for rises and falls, whose bound is 0 */
 } um_record;
 
 void um_record_fini(um_record *r);
@@ -53,19 +54,19 @@ bool um_record_bad(const um_record *r);
 
 /* Appends c, and sets whether it passes. */
 void um_record_check(um_record *r, um_check c);
-/* How the checks ended. A weak one that lies in its interval is not counted as
- * passed: a wrong result would lie there, too. */
+/* Counts of the checks. A weak one that is within its interval does not count
+ * as passed, because a wrong result would be, too. */
 typedef struct um_verdicts {
     size_t passed, failed, weak;
 } um_verdicts;
 um_verdicts um_record_verdicts(const um_record *r);
-/* Returns true if the check counts as passed, and each wrong result that was
+/* Returns true if the check counts as passed, but every wrong result that was
  * tried passes it, too. */
 bool um_check_is_blind(const um_check *c);
 /* Returns "pass", "FAIL" or "weak". */
 const char *um_verdict(const um_check *c);
 
-/* What a study says about its claim. */
+/* The conclusion of a study about its claim. */
 typedef enum um_outcome {
     UM_HOLDS,
     UM_HOLDS_WITH_REMARKS, /* something is fitted, weak, or an erratum */
@@ -86,7 +87,7 @@ um_figure *um_record_figure(um_record *r, const char *id, const char *title,
 um_sheet *um_record_sheet(um_record *r, const char *id, const char *title,
                           const char *const *heads);
 
-/* Adds a remark: an erratum of the paper, or how we read it. */
+/* Adds a remark: an erratum of the paper, or a note on how we read it. */
 void um_record_note(um_record *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

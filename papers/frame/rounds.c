@@ -1,9 +1,10 @@
 /*
- * rounds.c - run the rounds of a study, and hold its values to expected.csv.
+ * rounds.c - runs the rounds of a study, and compares its values with
+ * expected.csv.
  *
- * Threads take rounds in order and write into the rounds' own places, so the
- * numbers do not depend on which thread runs what. The failure reported is that
- * of the first round that failed, for the same reason.
+ * Threads run rounds in order and store the numbers by round, so they do not
+ * depend on which thread runs what. For the same reason the error of the failed
+ * round with the lowest number is reported.
  */
 #include "base/error.h"
 #include "papers/frame/expected.h"
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The finaliser of SplitMix64: every bit of x moves every bit of the result. */
+/* Returns the finaliser of SplitMix64: every bit of x affects every bit of the
+ * result. */
 static uint64_t mix(uint64_t x)
 {
     um_rng r = {x};
@@ -36,7 +38,7 @@ typedef struct work {
     um_study *study;
     pthread_mutex_t lock;
     uint64_t next, done;
-    uint64_t failed; /* the first round that failed */
+    uint64_t failed; /* the lowest number of a round that failed */
     umbel_status status;
     umbel_error err;
 } work;
@@ -84,7 +86,8 @@ static void *run_rounds(void *ctx)
     return NULL;
 }
 
-/* This thread works too; fewer threads than asked for only take longer. */
+/* Runs all rounds. This thread works, too; if fewer threads can be started, it
+ * only takes longer. */
 static umbel_status run_all(um_study *s, umbel_error *err)
 {
     work w = {.study = s, .status = UMBEL_OK};
@@ -115,7 +118,7 @@ static bool was_checked(const um_record *r, const char *item)
     return false;
 }
 
-/* Rows that nobody measured are failures, not silence. */
+/* Records a failed check for every row that was not measured. */
 static void find_forgotten(um_study *s)
 {
     const char *text = um_expected_text(s->paper->name);
@@ -181,7 +184,7 @@ um_mean um_column(const um_study *s, size_t column)
     return um_mean_of(s->numbers + column, s->rounds, s->paper->width);
 }
 
-/* Two columns made one, round by round. */
+/* Combines two columns, round by round. */
 static um_mean joined(const um_study *s, size_t a, size_t b,
                       double (*join)(double, double))
 {
@@ -190,7 +193,7 @@ static um_mean joined(const um_study *s, size_t a, size_t b,
     um_mean m = {.n = 0, .value = NAN, .sd = NAN, .error = NAN};
 
     if (!joint)
-        return m; /* a NAN passes no check */
+        return m; /* NAN passes no check */
     for (size_t i = 0; i < s->rounds; i++, row += width)
         joint[i] = join(row[a], row[b]);
     m = um_mean_of(joint, s->rounds, 1);
@@ -218,7 +221,7 @@ um_mean um_column_sum(const um_study *s, size_t a, size_t b)
     return joined(s, a, b, sum);
 }
 
-/* A check with all but its bar; false when no row has that item. */
+/* Begins a check, without its interval; false if no row has that item. */
 static bool begin_check(const um_study *s, const char *item, const um_mean *m,
                         um_expected *e, um_check *c)
 {
@@ -267,15 +270,16 @@ void um_check_mean(um_study *s, const char *item, const um_mean *m)
     um_record_check(&s->record, c);
 }
 
-/* Events that the row's own rounds have seen; 0 when it is no count. */
+/* Returns the number of events in the row's own rounds; 0 if it is not a
+ * count. */
 static double events_of_row(const um_study *s, const um_expected *e,
                             double expected)
 {
     return e->rounds > 0 ? round(expected * e->rounds / (double)s->rounds) : 0;
 }
 
-/* The bar of a count; false when it is large enough for a normal one, or the
- * row gives its bar. */
+/* Sets the interval of a count. Returns false if the count is large enough for
+ * a normal distribution, or if the row sets the interval. */
 static bool set_rare_bar(const um_study *s, const um_expected *e, double unit,
                          um_check *c)
 {
@@ -291,7 +295,7 @@ static bool set_rare_bar(const um_study *s, const um_expected *e, double unit,
                                UM_POISSON_LIMIT, &c->low, &c->high);
     else
         um_poisson_accept(expected, UM_POISSON_LIMIT, &c->low, &c->high);
-    /* Half an event on both sides: sums of units are not exact. */
+    /* Half an event on both sides, because sums of units are not exact. */
     c->low = fmax(c->low - 0.5, 0) * unit;
     c->high = (c->high + 0.5) * unit;
     c->weak = expected == 0 && c->high >= unit; /* a rare event may pass */

@@ -6,7 +6,7 @@
 
 #include "papers/frame/paper.h"
 
-/* In the order of the papers. X(name) stands for the row um_paper_name. */
+/* In the order of the papers; X(name) is the row um_paper_name. */
 #define UM_PAPERS(X)                                                           \
     X(rbf_fig3)                                                                \
     X(rbf_fig5)                                                                \

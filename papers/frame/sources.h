@@ -1,5 +1,5 @@
 /*
- * sources.h - the papers: what each is, and what its symbols mean.
+ * sources.h - the table of papers, with the meaning of their symbols.
  */
 #ifndef UM_PAPERS_SOURCES_H
 #define UM_PAPERS_SOURCES_H
@@ -12,9 +12,9 @@ typedef struct um_source {
     const char *symbols; /* a paragraph */
 } um_source;
 
-/* In the order of the table; NULL past the end. */
+/* Returns row i of the table; NULL past the end. */
 const um_source *um_source_row(size_t i);
-/* The source of the study; every row of the table has one. */
+/* Returns the paper of a study; every study has one. */
 const um_source *um_source_of(const char *study);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * table.c - look up reproductions.
+ * table.c - looks up reproductions.
  */
 #include "papers/frame/rows.h"
 

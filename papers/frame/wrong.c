@@ -1,14 +1,15 @@
 /*
- * wrong.c - wrong results on purpose: an interval that takes them is no check.
+ * wrong.c - tests intervals with wrong results: one that accepts them checks
+ * nothing.
  *
- * The rounds are run once. Then conclusions are drawn from them again, in each
- * way wrongly, and every check of the honest run is looked up in those runs.
- * Values are doubled or halved where a check receives them, which reaches those
- * that follow from equations, too; a rise or fall, which has a bound of 0, gets
- * the other sign. Numbers of rounds are spoiled before
- * conclusions are drawn: doubled, halved, or given to the wrong settings, as a
- * mistake in the experiment would do it. Those reach distances in sigmas,
- * orders and signs.
+ * The rounds are run once. Then conclusions are drawn from them again, wrongly
+ * in each of several ways, and every check of the honest run is compared with
+ * its counterpart. Some ways double or halve values when they are checked,
+ * which also affects values computed from equations; a rise or fall, whose
+ * bound is 0, gets the opposite sign. Others change the numbers of rounds
+ * before conclusions are drawn: they are doubled, halved, or assigned to the
+ * wrong settings, as a mistake in the experiment would do. These affect
+ * distances in sigmas, orders and signs.
  */
 #include "papers/frame/paper.h"
 
@@ -19,7 +20,7 @@
 
 static const struct {
     const char *name;
-    double value, number; /* factors of checked values, of numbers of rounds */
+    double value, number; /* factors of values, of rounds' numbers */
     enum { IN_PLACE, SHIFTED, REVERSED } order;
 } ways[UM_WRONG_WAYS] = {
     {"values doubled, zeros made one", 2, 1, IN_PLACE},
@@ -58,7 +59,8 @@ static const um_check *same_check(const um_record *r, size_t at,
     return NULL;
 }
 
-/* Draws the conclusions from *s, which is a copy with spoiled numbers. */
+/* Draws conclusions from *s, a copy with wrong numbers, and records which
+ * checks fail. */
 static void conclude_wrongly(um_study *s, unsigned way, um_record *honest)
 {
     s->record = (um_record){.spoil = ways[way].value};

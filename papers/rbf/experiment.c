@@ -1,5 +1,5 @@
 /*
- * experiment.c - draw an instance, retouch it in many ways.
+ * experiment.c - draws an instance, and retouches it in many ways.
  */
 #include "papers/rbf/experiment.h"
 
@@ -18,7 +18,7 @@ enum { BATCH = 8192 };
 
 const double um_rbf_beta[RBF_BETAS] = {1, 2, 5, 10, 25, 50, 75, 100};
 
-/* Members: different integers of the universe, marked. */
+/* Draws and marks the members: different integers of the universe. */
 static void draw_members(bool *member, uint64_t *keys, um_rng *rng)
 {
     for (size_t n = 0; n < RBF_MEMBERS;) {
@@ -56,7 +56,7 @@ static umbel_status retain_positives(um_rbf *x, const uint64_t *keys, size_t n,
     return status;
 }
 
-/* Everybody who is no member is asked. */
+/* Queries all keys that are not members. */
 static umbel_status find_positives(um_rbf *x, const bool *member,
                                    umbel_error *err)
 {

@@ -1,16 +1,17 @@
 /*
- * draw.c - the part of the counts in the spread of a rate, by the delta method.
+ * draw.c - computes how much the drawn counts contribute to the spread of a
+ * rate, by the delta method.
  *
  * A rate is a function R of the shares p(c) of keys that have count c. A draw
- * of n counts moves R by the mean of n terms psi(c), where psi is how R follows
- * when a little of p moves to c (its influence function); so the variance over
- * draws is E(psi^2) / n. If the number of zeros and the sum of the counts are
- * given, what psi has in common with them falls out: what is left of psi after
- * a linear regression on c among c > 0.
+ * of n counts changes R by the mean of n terms psi(c), where psi, the influence
+ * function, is the derivative of R when a little of p moves to c; so the
+ * variance over draws is E(psi^2) / n. If the number of zeros and the sum of
+ * the counts are given, only the residual of psi counts, after a linear
+ * regression on c among c > 0.
  *
  * The plain filter miscounts a key if every cell has another owner, the refined
  * one surely if every cell has an owner with a larger count. With a = k n / m
- * owners a cell, of which the share S(c) matters to a key of count c:
+ * owners per cell, of which the share S(c) matters to a key of count c:
  *
  *   q(c) = (1 - exp(-a S(c)))^k        plain: S(c) = P(C > 0)
  *   R = sum c p(c) q(c) / sum c p(c)   refined: S(c) = P(C > c)
@@ -35,7 +36,7 @@ static void shares(const um_spam_experiment *e, double p[VALUES])
                                         : 0;
 }
 
-/* Which share of the keys matters to a key of count c. */
+/* Returns the share of the keys that matter to a key of count c. */
 static double rivals(const double p[VALUES], int c, bool refined)
 {
     double s = 0;
@@ -45,7 +46,7 @@ static double rivals(const double p[VALUES], int c, bool refined)
     return s;
 }
 
-/* psi(v) of one filter, as a share of the rate. */
+/* Computes psi(v) of one filter, as a share of the rate. */
 static void influence(const double p[VALUES], double k, double a, bool refined,
                       double psi[VALUES])
 {
@@ -67,7 +68,8 @@ static void influence(const double p[VALUES], double k, double a, bool refined,
     }
 }
 
-/* What is left of psi when zeros and sum are known. */
+/* Replaces psi by its residual when the number of zeros and the sum are
+ * known. */
 static void parse_known_out(const double p[VALUES], double psi[VALUES])
 {
     double w = 0, x = 0, y = 0, xx = 0, xy = 0;

@@ -1,9 +1,9 @@
 /*
  * draw.h - how much a rate depends on which counts were drawn.
  *
- * The authors drew the counts of Experiments 4 to 8 once and kept them for all
- * rounds. That is a source of chance which neither more rounds nor their column
- * of standard deviations show. Its size follows from the experiment alone.
+ * The authors drew the counts of Experiments 4 to 8 once and used them for all
+ * rounds. Neither more rounds nor their column of standard deviations shows
+ * this source of randomness. Its size follows from the experiment alone.
  */
 #ifndef UM_SPAM_DRAW_H
 #define UM_SPAM_DRAW_H
@@ -18,8 +18,8 @@ typedef enum um_spam_quantity {
 
 /*
  * Returns the standard deviation over draws of the counts, as a share of the
- * quantity itself; 0 where counts are not drawn. given: among draws that have
- * the same number of zeros and the same sum.
+ * quantity itself; 0 if counts are not drawn. If given, only draws with the
+ * same number of zeros and the same sum count.
  */
 double um_spam_draw_spread(const um_spam_experiment *e, size_t shape,
                            um_spam_quantity q, bool given);

@@ -1,5 +1,5 @@
 /*
- * experiment.c - draw keys and counts, insert, find the errors.
+ * experiment.c - draws keys and counts, inserts them, and finds the errors.
  */
 #include "papers/spam/experiment.h"
 
@@ -34,8 +34,8 @@ static double fraction(um_rng *rng)
     return (double)(um_random(rng) >> 11) * 0x1p-53;
 }
 
-/* How many factors until the product is below exp(-mean) (Knuth). No draw
- * reaches the cap before the sun is cold. */
+/* Draws a Poisson number: counts factors until the product is below exp(-mean)
+ * (Knuth). In practice no draw reaches the cap. */
 static unsigned poisson(um_rng *rng, unsigned parameter)
 {
     double least = exp(-(double)parameter), product = fraction(rng);
@@ -107,7 +107,7 @@ static bool any_twice(const uint32_t *keys)
     return false;
 }
 
-/* One draw in forty has a key twice and is thrown away. */
+/* Draws different keys. One draw in forty has a key twice and is repeated. */
 void um_spam_draw_keys(um_spam_load *load, um_rng *rng)
 {
     do
@@ -123,10 +123,10 @@ static void draw_free(const um_spam_experiment *e, uint8_t *count, um_rng *rng)
 }
 
 /*
- * Uniform counts with that many zeros and such a sum, each such draw as likely
- * as any other: the last count is what the sum leaves, and the draw is thrown
- * away when that is none. Keys are in random order, so the zeros may come
- * first.
+ * Draws uniform counts with the given number of zeros and the given sum, all
+ * such draws equally likely: the last count is determined by the sum, and the
+ * draw is repeated if that is impossible. Keys are in random order, so the
+ * zeros may come first.
  */
 static void draw_fitted(const um_spam_experiment *e, uint8_t *count,
                         um_rng *rng)
@@ -142,7 +142,7 @@ static void draw_fitted(const um_spam_experiment *e, uint8_t *count,
     count[SPAM_KEYS - 1] = (uint8_t)(e->total - sum);
 }
 
-/* Quantiles of the law. */
+/* Sets the counts to the quantiles of the law. */
 static void spread_evenly(const um_spam_experiment *e, uint8_t *count)
 {
     unsigned c = 0;
@@ -209,7 +209,7 @@ void um_spam_parse_keys(um_spam_keys *k, const um_spam_load *load)
         }
 }
 
-/* Fisher and Yates. */
+/* Shuffles a sequence (Fisher and Yates). */
 void um_spam_shuffle(uint32_t *sequence, size_t n, um_rng *rng)
 {
     for (size_t i = n; i > 1; i--) {
@@ -230,7 +230,8 @@ static umbel_status insert_rounds(umbel_filter *f, const um_spam_keys *k,
     return status;
 }
 
-/* A part of a shuffled sequence is a shuffled part: a few keys need no more. */
+/* Inserts keys in random order. A subset of a shuffled sequence is itself
+ * shuffled, so this also works for only some of the keys. */
 static umbel_status insert_shuffled(umbel_filter *f, const um_spam_keys *k,
                                     um_spam_space *s, um_rng *rng,
                                     umbel_error *err)
@@ -293,7 +294,7 @@ static void retain_relevant(const umbel_filter *f, um_spam_space *s)
         }
 }
 
-/* The order of insertions does not matter to plain updates. */
+/* Runs the plain filter, for which the order of insertions does not matter. */
 static umbel_status run_plain(const um_spam_experiment *e, umbel_filter *f,
                               um_spam_space *s, um_spam_result *out,
                               umbel_error *err)

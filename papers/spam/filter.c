@@ -1,6 +1,6 @@
 /*
- * filter.c - filters of the library for the experiments, and the keys that
- * matter to them.
+ * filter.c - the library's filters for the experiments, and the keys that
+ * affect their errors.
  */
 #include "papers/spam/filter.h"
 
@@ -78,8 +78,8 @@ static void mark_cells(const um_layout *l, const umbel_digest *d, uint8_t *mark)
         mark[pos[j]] = 1;
 }
 
-/* Positions are asked for many keys at a time: each call draws the functions.
- */
+/* Positions are computed for many keys at a time, because each call draws the
+ * functions. */
 void um_spam_relevant(const umbel_filter *f, const umbel_digest *d, size_t n,
                       const bool *suspect, uint8_t *mark, bool *kept)
 {

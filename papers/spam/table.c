@@ -1,5 +1,5 @@
 /*
- * table.c - run an experiment at every shape, hold it against its table.
+ * table.c - runs an experiment at every shape, and compares it with its table.
  */
 #include "papers/spam/table.h"
 
@@ -26,7 +26,8 @@ static const um_spam_experiment *experiment_of(const um_study *s)
 
 /* --- rounds ----------------------------------------------------------------*/
 
-/* Experiments 4 and 5 share their counts: the stream is that of the law. */
+/* Prepares the keys and counts. Experiments 4 and 5 share their counts: the
+ * random stream depends only on the law. */
 umbel_status um_spam_table_prepare(um_study *s, unsigned experiment,
                                    umbel_error *err)
 {
@@ -75,7 +76,8 @@ static umbel_status run_shape(um_round *r, const um_spam_load *load,
     return status;
 }
 
-/* Where the numbers of a stream begin; streams are more runs of one shape. */
+/* Returns where the numbers of a stream begin; streams are additional runs of
+ * one shape. */
 static size_t stream_at(const um_spam_experiment *e, size_t stream)
 {
     return (um_spam_shapes(e) + stream) * SPAM_NUMBERS;
@@ -120,16 +122,18 @@ static void name_reduction(char item[UM_TEXT_LEN], const um_spam_experiment *e,
              um_spam_size(e, shape) / 1000, um_spam_k(shape));
 }
 
-/* Tables IV, V and VII leave the intuitive columns to those before. */
+/* Finds the printed value: Tables IV, V and VII omit the intuitive columns,
+ * which are in the tables before. */
 static bool printed(const um_study *s, const char *item, um_expected *out)
 {
     return um_expected_find(um_expected_text(s->paper->name), item, out);
 }
 
 /*
- * What a miscounted key adds to the mean of all rounds. Keys weigh differently;
- * taken at E(c^2) / E(c), a sum of them varies as if all weighed the same. Keys
- * that the refined extension miscounts weigh less, so this is never too narrow.
+ * Returns what a miscounted key adds to the mean of all rounds. Keys have
+ * different weights; with the weight E(c^2) / E(c) their sum varies as if all
+ * weights were equal. Keys that the refined extension miscounts weigh less, so
+ * the interval is never too narrow.
  */
 static double unit(const um_study *s)
 {
@@ -146,10 +150,10 @@ static double unit(const um_study *s)
 }
 
 /*
- * The standard error that comes of drawing counts once, as a share of the
- * quantity: for the authors' draw, and for ours where it is drawn once, too.
- * Poisson counts of ours are not drawn (um_spam_draw_counts), and with --fresh
- * they are drawn in every round, so that ours is in the spread of the rounds.
+ * Returns the standard error due to drawing counts once, as a share of the
+ * quantity: for the authors' draw, and for ours if it is also drawn once. Our
+ * Poisson counts are not drawn (um_spam_draw_counts); with --fresh counts are
+ * drawn in every round, so that ours is in the spread of the rounds.
  */
 static double draw_error(const um_study *s, size_t shape, um_spam_quantity q)
 {
@@ -183,13 +187,14 @@ static void check_cells(um_study *s, size_t what)
         check_cell(s, i, what);
 }
 
-/* How many errors a printed mean stands for. */
+/* Returns how many errors a printed mean represents. */
 static double errors_behind(const um_study *s, double mean, double rounds)
 {
     return mean * rounds / (unit(s) * (double)s->rounds);
 }
 
-/* How the two rates of a round go together: both fall with a lucky hash. */
+/* Returns the correlation of the two rates of a round: both fall with a lucky
+ * hash. */
 static double correlation(const um_study *s, size_t shape)
 {
     size_t a = shape * SPAM_NUMBERS + SPAM_PLAIN;
@@ -206,9 +211,10 @@ static double correlation(const um_study *s, size_t shape)
 }
 
 /*
- * The standard error of a quotient of means, by propagation of errors from the
- * printed means and standard deviations; how the two columns go together is not
- * printed, and taken from our rounds. Then the draw of the counts.
+ * Returns the standard error of a quotient of means, by error propagation from
+ * the printed means and standard deviations; the correlation of the two columns
+ * is not printed, so it is taken from our rounds. The error due to the draw of
+ * the counts is added.
  */
 static double factor_error(const um_study *s, size_t shape,
                            const um_expected *plain, const um_expected *refined)
@@ -220,8 +226,8 @@ static double factor_error(const um_study *s, size_t shape,
     return hypot(sqrt(runs), draw_error(s, shape, SPAM_OF_FACTOR));
 }
 
-/* Factors whose refined mean rests on 20 errors or more: from fewer, a quotient
- * may be anything (those are marked "shown"). */
+/* Checks a factor if its refined mean is based on at least 20 errors: with
+ * fewer, a quotient may be anything (those are marked "shown"). */
 static void check_reduction(um_study *s, size_t shape)
 {
     char item[UM_TEXT_LEN], cell[UM_TEXT_LEN];
@@ -248,9 +254,9 @@ static void check_reductions(um_study *s)
 }
 
 /*
- * The column of standard deviations, cell by cell, where a mean rests on 20
- * errors or more. Errors of a round are a sum of N weighted events, nearly
- * Poisson: the kurtosis is 3 + 1.5 / N, so that the square root of a variance
+ * Checks the column of standard deviations, cell by cell, if a mean is based on
+ * at least 20 errors. The errors of a round are a sum of N weighted events,
+ * nearly Poisson: the kurtosis is 3 + 1.5 / N, so the square root of a variance
  * from n rounds has the relative error sqrt((2 + 1.5 / N) / 4n).
  */
 static void check_spread(um_study *s, size_t shape, size_t what)
@@ -295,8 +301,8 @@ static double stream_value(const um_study *s, size_t stream, size_t what)
     return um_column(s, stream_at(experiment_of(s), stream) + what).value;
 }
 
-/* Five runs together have errors enough for a quotient: 5 to 18 is what single
- * runs of other seeds gave before this was run. */
+/* Checks the factor of five runs together, which have enough errors for a
+ * quotient: single runs with other seeds gave 5 to 18 before this was run. */
 static void check_headline(um_study *s, double factor, double errors)
 {
     if (errors < UM_RARE_EVENTS)
@@ -314,8 +320,8 @@ static void check_headline(um_study *s, double factor, double errors)
                                        "refined errors"});
 }
 
-/* The five runs together, and each: from few errors a factor may be anything.
- */
+/* Shows the five runs together and separately: with few errors a factor may be
+ * anything. */
 static void show_headline(um_study *s)
 {
     static const char *const heads[] = {"run", "intuitive errors",

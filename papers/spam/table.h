@@ -1,6 +1,6 @@
 /*
  * table.h - one of the Tables III to X with its figure: an experiment at every
- * shape. A row of papers is only its number, experiment, shapes and claim.
+ * shape. A study has only its number, experiment, shapes and claim.
  */
 #ifndef UM_SPAM_TABLE_H
 #define UM_SPAM_TABLE_H
@@ -18,7 +18,7 @@ enum {
     SPAM_REFINED_ERRORS,
     SPAM_NUMBERS
 };
-/* The headline factor is measured this often, each with all rounds. */
+/* How often the headline factor is measured, each time with all rounds. */
 enum { SPAM_STREAMS = 5 };
 #define SPAM_SOURCE "Yan, Cho 2006, "
 
@@ -28,7 +28,7 @@ void um_spam_table_release(um_study *s);
 umbel_status um_spam_table_round(um_round *r, double *out, umbel_error *err);
 void um_spam_table_conclude(um_study *s);
 
-/* The row of Table `number`, which the paper calls `roman`. */
+/* Defines the row of Table `number`, which the paper calls `roman`. */
 #define UM_SPAM_TABLE(number, roman, experiment, shapes, words)                \
     static umbel_status prepare(um_study *s, umbel_error *err)                 \
     {                                                                          \
@@ -47,7 +47,8 @@ void um_spam_table_conclude(um_study *s);
         .conclude = um_spam_table_conclude,                                    \
     }
 
-/* The load of a round: the study's, or with --fresh its own, made in *own. */
+/* Returns the load of a round: the study's, or with --fresh its own, stored in
+ * *own. */
 const um_spam_load *um_spam_table_load(um_round *r, um_spam_load *own);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * filters.h - filters of the library that the survey's applications share.
+ * filters.h - library filters that the survey's applications share.
  */
 #ifndef UM_SURVEY_FILTERS_H
 #define UM_SURVEY_FILTERS_H
@@ -11,13 +11,13 @@
 
 #define SURVEY_SOURCE "Broder, Mitzenmacher 2004, "
 
-/* Creates a filter of that kind on addressing classic; cells and hashes, or
- * with hashes 0 the best for capacity keys. setting NULL: none. */
+/* Creates a filter of that kind with addressing classic and this many cells;
+ * hashes 0 means the library's default. setting may be NULL. */
 umbel_status um_survey_open(const char *kind, uint64_t cells, uint32_t hashes,
                             const umbel_setting *setting, uint64_t seed,
                             umbel_filter **out, umbel_error *err);
 
-/* n random keys. */
+/* Draws n random keys. */
 void um_survey_draw(um_rng *rng, uint64_t *keys, size_t n);
 
 #endif

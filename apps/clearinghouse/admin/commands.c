@@ -28,7 +28,8 @@ static int exit_code(const um_args *args, umbel_status status,
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, err);
 }
 
-/* Sends a request to the server of that configuration, and prints the reply. */
+/* Sends a request to the server that this configuration describes, and prints
+ * the reply. */
 static umbel_status send_request(const um_args *args, const char *config,
                                  const char *line, umbel_slice bytes,
                                  umbel_error *err)
@@ -42,7 +43,7 @@ static umbel_status send_request(const um_args *args, const char *config,
     return status;
 }
 
-/* The arguments of commands that take no others. */
+/* Arguments of the commands that have only --config. */
 typedef struct plain_args {
     const char *config;
 } plain_args;
@@ -203,8 +204,8 @@ static unsigned why_mode(const void *values)
                                                  : UM_MODE(MAIL);
 }
 
-/* Writes the digests, one a line, into UM_REQUEST_DIGESTS bytes; false if they
- * do not fit. */
+/* Joins the digests, one per line, in a buffer of UM_REQUEST_DIGESTS bytes;
+ * false if they do not fit. */
 static bool join_digests(const um_list *digests, char *out, size_t *len)
 {
     *len = 0;

@@ -29,10 +29,10 @@ UM_CLEARINGHOUSE_COMMANDS(UM_CLEARINGHOUSE_COMMAND_DECLARE)
 /* Serves, or checks the settings: umbel-clearinghouse without a command. */
 extern const um_command um_cmd_clearinghouse;
 
-/* The rows, up to NULL. */
+/* All commands; NULL ends the array. */
 extern const um_command *const um_clearinghouse_commands[];
 
-/* The option that all of them have. */
+/* The option --config, which every command has. */
 #define UM_SERVER_CONFIG(args)                                                 \
     {                                                                          \
         "config", 'c', "FILE",                                                 \

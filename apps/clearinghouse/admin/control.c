@@ -1,9 +1,8 @@
 /*
  * control.c - the server's side of the control socket.
  *
- * A request is a line. Some are answered at once with a document. Others bring
- * bytes or change something: they are answered when the change is safe on
- * disk.
+ * A request is a line. Some are answered at once with a document. Others carry
+ * bytes or change something; those are answered once the change is on disk.
  */
 #include "clearinghouse/admin/internal.h"
 
@@ -27,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Why there are no origins, and what to do. */
+/* Error text of commands that need peers, and what to do. */
 #define NO_PEERS                                                               \
     "the server has no peers: set origin and peer \"NAME\" { } in its "        \
     "configuration, see umbel-clearinghouse.conf(5)"
@@ -43,16 +42,16 @@ typedef struct job {
     bool json, notice;
     uint8_t *bytes;
     size_t len;
-    char *reply; /* that waits */
+    char *reply; /* sent once the change is on disk */
     size_t reply_len;
-    uint64_t ticket; /* of the store */
-    uint64_t state;  /* of the replica store */
+    uint64_t ticket; /* of the change in the store */
+    uint64_t state;  /* ticket of the replica store; 0 if none */
     struct job *next;
 } job;
 
 struct requests_queue {
     const um_environment *env;
-    job *first; /* those that wait for the disk, oldest first */
+    job *first; /* requests that wait for the disk, oldest first */
 };
 
 static void free_job(job *j)
@@ -82,7 +81,7 @@ static void refuse_job(job *j, const char *why)
 typedef umbel_status change_digest(um_lists *l, const char *text, size_t *lists,
                                    uint64_t *ticket, umbel_error *err);
 
-/* Checks all words before the first change: all or nothing. */
+/* Checks every word before the first change, so that all or none apply. */
 static umbel_status check_words(umbel_slice text, umbel_error *err)
 {
     char digest[UM_DIGEST_TEXT];
@@ -134,7 +133,7 @@ static bool is_safe(const job *j)
            (!j->state || j->state <= um_replica_store_saved(replicas_of(j)));
 }
 
-/* Returns why the change cannot be made safe now, or NULL. */
+/* Returns why the change cannot be committed now, or NULL. */
 static const char *failure_of(const job *j)
 {
     const um_store *s = j->owner->env->store;
@@ -148,7 +147,8 @@ static const char *failure_of(const job *j)
     return NULL;
 }
 
-/* Answers a change if it is safe, or cannot be made safe. */
+/* Answers a request whose change is committed or has failed. Returns false if
+ * it must wait. */
 static bool answer_change(job *j)
 {
     const char *failed = failure_of(j);
@@ -162,7 +162,7 @@ static bool answer_change(job *j)
     return true;
 }
 
-/* Sends the reply when the change is safe. */
+/* Sends the reply once the change is committed; until then queues the job. */
 static void reply_when_safe(job *j)
 {
     job **last = &j->owner->first;
@@ -394,7 +394,7 @@ static void answer_mail_why(void *arg, const um_mail_facts *facts,
         refuse_job(j, um_mail_fail_text(why));
 }
 
-/* Passes the mail to a worker, as mails of clients. */
+/* Passes the mail to a worker, like the mails of clients. */
 static void read_mail(job *j, um_mail_done *done)
 {
     uint8_t *mail = j->bytes;
@@ -502,7 +502,7 @@ static void run_import_fuzzy(job *j)
 
 static const struct {
     const char *name;
-    size_t limit; /* bytes that follow */
+    size_t limit; /* of the bytes that follow the line */
     void (*run)(job *j);
 } requests[] = {
     {"forget", UM_REQUEST_DIGESTS, run_forget},
@@ -519,7 +519,8 @@ static const struct {
     {"allow", UM_REQUEST_ORIGIN, run_allow},
 };
 
-/* Returns the row of a line "NAME [--json] ...". */
+/* Returns the index of the row for a line "NAME [--json] ...", or the number of
+ * rows. */
 static size_t find_row(const char *line)
 {
     size_t len = strcspn(line, " "), i = 0;
@@ -661,7 +662,7 @@ static void print_peers_json(const um_environment *env, FILE *out)
     fputs(v ? "\n" : no_peers, out);
 }
 
-/* A line, what it does and writes, and the document that is its reply. */
+/* Lines answered with a document: an optional action, then what prints it. */
 static const struct {
     const char *line;
     void (*act)(const um_environment *env, FILE *out); /* or NULL */
@@ -681,7 +682,7 @@ static const struct {
 
 /* --- metrics -------------------------------------------------------------- */
 
-/* Codes as in HTTP; refused connections have the reasons of um_end. */
+/* Codes are those of HTTP; refused connections use the reasons of um_end. */
 #define END_ROW(name, word, text) {408, text, word},
 static const um_verdict verdicts[] = {{200, "OK", NULL},
                                       {404, "no such request", "not_found"},

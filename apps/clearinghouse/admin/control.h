@@ -1,6 +1,6 @@
 /*
- * control.h - requests of the operator, over a socket that only the server's
- * user may open: the commands' side and the server's side.
+ * control.h - the operator's requests, sent over a socket that only the
+ * server's user may open: the commands' side and the server's side.
  */
 #ifndef UM_CLEARINGHOUSE_CONTROL_H
 #define UM_CLEARINGHOUSE_CONTROL_H
@@ -15,9 +15,8 @@
 /* Reads the configuration at path; NULL means the defaults. */
 umbel_status um_load_config(um_config *out, const char *path, umbel_error *err);
 
-/* Returns the path of the control socket from the root: as configured, or
- * "control" in the data directory. To be freed by the caller; NULL without
- * memory. */
+/* Returns the absolute path of the control socket: as configured, or "control"
+ * in the data directory. The caller frees it; NULL without memory. */
 char *um_admin_path(const um_config *c);
 
 /*
@@ -32,15 +31,16 @@ umbel_status um_admin_query(const um_config *c, const char *line,
 
 typedef struct um_operator um_operator;
 
-/* Release *out with um_operator_close, even on failure. */
+/* Opens the control socket. Release *out with um_operator_close, even on
+ * failure. */
 umbel_status um_operator_open(const um_environment *env, um_operator **out,
                               umbel_error *err);
 /* Answers requests whose change the store has committed, or cannot commit. */
 void um_operator_committed(um_operator *o);
-/* Answers requests that wait. Accepts NULL. */
+/* Answers the requests that still wait, and closes the socket. Accepts NULL. */
 void um_operator_close(um_operator *o);
 
-/* Writes the reply to a line: a document. For an unknown line it lists the
+/* Writes the document that answers a line. For an unknown line it lists the
  * known ones, and returns false. */
 bool um_operator_answer(const um_environment *env, const char *line, FILE *out);
 

@@ -1,6 +1,6 @@
 /*
- * doctor.c - tries the addresses of a configuration: which ones, why one does
- * not answer, and the report.
+ * doctor.c - tries the addresses of a configuration, finds out why one does not
+ * answer, and prints the report.
  */
 #include "clearinghouse/admin/doctor.h"
 
@@ -159,8 +159,8 @@ static void ask_server(um_doctor *d)
 
 /* --- an address that does not answer -------------------------------------- */
 
-/* Returns the error of listening there, 0 if that is possible. A path is not
- * tried, because that would create its file. */
+/* Tries to listen on an address. Returns the errno, or 0 if it worked. A path
+ * is not tried, because that would create its file. */
 static int try_to_listen(const um_address *at, int type)
 {
     int fd;
@@ -190,8 +190,8 @@ static void report_other_program(um_finding *f, const um_address *at, int type)
                type == SOCK_DGRAM ? "u" : "t", um_address_port(at));
 }
 
-/* Explains an address where the server does not listen, by its own report or
- * because it does not run. */
+/* Explains why nothing answers at an address on which the server does not
+ * listen, or while it is not running. */
 static void explain_silence(const um_doctor *d, const um_address *at, int type,
                             um_finding *f)
 {
@@ -315,7 +315,7 @@ static void try_listen(um_doctor *d, const um_protocol *f,
         try_one(d, row, real);
 }
 
-/* A protocol that has one address, in a form of its own. */
+/* Tries a protocol whose single address has a form of its own. */
 static void try_configured(um_doctor *d, const um_doctor_row *row)
 {
     char address[UM_ADDRESS_TEXT];
@@ -385,7 +385,7 @@ static size_t count_findings(const um_doctor *d, um_health health)
     return n;
 }
 
-/* Finds the longest name and address, for columns. */
+/* Finds the widths of the name and address columns. */
 static void measure_columns(const um_doctor *d, int *name, int *address)
 {
     *name = *address = 0;

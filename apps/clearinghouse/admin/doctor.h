@@ -13,14 +13,14 @@
 
 enum { UM_FINDINGS = 96 };
 
-/* Where the running server listens, with real ports. */
+/* An address on which the running server listens, with its real port. */
 typedef struct um_doctor_address {
     char protocol[24], address[UM_ADDRESS_TEXT];
 } um_doctor_address;
 
 typedef enum um_doctor_server {
     UM_SERVER_ANSWERS,
-    UM_SERVER_FORBIDDEN, /* its control socket is not for us */
+    UM_SERVER_FORBIDDEN, /* we may not open its control socket */
     UM_SERVER_AWAY
 } um_doctor_server;
 
@@ -34,16 +34,17 @@ typedef struct um_doctor {
     size_t n;
 } um_doctor;
 
-/* Appends a finding, to be filled; the last one if there is no space. */
+/* Appends an empty finding and returns it; if there is no space, returns the
+ * last one. */
 um_finding *um_doctor_add(um_doctor *d, const char *name, const char *address);
-/* Asks the server, and tries all protocols. */
+/* Queries the server, and tries all protocols. */
 void um_doctor_run(um_doctor *d, const um_config *c, const char *path);
 /* Returns true if nothing is broken. */
 bool um_doctor_is_well(const um_doctor *d);
 void um_doctor_print_text(FILE *out, const um_doctor *d);
 void um_doctor_print_json(FILE *out, const um_doctor *d);
 
-/* Writes the server's reply to the request of the doctor. */
+/* Writes the server's reply to the doctor request. */
 void um_doctor_describe(FILE *out, const um_status *s);
 
 #endif

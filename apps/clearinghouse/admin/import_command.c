@@ -1,6 +1,6 @@
 /*
- * import_command.c - umbel clearinghouse import: reads the file of another
- * server, and sends its counts in pieces.
+ * import_command.c - umbel clearinghouse import: reads the database of another
+ * server program, and sends its counts in pieces.
  */
 #include "clearinghouse/admin/commands.h"
 #include "clearinghouse/admin/import_files.h"
@@ -18,7 +18,7 @@
 #include <time.h>
 
 enum {
-    SHOWN = 5,                              /* skipped records that are named */
+    SHOWN = 5,                              /* skipped records to print */
     TEXT = 60000,                           /* bytes of a piece */
     MAIL_TEXT = 128 + 3 + 11 + 10 + 512 + 5 /* and of one mail in it */
 };
@@ -34,12 +34,12 @@ static const um_option options[] = {UM_SERVER_CONFIG(import_args), {0}};
 
 typedef struct import import;
 
-/* Another server whose file can be read. */
+/* A server program whose database can be imported. */
 typedef struct source {
     const char *name;
-    const char *request; /* of the control socket */
-    const char *list;    /* whose epochs say what is too old */
-    const char *skipped; /* what the report calls records of something else */
+    const char *request; /* to the control socket */
+    const char *list;    /* whose epochs determine which records are too old */
+    const char *skipped; /* what the report calls records that it skips */
     umbel_status (*read)(import *im, const char *path, umbel_error *err);
 } source;
 
@@ -51,12 +51,13 @@ struct import {
     uint64_t pieces;
     char text[TEXT];
     size_t len, lines;
-    size_t records;  /* of the piece, with those that gave no line */
-    uint64_t oldest; /* what was updated before has expired */
+    size_t records;  /* in the piece, including those that added no line */
+    uint64_t oldest; /* records updated before this time have expired */
     uint64_t read, expired, skipped, again, counted, left_out, saturated;
 };
 
-/* Computes the checksum of a file: the same file gives the same pieces. */
+/* Computes the checksum of a file. It names the pieces, so that the same file
+ * gives the same names. */
 static umbel_status checksum_file(FILE *in, uint64_t *out, umbel_error *err)
 {
     char bytes[65536];
@@ -72,7 +73,7 @@ static umbel_status checksum_file(FILE *in, uint64_t *out, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Sends the collected lines, and waits until they are safe. */
+/* Sends the collected lines, and waits until they are committed. */
 static umbel_status send_piece(import *im, umbel_error *err)
 {
     char line[64], *answer = NULL;
@@ -106,9 +107,9 @@ static umbel_status send_piece(import *im, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Adds a record to the piece that its place in the file determines: a record
- * that expires before an import is repeated must not move others to other
- * pieces. */
+/* Adds a record to the current piece. Its position in the file alone determines
+ * the piece: a record that has expired when an import is repeated must not move
+ * others to different pieces. */
 static umbel_status add_record(import *im, const um_pyzord_record *r,
                                umbel_error *err)
 {
@@ -208,7 +209,7 @@ static umbel_status import_rspamd(import *im, const char *path,
 
 /* --- the command ---------------------------------------------------------- */
 
-/* Returns the time before which the list would have dropped a count. */
+/* Returns the time before which the list would have expired a count. */
 static uint64_t oldest_of(const um_config *c, const char *list)
 {
     const um_list_settings *l = &c->list[um_list_find(list)];

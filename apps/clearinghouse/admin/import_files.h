@@ -1,6 +1,7 @@
 /*
- * import_files.h - files of other servers that umbel clearinghouse import
- * reads. They may come from anyone; the command reads them, never the server.
+ * import_files.h - databases of other server programs that umbel clearinghouse
+ * import reads. They may come from anyone; the command reads them, never the
+ * server.
  */
 #ifndef UM_CLEARINGHOUSE_IMPORT_FILES_H
 #define UM_CLEARINGHOUSE_IMPORT_FILES_H
@@ -26,12 +27,12 @@ typedef struct um_pyzord_record {
     uint64_t updated; /* seconds since 1970; 0 if unknown */
 } um_pyzord_record;
 
-/* What gdbm_dump prints of the file of a pyzord. */
+/* The output of gdbm_dump for a pyzord database. */
 typedef struct um_pyzord_dump {
     FILE *in;
     uint64_t line;  /* number of the last line that was read */
     uint64_t items; /* keys and values that were read */
-    bool begun;     /* its head was read */
+    bool begun;     /* its header was read */
 } um_pyzord_dump;
 
 um_import_next um_pyzord_dump_next(um_pyzord_dump *d, um_pyzord_record *out,
@@ -48,10 +49,11 @@ typedef struct um_rspamd_record {
     uint64_t shingle[UM_NEAR_SHINGLES];
 } um_rspamd_record;
 
-/* The file of rspamd's fuzzy storage, an SQLite database. */
+/* The database of rspamd's fuzzy storage, in SQLite. */
 typedef struct um_rspamd_db um_rspamd_db;
 
-/* Returns E_UNSUPPORTED without SQLite, E_FORMAT if it is not such a file. */
+/* Opens a database. Returns E_UNSUPPORTED without SQLite, E_FORMAT if the file
+ * is something else. */
 umbel_status um_rspamd_open(const char *path, um_rspamd_db **out,
                             umbel_error *err);
 um_import_next um_rspamd_read(um_rspamd_db *d, um_rspamd_record *out,

@@ -25,7 +25,7 @@
 
 typedef struct count_line {
     char digest[UM_DIGEST_TEXT];
-    unsigned long long count[2]; /* as the lists of Pyzor */
+    unsigned long long count[2]; /* for Pyzor's two lists, in their order */
 } count_line;
 
 _Static_assert(2 * UM_IMPORT_LINES <= UM_STORE_BATCH, "one append");
@@ -73,7 +73,8 @@ static bool is_left_out(const um_environment *env, const count_line *l,
            !um_store_accepts(env->store, list, d, env->clock->now);
 }
 
-/* Appends entries for the lines that count; returns their number. */
+/* Fills entry from the lines that add to a count; returns the number of
+ * entries. */
 static size_t append_entries(const um_environment *env, const count_line *lines,
                              size_t n, um_entry *entry, um_import_result *out)
 {
@@ -132,8 +133,8 @@ umbel_status um_import_pyzor(const um_environment *env, const char *name,
 /* --- mails of rspamd's fuzzy storage ---------------------------------------
  *
  * A line is "DIGEST FLAG VALUE TIME SHINGLES": 128 digits, three numbers, and
- * 32 times 16 digits, or 16 dashes for a shingle that the mail has not because
- * a later mail took it. Such a shingle gets a key that no mail has.
+ * 32 times 16 digits, or 16 dashes for a shingle that now belongs to a later
+ * mail. Such a shingle gets a key that no mail has.
  */
 
 enum { HEX = 2 * UM_NEAR_NAME, WORD = 16, LINE = 1024 };
@@ -181,7 +182,8 @@ static bool parse_mail(const char *line, mail_line *out)
     return um_hex_decode(name, HEX, out->name) && parse_shingles(shingles, out);
 }
 
-/* *n: lines; E_FORMAT if one is none. */
+/* Parses the lines of a piece; *n is their number. Returns E_FORMAT if one is
+ * malformed. */
 static umbel_status parse_mails(umbel_slice text, mail_line *out, size_t *n,
                                 umbel_error *err)
 {
@@ -247,8 +249,8 @@ umbel_status um_import_fuzzy(const um_environment *env, const char *name,
     if (status == UMBEL_OK)
         out->again = um_store_get(env->store, label, &value);
     if (status == UMBEL_OK && !out->again) {
-        /* A new block, in which all of it has room: a crash keeps all or
-         * nothing. */
+        /* Begins a new block, which has space for the whole piece: after a
+         * crash all of it or nothing is there. */
         status = um_store_flush(env->store, err);
         if (status == UMBEL_OK)
             status = write_mails(env, lines, n, out, err);

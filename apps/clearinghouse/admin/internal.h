@@ -27,26 +27,25 @@ enum {
     UM_REQUEST_ORIGIN = 128       /* bytes of a name, or of a key's digits */
 };
 
-/* A reply that begins with this is an error: the rest is for standard error. */
+/* Begins a reply that is an error; the rest of it goes to standard error. */
 #define UM_REPLY_ERROR "error: "
 
-/* --- import_pieces.c
- * ------------------------------------------------------------- */
+/* --- import_pieces.c ------------------------------------------------------ */
 
 enum {
-    UM_IMPORT_LINES = 100, /* of a piece: both counts fit one append */
-    UM_IMPORT_MAILS = 50   /* the same: mails fit one block */
+    UM_IMPORT_LINES = 100, /* in a piece: both counts of each fit one append */
+    UM_IMPORT_MAILS = 50   /* in a piece: they fit one block */
 };
 
 typedef struct um_import_result {
-    bool again;       /* it was counted before */
+    bool again;       /* the piece was counted before */
     size_t counted;   /* digests */
     size_t left_out;  /* welcome, forgotten, empty text, or the list is full */
     size_t saturated; /* counts above the limit of a list */
     uint64_t ticket;
 } um_import_result;
 
-/* Import a piece: counts of pyzord, or mails of rspamd. Return E_FORMAT for
+/* Imports a piece: counts of pyzord, or mails of rspamd. Returns E_FORMAT for
  * malformed lines, E_IO if the store has failed. */
 umbel_status um_import_pyzor(const um_environment *env, const char *name,
                              umbel_slice lines, um_import_result *out,
@@ -61,7 +60,7 @@ enum { UM_WHY_SIGNATURES = 64 };
 
 /* The counts of a signature in one list. */
 typedef struct um_why_counts {
-    uint64_t total; /* of all epochs and servers, as clients get it */
+    uint64_t total; /* over all epochs and servers, as sent to clients */
     bool forgotten;
     unsigned epochs; /* newest first */
     uint64_t count[UM_LIST_MAX_EPOCHS];
@@ -81,17 +80,19 @@ typedef struct um_why {
     size_t n;
     const char *sender, *client; /* of the mail; NULL if unknown */
     bool welcome;
-    um_welcome_rule rule; /* that welcomes it */
-    /* Pyzor and Razor clients send nothing but digests. */
+    um_welcome_rule rule; /* the rule that matched */
+    /* Pyzor and Razor clients send only digests, so other rules do not
+     * apply. */
     bool pyzor_welcome;
-    /* The list that makes it a hit, its count, and the count that is enough. */
+    /* The list that makes the mail a hit, its count there, and the
+     * threshold. */
     bool hit, revoked; /* revoked: by the second list of the protocol */
     unsigned list;
     uint64_t count, threshold;
-    const char *config; /* of the commands that are printed, or NULL */
+    const char *config; /* file name for printed commands, or NULL */
 } um_why;
 
-/* What is asked: a mail, or n digests that the operator typed. */
+/* The question: a mail, or n digests that the operator typed. */
 typedef struct um_why_question {
     const um_mail_facts *facts;
     const umbel_slice *digest;
@@ -101,14 +102,14 @@ typedef struct um_why_question {
     const char *config;
 } um_why_question;
 
-/* Looks everything up. Release with um_why_fini. Returns E_RANGE for a text
- * that is not a digest. */
+/* Looks up all signatures in all lists. Release with um_why_fini. Returns
+ * E_RANGE if a text is not a digest. */
 umbel_status um_why_init(um_why *w, const um_environment *env,
                          const um_why_question *q, umbel_error *err);
 void um_why_fini(um_why *w);
 
 void um_why_print_text(FILE *out, const um_why *w);
-/* An object: signatures{name, digest, counts}, welcome, text, ... */
+/* Prints an object: signatures{name, digest, counts}, welcome, text, ... */
 void um_why_print_json(FILE *out, const um_why *w);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * pyzord_dump.c - reads what gdbm_dump prints of the file of a pyzord.
+ * pyzord_dump.c - reads what gdbm_dump prints for a pyzord database.
  *
  *     #:len=40
  *     MzllYTczZDg4OTM1YTIy...       key, base64: 40 hexadecimal digits
  *     #:len=60
  *     MSw1LDIwMjYtMTEtMTYg...       "1,5,ENTERED,UPDATED,0,None,None"
  *
- * A record is version 1, reports with their times and whitelistings with
- * theirs; older pyzords wrote "5,ENTERED,UPDATED".
+ * A record has the version 1, the number of reports and their times, then the
+ * number of whitelistings and their times; older pyzords wrote
+ * "5,ENTERED,UPDATED".
  */
 #include "clearinghouse/admin/import_files.h"
 

@@ -1,10 +1,10 @@
 /*
- * rspamd_db.c - reads mails from the file of rspamd's own fuzzy storage, an
- * SQLite database (backend "sqlite").
+ * rspamd_db.c - reads mails from the database of rspamd's fuzzy storage, in
+ * SQLite (backend "sqlite").
  *
- * It has a table of mails (digests) and one of shingles, in which a shingle
- * belongs to the mail that was written last. SQLite runs no view, trigger or
- * function of the file, which may come from anyone.
+ * The table digests has the mails. In the table shingles each shingle belongs
+ * to the mail that was written last. SQLite runs no view, trigger or function
+ * of the file, which may come from anyone.
  */
 #include "clearinghouse/admin/import_files.h"
 
@@ -18,20 +18,20 @@
 
 enum {
     MAX_BYTES = 1 << 20, /* of a row */
-    STEPS = 1000,        /* of SQLite's machine, per call of too_long */
+    STEPS = 1000,        /* of SQLite's VM between calls of too_long */
     MAX_CALLS = 100000,  /* of too_long, per row */
-    MIN_ROW = 4          /* bytes that a row takes in a file */
+    MIN_ROW = 4          /* least bytes of a row in the file */
 };
 
 struct um_rspamd_db {
     sqlite3 *db;
     sqlite3_stmt *mails, *shingles;
     unsigned calls;
-    uint64_t row, max_rows; /* a page may be linked many times */
+    uint64_t row, max_rows; /* because a page may be linked many times */
 };
 
-/* Stops a query: a row takes far fewer steps, but a file may be made so that
- * a query never ends. */
+/* Stops a query that takes too long. A row takes far fewer steps, but a crafted
+ * file can make a query run forever. */
 static int too_long(void *arg)
 {
     um_rspamd_db *d = arg;
@@ -55,7 +55,7 @@ static umbel_status prepare(um_rspamd_db *d, const char *text,
     return UMBEL_OK;
 }
 
-/* Both must be tables: a view could compute for ever. */
+/* Checks that both are tables: a view could compute forever. */
 static umbel_status check_tables(um_rspamd_db *d, umbel_error *err)
 {
     sqlite3_stmt *s;
@@ -117,7 +117,7 @@ umbel_status um_rspamd_open(const char *path, um_rspamd_db **out,
     return status;
 }
 
-/* Returns false if the shingles cannot be read. */
+/* Reads the shingles of a mail; false if that fails. */
 static bool read_shingles(um_rspamd_db *d, sqlite3_int64 id,
                           um_rspamd_record *out)
 {

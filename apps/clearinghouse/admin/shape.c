@@ -1,6 +1,7 @@
 /*
- * shape.c - umbel clearinghouse shape: an empty filter of a list, with all
- * that 'umbel sync --init DIR --like FILE' needs to exchange with this server.
+ * shape.c - umbel clearinghouse shape: writes an empty filter of a list, with
+ * the parameters that 'umbel sync --init DIR --like FILE' needs to exchange it
+ * with this server.
  */
 #include "clearinghouse/admin/commands.h"
 #include "clearinghouse/admin/control.h"

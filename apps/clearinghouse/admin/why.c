@@ -1,6 +1,6 @@
 /*
- * why.c - why a mail is a hit: what the lists contain of its signatures, as
- * text and as JSON.
+ * why.c - explains why a mail is a hit: the counts of its signatures in all
+ * lists, as text and as JSON.
  */
 #include "clearinghouse/admin/internal.h"
 
@@ -69,7 +69,7 @@ static umbel_slice text_of(const char *text)
     return (umbel_slice){text, text ? strlen(text) : 0};
 }
 
-/* Returns true for a digest as Pyzor clients send it. */
+/* Returns true for a digest of the kind that Pyzor clients send. */
 static bool is_pyzor(const um_why_signature *s)
 {
     return strcmp(s->name, "pyzor") == 0 || strcmp(s->name, "digest") == 0;
@@ -99,7 +99,7 @@ static void match_welcome(um_why *w)
         um_welcome_match(um_lists_welcome(w->env->lists), &only, NULL);
 }
 
-/* Returns the count from which on a list makes a hit. */
+/* Returns the smallest count that is a hit in a list. */
 static uint64_t threshold_of(const um_environment *env, unsigned list)
 {
     unsigned threshold = um_list_threshold(env->opened, list);
@@ -107,8 +107,8 @@ static uint64_t threshold_of(const um_environment *env, unsigned list)
     return threshold ? threshold : 1;
 }
 
-/* Returns the count of a mail in a list; of super-shingles the second largest
- * counts. */
+/* Returns the count of a mail in a list: the largest of its signatures, but the
+ * second largest of its super-shingles. */
 static uint64_t count_in(const um_why *w, unsigned list)
 {
     uint64_t first = 0, second = 0, most = 0;
@@ -162,8 +162,8 @@ static bool hits_digest(const um_why *w)
     return w->hit && um_list_rows[w->list].clients;
 }
 
-/* Returns how often clients whitelisted or revoked it, and in which list; 0 if
- * they did not. */
+/* Returns how often clients whitelisted or revoked the mail, and sets *list; 0
+ * if they did not. */
 static uint64_t find_revocations(const um_why *w, unsigned *list)
 {
     uint64_t n = 0;
@@ -212,7 +212,8 @@ void um_why_fini(um_why *w)
 /* Writes a text; returns false if there is nothing to write. */
 typedef bool printer(FILE *out, const um_why *w);
 
-/* Returns what print writes, to be freed; NULL if nothing. */
+/* Returns the text that print writes, to be freed by the caller; NULL if there
+ * is none. */
 static char *printed(const um_why *w, printer *print)
 {
     char *text = NULL;
@@ -310,8 +311,8 @@ static void write_command(FILE *out, const um_why *w, const char *words)
     }
 }
 
-/* Returns true for a digest that came before: the exact signature of a short
- * mail is also Pyzor's. */
+/* Returns true if an earlier signature has the same digest: for a short mail
+ * the exact signature equals Pyzor's. */
 static bool is_repeated(const um_why *w, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -320,8 +321,8 @@ static bool is_repeated(const um_why *w, size_t i)
     return false;
 }
 
-/* Prints a command with the digests of some signatures; false if there are
- * none. */
+/* Prints a command with the digests of the signatures that is_wanted selects;
+ * false if there are none. */
 static bool write_digests(FILE *out, const um_why *w, const char *words,
                           bool (*is_wanted)(const um_why_signature *s))
 {
@@ -383,7 +384,7 @@ static bool print_welcome(FILE *out, const um_why *w)
 
 /* --- text ----------------------------------------------------------------- */
 
-/* Finds the next replica of another server that counts a signature. */
+/* Finds the next replica of another server in which a signature has a count. */
 static bool next_other(const um_why *w, const um_why_signature *s,
                        unsigned list, size_t *at, umbel_sync_replica *copy,
                        uint64_t *count)
@@ -396,7 +397,7 @@ static bool next_other(const um_why *w, const um_why_signature *s,
     return false;
 }
 
-/* Returns true if another server counts it. */
+/* Prints the counts of other servers; returns false if there are none. */
 static bool print_others(FILE *out, const um_why *w, const um_why_signature *s,
                          unsigned list)
 {
@@ -449,7 +450,7 @@ static void print_signature(FILE *out, const um_why *w,
         print_counts(out, w, s, i);
 }
 
-/* Prints untrusted text on lines of a terminal. */
+/* Prints untrusted text, wrapped and without control characters. */
 static void print_foreign(FILE *out, const char *name, const char *foreign)
 {
     char text[UM_MAIL_SAMPLE];

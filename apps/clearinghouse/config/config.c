@@ -1,5 +1,6 @@
 /*
- * config.c - the settings and their defaults, and queries of a configuration.
+ * config.c - the settings and their defaults, and functions that query a
+ * configuration.
  */
 #include "clearinghouse/config/config.h"
 
@@ -75,8 +76,8 @@ static const char *const update_names[] = {"plain", "refined", NULL};
 static const um_setting list_settings[] = {
     {"kind", &um_type_kind, offsetof(um_list_settings, kind), "table",
      .help = "a kind of filter that counts"},
-    /* A million reports do not begin a second epoch, and take less than 20
-     * bytes each with both counts and times. */
+    /* A million reports fit one epoch, at less than 20 bytes each with both
+     * counts and times. */
     {"capacity", &um_type_count, offsetof(um_list_settings, capacity),
      "1010000", .help = "different digests that an epoch holds", .low = 1,
      .high = 1e10},
@@ -108,7 +109,7 @@ static const um_setting account_settings[] = {
      .low = 0, .high = 10000, .live = true},
     {0}};
 
-/* The defaults fit a server of the default memory. */
+/* The defaults fit a server with the default memory limit. */
 static const um_setting peers_settings[] = {
     {"listen", &um_type_addresses, offsetof(um_peers_settings, listen), NULL,
      .help = "TCP addresses and unix sockets for peers that call this server"},
@@ -247,10 +248,9 @@ bool um_config_section_at(size_t i, um_section_row *out)
     return p;
 }
 
-/* --- defaults ---------------------------------------------------------------
- */
+/* --- defaults ------------------------------------------------------------- */
 
-/* Applies the defaults that lists have of their own. */
+/* Applies the defaults of individual lists. */
 static void init_lists(um_config *c)
 {
     for (size_t i = 0; i < UM_LISTS; i++) {
@@ -311,8 +311,7 @@ void um_config_fini(um_config *c)
     *c = (um_config){0};
 }
 
-/* --- questions --------------------------------------------------------------
- */
+/* --- queries -------------------------------------------------------------- */
 
 uint64_t um_config_weight_percent(const um_config *c, const char *account,
                                   uint64_t other)

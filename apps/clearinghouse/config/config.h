@@ -10,14 +10,15 @@
 
 /* --- rows of settings -----------------------------------------------------
  *
- * A setting is declared by a row, with its type, where its value goes, and what
- * is allowed. The rows make the parser, its refusals, the check of the manual
- * page, and the decision which changes a reload can apply.
+ * Each setting is one row: its type, where its value is stored, and the values
+ * that are allowed. The parser, its error messages, the check of the manual
+ * page, and the list of changes that a reload can apply all come from these
+ * rows.
  */
 
 typedef struct um_setting um_setting;
 
-/* Several texts, owned by the configuration. */
+/* A list of texts, owned by the configuration. */
 typedef struct um_texts {
     char **item;
     size_t n;
@@ -28,53 +29,53 @@ enum { UM_ALLOWED_LEN = 256 };
 typedef struct um_setting_type {
     const char *name;
     bool many; /* written {"a", "b"}: a um_texts */
-    /* Parses text into *target; false: it is not allowed. */
+    /* Parses text into *target; false if it is not allowed. */
     bool (*parse)(const um_setting *s, const char *text, void *target);
-    /* Writes what is allowed, for a refusal. */
+    /* Writes what is allowed, for an error message. */
     void (*allowed)(const um_setting *s, char out[UM_ALLOWED_LEN]);
     bool (*equal)(const void *a, const void *b);
-    void (*fini)(void *target); /* NULL: nothing to free */
+    void (*fini)(void *target); /* NULL if there is nothing to free */
 } um_setting_type;
 
-/* Targets: */
-extern const um_setting_type um_type_text;       /* char *, NULL: none */
-extern const um_setting_type um_type_kind;       /* the same, that counts */
+/* The comment of each type names the C type of its target. */
+extern const um_setting_type um_type_text;       /* char *, NULL if unset */
+extern const um_setting_type um_type_kind;       /* the same, a counting kind */
 extern const um_setting_type um_type_size;       /* uint64_t, bytes */
 extern const um_setting_type um_type_duration;   /* uint64_t, milliseconds */
 extern const um_setting_type um_type_count;      /* uint64_t */
 extern const um_setting_type um_type_share;      /* double, 0 to 1 exclusive */
 extern const um_setting_type um_type_choice;     /* unsigned, an index */
 extern const um_setting_type um_type_flag;       /* bool */
-extern const um_setting_type um_type_address;    /* char *, NULL: none */
+extern const um_setting_type um_type_address;    /* char *, NULL if unset */
 extern const um_setting_type um_type_addresses;  /* um_texts */
-extern const um_setting_type um_type_ports;      /* the same, without paths */
-extern const um_setting_type um_type_hosts;      /* um_texts, names of hosts */
+extern const um_setting_type um_type_ports;      /* the same, but no paths */
+extern const um_setting_type um_type_hosts;      /* um_texts, host names */
 extern const um_setting_type um_type_host_ports; /* the same, with a port */
 extern const um_setting_type um_type_seed;       /* char *, two numbers */
 extern const um_setting_type um_type_weight;     /* uint64_t, hundredths */
 extern const um_setting_type um_type_networks;   /* um_texts */
 
-/* A row. Tables end with a NULL name. */
+/* A setting. Tables end with a NULL name. */
 struct um_setting {
     const char *name;
     const um_setting_type *type;
-    size_t target;       /* in the struct of its section */
-    const char *initial; /* as it could be written; NULL: none */
+    size_t target;       /* offset in the struct of its section */
+    const char *initial; /* in the syntax of the file; NULL if unset */
     const char *help;
-    double low, high;           /* of numbers; 0, 0: any */
-    const char *const *choices; /* of a choice: ends with NULL */
-    bool live;                  /* a reload changes it */
+    double low, high;           /* limits of numbers; any if both are 0 */
+    const char *const *choices; /* of um_type_choice; ends with NULL */
+    bool live;                  /* can be changed by a reload */
 };
 
-/* Fills the struct of a section with initial values, over zeroes. */
+/* Sets the initial values in the zeroed struct of a section. */
 void um_settings_init(const um_setting *rows, void *target);
 void um_settings_fini(const um_setting *rows, void *target);
-/* NULL: no row has that name. */
+/* Returns the row of that name, or NULL. */
 const um_setting *um_setting_find(const um_setting *rows, const char *name);
 /* Writes "name, name or name". */
 void um_join_or(const char *const *names, size_t n, char *out, size_t cap);
 
-/* Appends a copy; false: no memory. */
+/* Appends a copy; false without memory. */
 bool um_texts_add(um_texts *t, const char *text);
 void um_texts_fini(um_texts *t);
 
@@ -100,30 +101,30 @@ enum {
     UM_LISTS
 };
 
-/* A default of a list that differs from that of all lists. */
+/* A default of one list that differs from the common one. */
 typedef struct um_list_default {
     const char *setting, *value;
 } um_list_default;
 
 typedef struct um_list_row {
     const char *name;    /* in files, messages and metrics; never reused */
-    const char *section; /* of the protocol that asks it */
-    const char *clients; /* who send nothing but digests to it; NULL: nobody */
-    const char *kind;    /* the only kind that it may have; NULL: any */
-    const um_list_default *defaults; /* a NULL setting ends them; NULL: none */
-    unsigned revoked_by;   /* the list that takes back what this one has, which
-                              is another one; 0: none */
-    bool revokes;          /* takes back what another list has */
-    bool hundredths;       /* a report counts 100 if the list counts so far */
-    unsigned times;        /* where its times are kept (um_list_config.times):
-                              known to ten seconds, for an hour; 0: nowhere */
-    const char *threshold; /* the setting of the section that has the count from
-                              which on a digest is a hit; NULL: the client's */
-    const char *agree; /* the setting that all peers must have alike, beside its
-                          shape; NULL: none */
+    const char *section; /* of the protocol that uses it */
+    const char *clients; /* that send only digests to it, or NULL */
+    const char *kind;    /* the only kind allowed; NULL if any is */
+    const um_list_default *defaults; /* up to a NULL setting; NULL if none */
+    unsigned revoked_by;   /* the list that cancels its counts; 0 if none */
+    bool revokes;          /* its counts cancel those of another list */
+    bool hundredths;       /* a report adds 100, if counters can hold it */
+    unsigned times;        /* column of the recent times (um_list_config.times),
+                              accurate to ten seconds for an hour; 0 if it has
+                              none */
+    const char *threshold; /* setting of the section: the smallest count that is
+                              a hit; NULL if the client decides */
+    const char *agree; /* setting that must be equal on all peers, besides the
+                          shape; NULL if none */
 } um_list_row;
 
-/* Declared in lists/, which stands above: it registers them by this name. */
+/* Defined in lists/, a layer above this one. */
 extern const um_list_row um_list_rows[UM_LISTS];
 
 /* Returns the name of list i; NULL past the end. */
@@ -131,7 +132,7 @@ static inline const char *um_list_name(size_t i)
 {
     return i < UM_LISTS ? um_list_rows[i].name : NULL;
 }
-/* Returns the number of the list of that name, or UM_LISTS. */
+/* Returns the number of the list with that name, or UM_LISTS. */
 size_t um_list_find(const char *name);
 
 /* --- settings ------------------------------------------------------------- */
@@ -150,7 +151,7 @@ typedef struct um_account_settings {
     uint64_t weight; /* in hundredths */
 } um_account_settings;
 
-/* peers { ... }: servers that count together */
+/* peers { ... }: servers that share their counts */
 typedef struct um_peers_settings {
     um_texts listen;
     uint64_t quorum, revoke_quorum, drop_quorum, origin_cap;
@@ -187,53 +188,53 @@ typedef struct um_config {
     um_peers_settings peers;
     um_peer_settings *peer;
     size_t npeers;
-    void *section[UM_MAX_PROTOCOLS]; /* as um_protocol_sections numbers them */
+    void *section[UM_MAX_PROTOCOLS]; /* numbered as in um_protocol_sections */
 } um_config;
 
-/* Fills *out with what holds if nothing is configured. */
+/* Fills *out with the defaults. */
 umbel_status um_config_default(um_config *out, umbel_error *err);
 
-/* Reads a file. A refusal names the file, the line and what is allowed. */
+/* Reads a file. An error names the file, the line and what is allowed. */
 umbel_status um_config_read(um_config *out, const char *path, umbel_error *err);
-/* Reads the text of a file; path is for messages. */
+/* Parses the text of a file; path is for messages. */
 umbel_status um_config_parse(um_config *out, umbel_slice text, const char *path,
                              umbel_error *err);
-/* Accepts zeroed ones. */
+/* Frees a configuration; accepts a zeroed one. */
 void um_config_fini(um_config *c);
 
 /*
- * Writes the settings that differ and that no reload can change, as "data,
- * pyzor.listen". Returns how many there are.
+ * Writes the names of settings that differ but cannot be changed by a reload,
+ * as "data, pyzor.listen". Returns their number.
  */
 size_t um_config_fixed_changes(const um_config *old, const um_config *new,
                                char *out, size_t cap);
 
-/* Returns the weight of an account's reports in hundredths; other unless it was
+/* Returns the weight of an account's reports in hundredths, or other if none is
  * configured. */
 uint64_t um_config_weight_percent(const um_config *c, const char *account,
                                   uint64_t other);
-/* Returns it rounded down to whole reports; 1 unless it was configured. */
+/* Returns the weight rounded down to whole reports, or 1 if none is
+ * configured. */
 uint32_t um_config_weight(const um_config *c, const char *account);
 
 /* Refuses a configuration in which no protocol listens. */
 umbel_status um_config_check_listens(const um_config *c, umbel_error *err);
 
-/* The section of a protocol: its settings, and the size of the struct that they
- * fill. */
+/* The section of a protocol: its settings, and the size of the struct that
+ * stores them. */
 typedef struct um_protocol_section {
     const char *name;
     const um_setting *settings;
     size_t len;
 } um_protocol_section;
 
-/* Sections up to NULL, registered by the table of protocols, which stands
- * above. */
+/* All sections, up to NULL. Defined by the table of protocols, a layer above
+ * this one. */
 extern const um_protocol_section *const um_protocol_sections[];
 
-/* Returns the settings of a section: the struct that they fill. */
+/* Returns the struct with the settings of a section. */
 const void *um_config_get(const um_config *c, const um_protocol_section *s);
-/* Returns the address of one setting in the section of that name; NULL: there
- * is no such setting. */
+/* Returns the address of a setting in the section of that name, or NULL. */
 const void *um_config_find(const um_config *c, const char *section,
                            const char *setting);
 
@@ -244,14 +245,15 @@ typedef struct um_section_row {
     const char *name;
     const um_setting *rows;
     bool titled;
-    /* The struct that the settings fill, by the title, or the name of a section
-     * without one. NULL: no such title, or no memory. */
+    /* Returns the struct for the settings of a title, or, in a section without
+     * titles, of the section's name. NULL if the title is unknown or there is
+     * no memory. */
     void *(*target)(um_config *c, const char *title);
-    /* Names the titles that are allowed; NULL: any. */
+    /* Returns the i-th allowed title; NULL if any title is allowed. */
     const char *(*title)(size_t i);
 } um_section_row;
 
-/* Returns section i, those of protocols included; false past the end. */
+/* Sets *out to section i, counting those of protocols; false past the end. */
 bool um_config_section_at(size_t i, um_section_row *out);
 
 #endif

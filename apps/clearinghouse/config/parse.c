@@ -1,13 +1,13 @@
 /*
  * parse.c - the configuration file, read with libconfuse.
  *
- * libconfuse sees every setting as a text, and checks each with its row as soon
- * as it was read, so that refusals have a line. When the whole file is fine,
- * the same rows fill the configuration.
+ * For libconfuse every setting is a text. A callback checks each one against
+ * its row as soon as it is read, so that errors have a line number. If the
+ * whole file is valid, the same rows fill the configuration.
  *
  * A scan of the text comes first, because libconfuse 3.3 counts the line of a
- * comment twice, and accepts a file that ends within a string or a section. Of
- * a setting or section that is given twice it takes the last one.
+ * comment twice, and accepts a file that ends within a string or a section. If
+ * a setting or section occurs twice, it uses the last one.
  */
 #include "clearinghouse/config/config.h"
 
@@ -22,8 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the scan ---------------------------------------------------------------
- */
+/* --- the scan ------------------------------------------------------------- */
 
 enum { MAX_DEPTH = 8, MAX_NAMES = 128, NAME_SHOWN = 40 };
 
@@ -31,19 +30,19 @@ enum { MAX_DEPTH = 8, MAX_NAMES = 128, NAME_SHOWN = 40 };
 typedef struct scan_name {
     const char *at;
     size_t len, line;
-    size_t depth; /* of the section that it stands in */
+    size_t depth; /* of the section that contains it */
 } scan_name;
 
 typedef struct scanner {
     char *at, *end;
     const char *path;
     size_t line;
-    size_t opened[MAX_DEPTH]; /* lines of braces that are open */
+    size_t opened[MAX_DEPTH]; /* line numbers of open braces */
     size_t depth;
-    scan_name word; /* the last one; its len is 0 after something else */
-    bool value;     /* it follows =, so a brace begins a list */
-    scan_name set[MAX_NAMES]; /* in the sections that are open; more are not
-                            compared */
+    scan_name word;           /* the last word; len is 0 after anything else */
+    bool value;               /* after "=": a brace begins a list */
+    scan_name set[MAX_NAMES]; /* names in the open sections; any beyond
+                                 MAX_NAMES are not checked for duplicates */
     size_t nset;
 } scanner;
 
@@ -54,7 +53,7 @@ static umbel_status refuse_at(const scanner *s, size_t line, const char *what,
                    um_path_tail(s->path), line, what);
 }
 
-/* Goes one byte on. */
+/* Advances by one byte. */
 static void step(scanner *s)
 {
     s->line += *s->at == '\n';
@@ -90,8 +89,8 @@ static umbel_status blank_comment(scanner *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* A word, quoted or not: a value, the title of a section, or else what may turn
- * out to be a name. */
+/* Records a word, quoted or not. A value or the title of a section is consumed;
+ * any other word may turn out to be a name. */
 static void parse_token(scanner *s, scan_name token)
 {
     bool is_title = s->word.len > 0;
@@ -134,7 +133,7 @@ static void parse_word(scanner *s)
     parse_token(s, token);
 }
 
-/* The last word is a name: refuses one that was given before. */
+/* Records the last word as a name; refuses one that the section has already. */
 static umbel_status parse_name(scanner *s, umbel_error *err)
 {
     char what[NAME_SHOWN + 64];
@@ -158,7 +157,7 @@ static umbel_status parse_name(scanner *s, umbel_error *err)
 
 static umbel_status scan_equals(scanner *s, umbel_error *err)
 {
-    bool adds = s->word.len && s->at[-1] == '+'; /* to what it has */
+    bool adds = s->word.len && s->at[-1] == '+'; /* "+=" may be repeated */
 
     step(s);
     s->value = true;
@@ -168,7 +167,7 @@ static umbel_status scan_equals(scanner *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Forgets the names of the section that ends. */
+/* Removes the names of the section that ends. */
 static void end_section(scanner *s)
 {
     while (s->nset && s->set[s->nset - 1].depth > s->depth)
@@ -220,7 +219,7 @@ static umbel_status scan_next(scanner *s, umbel_error *err)
 /*
  * Replaces comments by blanks, and refuses NUL bytes, strings, comments and
  * sections without an end, and names that are given twice in a section, with
- * their line. path is for messages. The text has no NUL behind it yet.
+ * their line. path is for messages. The text is not NUL-terminated yet.
  */
 static umbel_status prepare_text(char *text, size_t len, const char *path,
                                  umbel_error *err)
@@ -236,8 +235,8 @@ static umbel_status prepare_text(char *text, size_t len, const char *path,
 
 enum { MAX_ROWS = 32, MAX_SECTIONS = UM_MAX_PROTOCOLS + 8 };
 
-/* libconfuse hands no context to its callbacks, and its lexer is not reentrant
- * either: one file is read at a time. */
+/* libconfuse passes no context to its callbacks, and its lexer is not
+ * reentrant: one file is read at a time. */
 static umbel_error *refusal;
 static bool refused;
 static const char *shown_path;
@@ -254,8 +253,8 @@ static bool section_of(const cfg_t *cfg, um_section_row *out)
     return false;
 }
 
-/* Lists the names that may occur in a section, and in the file outside
- * sections. */
+/* Lists the names that are allowed in a section; outside all sections, also the
+ * names of sections. Returns their number. */
 static size_t names_in(const um_section_row *s,
                        const char *out[MAX_ROWS + MAX_SECTIONS])
 {
@@ -270,7 +269,7 @@ static size_t names_in(const um_section_row *s,
     return n;
 }
 
-/* Keeps the first refusal, with file and line. */
+/* Records the first error, with file and line. */
 static void refuse(const cfg_t *cfg, const char *what, const char *allowed)
 {
     if (refused)
@@ -281,7 +280,7 @@ static void refuse(const cfg_t *cfg, const char *what, const char *allowed)
                  what, allowed);
 }
 
-/* Replaces libconfuse's words for an unknown name by ours. */
+/* Replaces libconfuse's message about an unknown name by ours. */
 static void describe_unknown(char *what, size_t cap, const char *const *names,
                              size_t n)
 {
@@ -297,7 +296,7 @@ static void describe_unknown(char *what, size_t cap, const char *const *names,
              best.name ? "?)" : "");
 }
 
-/* Messages of libconfuse itself: syntax, and names that it does not know. */
+/* Handles libconfuse's own errors: syntax, and unknown names. */
 __attribute__((format(printf, 2, 0))) static void
 on_error(cfg_t *cfg, const char *format, va_list args)
 {
@@ -370,7 +369,7 @@ static int check_title(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
-/* --- rows as libconfuse wants them ---------------------------------------- */
+/* --- settings for libconfuse ---------------------------------------------- */
 
 static cfg_opt_t value_opt(const um_setting *s)
 {

@@ -1,5 +1,5 @@
 /*
- * setting.c - tables of settings, and the types that settings have.
+ * setting.c - tables of settings, and their types.
  */
 #include "clearinghouse/config/config.h"
 
@@ -20,7 +20,7 @@
 #include <sys/un.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The analyzer loses arrays that base/buffer.h resizes. */
+/* The analyzer loses track of arrays that base/buffer.h resizes. */
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
 #endif
 
@@ -79,10 +79,9 @@ void um_texts_fini(um_texts *t)
     *t = (um_texts){0};
 }
 
-/* --- numbers ----------------------------------------------------------------
- */
+/* --- numbers -------------------------------------------------------------- */
 
-/* A number and the unit behind it, of a table that ends with a NULL name. */
+/* A unit that may follow a number. Tables end with a NULL name. */
 typedef struct unit {
     const char *name;
     double factor;
@@ -104,7 +103,7 @@ static bool parse_with_unit(const char *text, const unit *units, double *out)
     return false;
 }
 
-/* A whole number within the limits of the row. */
+/* Parses a whole number within the limits of the row. */
 static bool parse_whole(const um_setting *s, const char *text,
                         const unit *units, uint64_t *out)
 {
@@ -173,7 +172,7 @@ const um_setting_type um_type_text = {"text",     false,      parse_text,
 
 enum { MAX_KINDS = 64 };
 
-/* Kinds that people choose from. */
+/* Lists the counting kinds; returns their number. */
 static size_t counting_kinds(const char *names[MAX_KINDS])
 {
     const char *name, *summary;
@@ -243,7 +242,7 @@ static bool parse_duration(const um_setting *s, const char *text, void *target)
     return parse_whole(s, text, durations, target);
 }
 
-/* The largest unit that leaves a whole number. */
+/* Returns the largest unit of which the duration is a multiple. */
 static const unit *unit_of(double ms)
 {
     const unit *u = durations;
@@ -400,7 +399,8 @@ static bool parse_addresses(const um_setting *s, const char *text, void *target)
            um_texts_add(target, text);
 }
 
-/* Datagrams need a port. */
+/* Parses an address with a port; paths are refused, because datagrams need a
+ * port. */
 static bool parse_ports(const um_setting *s, const char *text, void *target)
 {
     return text[0] != '/' && parse_addresses(s, text, target);
@@ -508,7 +508,7 @@ const um_setting_type um_type_networks = {
 
 /* --- Razor ---------------------------------------------------------------- */
 
-/* Razor's clients want a dot in the name. */
+/* Parses "HOST:PORT". Razor's clients require a dot in the name. */
 static bool parse_places(const um_setting *s, const char *text, void *target)
 {
     char host[256], rest;

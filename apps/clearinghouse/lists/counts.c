@@ -14,8 +14,9 @@ void um_lists_fetch(const um_lists *l, unsigned list, const umbel_digest *d,
     um_list_fetch(um_store_list(l->store, list), d, n);
 }
 
-/* Our own lists, and those of others. The machine refuses only lists that it
- * does not have, and kinds that do not count. */
+/* Adds up the counts of our own list and those of other servers. The engine
+ * fails only for lists that it does not have, and for kinds that do not
+ * count. */
 static void count_all(const um_lists *l, unsigned list, const umbel_digest *d,
                       size_t n, uint64_t *count)
 {
@@ -31,8 +32,8 @@ static void count_all(const um_lists *l, unsigned list, const umbel_digest *d,
     }
 }
 
-/* Counts of our own lists that are perhaps too large never let too few digests
- * reach a threshold, so those that do not reach it are done. */
+/* Finds the digests whose count reaches a threshold. own may be too large but
+ * never too small, so a digest that does not reach it is decided. */
 static void reach_with(const um_lists *l, unsigned list, const umbel_digest *d,
                        size_t n, const uint64_t *own, uint64_t threshold,
                        bool *reached)
@@ -44,7 +45,7 @@ static void reach_with(const um_lists *l, unsigned list, const umbel_digest *d,
                            NULL);
 }
 
-/* Asks again for those that reached it, with counts. */
+/* Checks those that reached it again, with exact counts of our own list. */
 static void reach_again(const um_lists *l, unsigned list, const umbel_digest *d,
                         size_t n, uint64_t threshold, bool *reached)
 {
@@ -77,7 +78,8 @@ static void reach_all(const um_lists *l, unsigned list, const umbel_digest *d,
     }
 }
 
-/* The value of a mail, as far as its name is known; 1 at least. */
+/* Returns the value of each mail, at least 1 if it is there. Only digests are
+ * known here, not the mails' names. */
 static void count_mails(const um_lists *l, unsigned list, const umbel_digest *d,
                         size_t n, uint64_t *count)
 {
@@ -112,7 +114,7 @@ void um_lists_reaches(const um_lists *l, unsigned list, const umbel_digest *d,
             reached[i] = false;
 }
 
-/* An epoch of others, as far as it has come. */
+/* Extends the times by those of a replica: its epoch, but not beyond now. */
 static void add_times(const um_lists *l, const umbel_sync_replica *c,
                       uint64_t *entered, uint64_t *updated)
 {

@@ -1,20 +1,21 @@
 /*
- * exceptions.c - digests that were taken back: key-value pairs of the store,
- * and entries of the logs of all servers.
+ * exceptions.c - digests that were forgotten: records in the store's key-value
+ * table, and entries in the logs of all servers.
  *
  *   name   "forget/LIST/" and the digest as the store hashes it, 16 bytes
  *   value  when it was made, the begin of the newest epoch with a count, 8
  *          bytes each, little-endian; and the digest as text
  *
- * The name of the list, not its number: the table of lists may change.
+ * It has the list's name, not its number, because the table of lists may
+ * change.
  *
  *   type 16   when it was made, the begin of the newest epoch with a count, the
  *             digest as the lists hash it (16), the length of the list's name
  *             (1), the name, and the digest as text; numbers have 8 bytes,
  *             little-endian
  *
- * The set of logged exceptions is read from the machine whenever entries have
- * changed.
+ * The set of logged exceptions is rebuilt from the sync engine whenever entries
+ * have changed.
  */
 #include "clearinghouse/lists/internal.h"
 
@@ -34,13 +35,12 @@ enum {
     DIGEST_LEN = 16,
     NAME_MAX_LEN = PREFIX_LEN + UM_LIST_MAX_NAME + 1 + DIGEST_LEN,
     TIMES_LEN = 16,
-    FIXED_LEN = 33, /* of an entry */
+    FIXED_LEN = 33, /* bytes of an entry before the name */
     MAX_LEN = FIXED_LEN + UM_LIST_MAX_NAME + UM_DIGEST_TEXT,
-    SWEEP = 256 /* exceptions that a tick removes */
+    SWEEP = 256 /* exceptions that a tick removes at most */
 };
 
-/* --- entries of logs
- * ------------------------------------------------------------ */
+/* --- log entries ---------------------------------------------------------- */
 
 static umbel_slice write_body(const um_exception *e, uint8_t out[MAX_LEN])
 {
@@ -58,7 +58,8 @@ static umbel_slice write_body(const um_exception *e, uint8_t out[MAX_LEN])
     return (umbel_slice){out, (size_t)(w.at - out)};
 }
 
-/* A server may have written anything. */
+/* Parses an entry; false if it is malformed, as other servers may write
+ * anything. */
 static bool read_entry(const umbel_sync_entry *from, um_exception *out)
 {
     um_reader r = {from->body.data,
@@ -85,8 +86,7 @@ static bool read_entry(const umbel_sync_entry *from, um_exception *out)
            um_signature_read(out->text, text, NULL) == UMBEL_OK;
 }
 
-/* --- the set of logged exceptions
- * -------------------------------------------------------------- */
+/* --- the set of logged exceptions ----------------------------------------- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
@@ -101,7 +101,7 @@ static int compare_keys(const um_exception *a, const um_exception *b)
     return lo ? lo : hi ? hi : compare_numbers(a->list, b->list);
 }
 
-/* Those of one origin follow each other. */
+/* Sorts by key, then by origin. */
 static int compare_exceptions(const void *a, const void *b)
 {
     const um_exception *one = a, *other = b;
@@ -130,7 +130,8 @@ static void read_all(um_exception_set *x)
         qsort(x->item, x->n, sizeof *x->item, compare_exceptions);
 }
 
-/* The set as it is now; NULL: there are no peers, or is no memory. */
+/* Returns the current set, rebuilt if entries have changed; NULL without peers
+ * or memory. */
 static const um_exception_set *present_set(const um_lists *l)
 {
     um_exception_set *x = l->logged;
@@ -211,12 +212,12 @@ static umbel_status undo_entries(um_lists *l, unsigned list,
         UM_TRY(l->append(l->append_ctx, UMBEL_SYNC_LOG_RETRACT,
                          (umbel_slice){body, sizeof body}, ticket, err));
         ++*n;
-        at = 0; /* the set is another */
+        at = 0; /* the set was rebuilt */
     }
     return UMBEL_OK;
 }
 
-/* --- notes ---------------------------------------------------------------- */
+/* --- records -------------------------------------------------------------- */
 
 typedef struct note_name {
     uint8_t bytes[NAME_MAX_LEN];
@@ -243,7 +244,7 @@ static note_name name_of(unsigned list, const umbel_digest *d)
     return n;
 }
 
-/* The list of a name "forget/LIST/..."; false: of no list that we have. */
+/* Finds the list in a name "forget/LIST/..."; false if we have no such list. */
 static bool list_of(umbel_slice name, unsigned *list)
 {
     char text[UM_LIST_MAX_NAME + 1] = "";
@@ -301,10 +302,10 @@ static umbel_status drop_note(um_lists *l, const um_exception *e,
     return UMBEL_OK;
 }
 
-/* --- questions ------------------------------------------------------------ */
+/* --- queries -------------------------------------------------------------- */
 
-/* Returns true while an epoch that held the counts is there. Epochs of all
- * servers end by their numbers. */
+/* Returns true while an epoch that contained the counts still exists. Epochs of
+ * all servers expire by their numbers. */
 static bool is_live(const um_lists *l, const um_exception *e)
 {
     if (l->machine) {
@@ -315,7 +316,7 @@ static bool is_live(const um_lists *l, const um_exception *e)
     return um_list_oldest_begin(um_store_list(l->store, e->list)) <= e->begin;
 }
 
-/* Finds the note of a digest in a list. */
+/* Finds the record of a digest in a list. */
 static bool find_note(const um_lists *l, unsigned list, const umbel_digest *d,
                       um_exception *out)
 {
@@ -334,7 +335,7 @@ static bool is_ours(const um_lists *l, const um_exception *e)
            0;
 }
 
-/* Servers that took a digest back, this one among them. */
+/* Counts the servers that have forgotten a digest, including this one. */
 static size_t count_servers(const um_lists *l, unsigned list,
                             const umbel_digest *d)
 {
@@ -410,7 +411,8 @@ static umbel_digest digest_of(const um_lists *l, const char *text)
     return d;
 }
 
-/* The begin of the newest epoch of ours that has a count; 0: none has. */
+/* Returns when our newest epoch with a count of the digest began; 0 if there is
+ * none. */
 static uint64_t newest_of_ours(const um_lists *l, unsigned list,
                                const umbel_digest *d)
 {
@@ -426,8 +428,8 @@ static uint64_t newest_of_ours(const um_lists *l, unsigned list,
     return 0;
 }
 
-/* Finds the begin of the newest epoch that has a count, of any server; false:
- * none has. */
+/* Finds when the newest epoch with a count of the digest began, of any server;
+ * false if there is none. */
 static bool newest_count(const um_lists *l, unsigned list,
                          const umbel_digest *d, uint64_t *begin)
 {
@@ -458,7 +460,7 @@ static umbel_status forget_in(um_lists *l, um_exception *e, uint64_t *ticket,
                               umbel_error *err)
 {
     note_name name = name_of(e->list, &e->digest);
-    umbel_slice old; /* maybe one that is over */
+    umbel_slice old; /* may have expired */
     bool known = um_store_get(l->store, name_slice(&name), &old);
 
     if (!known && l->exceptions >= UM_FORGET_MAX)
@@ -505,7 +507,8 @@ umbel_status um_forget_revoked(um_lists *l, const char *text, size_t *lists,
     return forget_where(l, text, true, lists, ticket, err);
 }
 
-/* *done: it was forgotten there by us. */
+/* Undoes our own exception of a digest in a list; *done is false if there is
+ * none. */
 static umbel_status undo_in(um_lists *l, unsigned list, const umbel_digest *d,
                             bool *done, uint64_t *ticket, umbel_error *err)
 {
@@ -555,7 +558,7 @@ void um_forget_open(um_lists *l)
     um_forget_tick(l);
 }
 
-/* Changes whenever an epoch goes. */
+/* Returns a sum that changes whenever an epoch expires. */
 static uint64_t oldest_epochs(const um_lists *l)
 {
     uint64_t sum = 1;
@@ -565,8 +568,8 @@ static uint64_t oldest_epochs(const um_lists *l)
     return sum;
 }
 
-/* Logs some of those that other servers do not know: they were made before
- * there were peers, or a crash came between. */
+/* Logs some exceptions that our log lacks: they were made before there were
+ * peers, or just before a crash. */
 static void share_some(um_lists *l)
 {
     um_exception e, some[SWEEP] = {{.list = 0}};
@@ -576,7 +579,7 @@ static void share_some(um_lists *l)
     for (size_t at = 0; n < SWEEP && next_exception(l, &at, &e);)
         if (is_live(l, &e) && !is_logged(l, &e))
             some[n++] = e;
-    for (size_t i = 0; i < n; i++) /* what is logged moves no text of a note */
+    for (size_t i = 0; i < n; i++) /* appending moves no text */
         if (append_entry(l, &some[i], &ticket, NULL) != UMBEL_OK)
             return;
     l->shared = n < SWEEP;
@@ -588,7 +591,7 @@ void um_forget_tick(um_lists *l)
     uint64_t oldest = oldest_epochs(l), ticket;
     size_t n = 0;
 
-    if (l->exceptions && l->log_read && !l->shared) /* the log was read */
+    if (l->exceptions && l->log_read && !l->shared)
         share_some(l);
     if (!l->exceptions || oldest == l->swept)
         return;

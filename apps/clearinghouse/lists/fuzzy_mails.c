@@ -1,10 +1,11 @@
 /*
- * fuzzy_mails.c - mails of rspamd's fuzzy storage: what servers say of one,
- * together, and how one is written and deleted.
+ * fuzzy_mails.c - mails of rspamd's fuzzy storage: combines the records of all
+ * servers, and writes and deletes mails.
  *
- * Stamps are seconds, moved on where a change has to win over one that a server
- * knows already: a write over a deletion, a flag over another one. So the
- * latest write wins on every server, as far as clocks and messages allow.
+ * A stamp is a time in seconds. It is moved past the stamp of a known record
+ * over which the change must win: a write over a deletion, a flag over another
+ * flag. So the latest write wins on every server, as far as clocks and messages
+ * allow.
  */
 #include "clearinghouse/lists/fuzzy_mails.h"
 
@@ -15,8 +16,8 @@
 #include <string.h>
 
 enum {
-    FOUND = 128, /* records of one mail that are taken, at most: the time grows
-                    with its square */
+    FOUND = 128, /* records of one mail that are used, at most: the time grows
+                    with the square */
     SKEW = 3600  /* seconds that the clock of a peer may be ahead */
 };
 
@@ -24,8 +25,8 @@ typedef struct found {
     const uint8_t *origin;
     um_near_record record;
     bool live;   /* written, and not deleted since */
-    bool first;  /* ... of its server with that flag */
-    bool counts; /* ... with a flag that enough servers have */
+    bool first;  /* the first live one of its server with that flag */
+    bool counts; /* live, and enough servers have its flag */
 } found;
 
 void um_fuzzy_look(um_fuzzy_view *v, const um_lists *l, unsigned list)
@@ -46,8 +47,8 @@ void um_fuzzy_look(um_fuzzy_view *v, const um_lists *l, unsigned list)
             v->source[v->n++] = (struct um_fuzzy_source){c.filter, c.origin};
 }
 
-/* Stamps win over earlier ones: one from the future would win over whatever is
- * written until then. */
+/* Returns true if a peer's stamp is too far in the future: it would win over
+ * everything written until then. */
 static bool is_ahead(const um_fuzzy_view *v, const found *f)
 {
     return f->origin && f->record.stamp > v->lists->clock->now + SKEW;
@@ -71,8 +72,8 @@ static bool same_origin(const uint8_t *a, const uint8_t *b)
     return a == b || (a && b && memcmp(a, b, UMBEL_ORIGIN_LEN) == 0);
 }
 
-/* Returns the latest deletion by a server, if that is record i; 0: it is
- * another, or i is none. */
+/* Returns the stamp of record i if that is the latest deletion by its server,
+ * otherwise 0. */
 static uint32_t last_deletion(const found *f, size_t n, size_t i)
 {
     for (size_t k = 0; f[i].record.gone && k < n; k++)
@@ -85,9 +86,8 @@ static uint32_t last_deletion(const found *f, size_t n, size_t i)
 }
 
 /*
- * The stamp from which on quorum servers have deleted it; 0: they have not.
- * That is the quorum-th of the latest deletions of each server, the latest
- * first.
+ * Returns the stamp up to which the mail is deleted, or 0: the quorum-th latest
+ * of the servers' last deletions.
  */
 static uint32_t deletion_of(const found *f, size_t n, uint64_t quorum)
 {
@@ -126,8 +126,9 @@ static bool has_quorum(const found *f, size_t n, uint8_t flag, uint64_t quorum)
     return servers >= quorum;
 }
 
-/* A flag that too few servers have neither hides nor changes another one; where
- * none has enough, all count, and the mail is not told. */
+/* Marks the records that count. A flag that too few servers have neither hides
+ * nor changes another one. If no flag has a quorum, all count, but the mail is
+ * not a hit. */
 static void find_counting(found *f, size_t n, uint64_t quorum, um_fuzzy_mail *m)
 {
     bool some = false;
@@ -227,8 +228,7 @@ umbel_digest um_fuzzy_digest(const um_lists *l, const uint8_t *name)
     return d;
 }
 
-/* --- changes ----------------------------------------------------------------
- */
+/* --- changes -------------------------------------------------------------- */
 
 void um_fuzzy_secrets(const um_lists *l, uint64_t out[UM_NEAR_SHINGLES])
 {
@@ -260,14 +260,15 @@ static uint32_t later(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* A file that is imported may have any time; none is later than now. */
+/* Returns the stamp of a change: the time of an imported mail, but never later
+ * than now. */
 static uint32_t stamp_of(const um_lists *l, const um_fuzzy_change *c)
 {
     return c->stamp && c->stamp < l->clock->now ? c->stamp
                                                 : (uint32_t)l->clock->now;
 }
 
-/* Returns true if an imported mail is older than what is stored, which then
+/* Returns true if an imported mail is older than the stored one, which then
  * wins. */
 static bool is_superseded(const um_fuzzy_change *c, const um_fuzzy_mail *m)
 {
@@ -276,7 +277,8 @@ static bool is_superseded(const um_fuzzy_change *c, const um_fuzzy_mail *m)
             (m->written && m->flag != c->flag && c->stamp <= m->stamp));
 }
 
-/* A new write is later than a deletion, and than what has another flag. */
+/* Makes the stamp of a write later than a deletion, and than any write with
+ * another flag. */
 static void stamp_write(um_near_write *w, const um_fuzzy_mail *m)
 {
     uint32_t over = m->deleted;

@@ -1,5 +1,6 @@
 /*
- * list_table.c - the lists: what each has of its own, and how it is opened.
+ * list_table.c - the table of lists, and the configuration that each is opened
+ * with.
  */
 #include "clearinghouse/lists/lists.h"
 
@@ -10,10 +11,10 @@
 #include <stdio.h>
 
 /*
- * dccifd, the paper's structure: counters of five bits that stick at 31, of
- * which only the smallest grow. A count other than 0 may be wrong often; what
- * matters is a wrong count of "many", which is far more rarely (status shows
- * both). A mail has eight keys in fuz2.
+ * dccifd uses the structure of the paper: five-bit counters that stick at 31,
+ * of which only the smallest are incremented. Counts other than 0 are often
+ * wrong, but what matters is a false "many", which is far rarer (status shows
+ * both rates). A mail has eight keys in fuz2.
  */
 #define DCCIFD                                                                 \
     {"kind", "counting"}, {"cell_bits", "5"}, {"update", "refined"},           \
@@ -28,9 +29,9 @@ static const um_list_default fuz2[] = {
     DCCIFD, {"capacity", "2000000"}, {NULL, NULL}};
 
 /*
- * Razor, the paper's two Bloom filters: counters of one bit. With counters of
- * seven bits and more, which hold a count of 100, accounts may have weights
- * below 1.
+ * Razor uses the two Bloom filters of the paper: counters of one bit. Counters
+ * of seven bits or more hold a count of 100, so accounts may have weights below
+ * 1.
  */
 static const um_list_default razor[] = {{"kind", "counting"},
                                         {"cell_bits", "1"},
@@ -38,7 +39,7 @@ static const um_list_default razor[] = {{"kind", "counting"},
                                         {NULL, NULL}};
 static const um_list_default fuzzy[] = {{"capacity", "20000"}, {NULL, NULL}};
 
-/* Columns of the times that store/recent_times.c keeps. */
+/* Columns of the times in store/recent_times.c. */
 enum { REPORTED = 1, WHITELISTED };
 _Static_assert((int)WHITELISTED <= (int)UM_RECENT_COLUMNS, "a column of times");
 

@@ -90,7 +90,8 @@ umbel_status um_lists_read_welcome(const um_lists *l, um_welcome **out,
 {
     const char *path = l->config->welcome;
 
-    /* A file that is away for a moment must not make hits of welcome mail. */
+    /* A file that is missing for a moment must not turn welcome mail into
+     * hits. */
     if (path && l->welcome && um_welcome_rules(l->welcome) &&
         access(path, F_OK) != 0)
         return um_fail(err, UMBEL_E_IO,

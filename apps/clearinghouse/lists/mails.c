@@ -1,6 +1,5 @@
 /*
- * mails.c - the signatures of a mail: as keys, looked up, reported and taken
- * back.
+ * mails.c - the signatures of a mail: as keys, looked up, reported and revoked.
  */
 #include "clearinghouse/lists/mails.h"
 
@@ -9,8 +8,7 @@
 
 #include <string.h>
 
-/* --- keys -------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 _Static_assert((int)UM_DIGEST_BYTES == (int)UM_SIGNATURE_LEN, "a SHA-1");
 
@@ -45,8 +43,7 @@ const char *um_mail_key_name(um_mail_key kind)
     return names[kind];
 }
 
-/* --- counts -----------------------------------------------------------------
- */
+/* --- counts --------------------------------------------------------------- */
 
 void um_mail_counts_init(um_mail_counts *c, const um_lists *l,
                          const um_mail_facts *facts)
@@ -55,7 +52,7 @@ void um_mail_counts_init(um_mail_counts *c, const um_lists *l,
     um_store_digest(l->store, c->keys.key, c->keys.n, c->digest);
 }
 
-/* Returns where the keys of a kind end. */
+/* Returns the index after the last key of the same kind as key i. */
 static size_t end_of_kind(const um_mail_keys *k, size_t i)
 {
     size_t end = i + 1;
@@ -127,10 +124,9 @@ bool um_mail_is_welcome(const um_lists *l, const um_mail_facts *facts,
     return um_welcome_match(l->welcome, &mail, which);
 }
 
-/* --- changes ----------------------------------------------------------------
- */
+/* --- changes -------------------------------------------------------------- */
 
-/* Lists that count a signature the server computes itself. */
+/* Lists that count signatures which the server computes itself. */
 static const struct {
     unsigned list;
     um_mail_key kind;
@@ -164,7 +160,7 @@ static umbel_status check_welcome(const um_lists *l, const um_mail_facts *facts,
                    um_welcome_type_name(rule.type), rule.value);
 }
 
-/* Returns how often a report counts in a list: as often as makes it a hit. */
+/* Returns how often a report counts in a list: enough for a hit. */
 static uint32_t amount_in(const um_lists *l, unsigned list)
 {
     unsigned threshold = um_list_threshold(l->opened, list);
@@ -204,7 +200,7 @@ umbel_status um_mail_report(um_lists *l, const um_mail_facts *facts,
                         : UMBEL_OK;
 }
 
-/* Notes in which lists a digest is forgotten. */
+/* Records the lists in which a digest is forgotten. */
 static void note_lists(const um_lists *l, const char *text, um_mail_change *out)
 {
     umbel_slice key = {text, strlen(text)};

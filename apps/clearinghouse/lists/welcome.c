@@ -1,11 +1,11 @@
 /*
- * welcome.c - the welcome file: its rules, the table that finds them, and
- * changes of the file.
+ * welcome.c - the welcome file: parsing, the table of rules, and changes to the
+ * file.
  *
  * Rules are in a hash table, by type and value. A mail is looked up by its own
- * values: the sender, its domain and the domains above it, the client's network
- * of each length that some rule has. So the cost does not grow with the number
- * of rules.
+ * values: the sender, its domain and the domains above it, and the client's
+ * network of each prefix length that a rule uses. So the cost does not grow
+ * with the number of rules.
  */
 #include "clearinghouse/lists/welcome.h"
 
@@ -27,13 +27,14 @@
 
 enum { DOMAIN_MAX = 253, LABEL_MAX = 63 };
 
-/* What a value looks like. */
+/* The formats of values, for error messages. */
 #define SENDERS "news@example.org, @example.org or @.example.org"
 #define DOMAINS "example.org or .example.org"
 
 /* --- values --------------------------------------------------------------- */
 
-/* Letters of any script: names are compared, never looked up. */
+/* Returns true for letters of any script as well: names are compared, never
+ * resolved. */
 static bool is_domain_char(char c)
 {
     return isalnum((unsigned char)c) || c == '-' || c == '_' ||
@@ -54,13 +55,14 @@ static bool is_domain(const char *text)
     return label && len <= DOMAIN_MAX;
 }
 
-/* A domain, or "." and one: with those below it. */
+/* Returns true for a domain, or for "." and a domain, which matches the domains
+ * below it, too. */
 static bool is_domain_rule(const char *text)
 {
     return is_domain(text + (*text == '.'));
 }
 
-/* Takes off <> around a value. */
+/* Removes <> around a value. */
 static void unwrap(char *value)
 {
     size_t len = strlen(value);
@@ -133,7 +135,8 @@ const char *um_welcome_type_name(size_t type)
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* There are no patterns. Says what to write, if that can be guessed. */
+/* Refuses a star, as there are no patterns, and suggests what to write if that
+ * can be guessed. */
 static umbel_status refuse_star(const um_welcome_rule *r, umbel_error *err)
 {
     um_welcome_rule meant = *r;
@@ -259,17 +262,16 @@ bool um_welcome_rule_equal(const um_welcome_rule *a, const um_welcome_rule *b)
     return strcmp(a->value, b->value) == 0;
 }
 
-/* --- the table --------------------------------------------------------------
- */
+/* --- the table ------------------------------------------------------------ */
 
 enum {
-    NETWORK_LEN = 16, /* bytes of a network, before its text */
+    NETWORK_LEN = 16, /* bytes of a network, stored before its text */
     LENGTHS = 129,
-    OF_DOMAIN = 1 /* bits of a sender rule "@domain" */
+    OF_DOMAIN = 1 /* value of bits in a sender rule "@domain" */
 };
 
 typedef struct entry {
-    uint32_t text; /* where its value begins in the arena */
+    uint32_t text; /* offset of its value in the arena */
     uint32_t line;
     uint16_t len;
     uint8_t type;
@@ -277,14 +279,14 @@ typedef struct entry {
 } entry;
 
 struct um_welcome {
-    char *arena; /* values with their NUL; a network stands before its text */
+    char *arena; /* values with their NUL; a network precedes its text */
     size_t used, cap;
     entry *entry;
     size_t n, entry_cap;
-    uint32_t *slot; /* number of an entry, from 1 on; 0: free */
+    uint32_t *slot; /* index of an entry plus 1; 0 if free */
     size_t nslots;  /* a power of two */
     size_t ntype[UM_WELCOME_TYPES];
-    bool has_length[LENGTHS]; /* of networks */
+    bool has_length[LENGTHS]; /* prefix lengths of networks that rules use */
 };
 
 /* --- the table ------------------------------------------------------------ */
@@ -346,7 +348,7 @@ static uint64_t hash_slot(const void *ctx, const void *slot)
 
 static const um_map_rule rule = {sizeof(uint32_t), is_free, has_key, hash_slot};
 
-/* Returns the slot of a key, or the free one where it belongs. */
+/* Returns the slot of a key, or the free slot for it. */
 static uint32_t *find_slot(const um_welcome *w, const key *k)
 {
     return um_map_find(&rule, w, w->slot, w->nslots, hash_key(k), k);
@@ -398,7 +400,7 @@ static void write_network(char *out, um_network n)
     memcpy(out + sizeof n.hi, &n.lo, sizeof n.lo);
 }
 
-/* Copies a rule behind the last one; there is space. */
+/* Appends a rule to the arena, which has space for it. */
 static entry create_entry(um_welcome *w, const um_welcome_rule *r)
 {
     size_t len = strlen(r->value);
@@ -418,7 +420,7 @@ static entry create_entry(um_welcome *w, const um_welcome_rule *r)
     return e;
 }
 
-/* Adds a rule; *earlier is the line of the same rule, or 0. */
+/* Adds a rule; *earlier is the line of an equal rule, or 0. */
 static umbel_status add_rule(um_welcome *w, const um_welcome_rule *r,
                              size_t *earlier, umbel_error *err)
 {
@@ -568,7 +570,7 @@ uint64_t um_welcome_bytes(const um_welcome *w)
 
 /* --- matching ------------------------------------------------------------- */
 
-/* A value of a mail in lower case; "" if it is longer than any rule. */
+/* A value of a mail in lower case; "" if it is longer than any rule can be. */
 typedef struct lowered {
     char text[UM_WELCOME_VALUE + 1]; /* begins with a dot */
     size_t len;                      /* without the dot */
@@ -590,8 +592,8 @@ static lowered lower(umbel_slice s)
     return l;
 }
 
-/* Looks for a name, then for a rule ".domain" on it or above it. dotted begins
- * with a dot. */
+/* Looks for a rule with that name, then for a rule ".domain" of it or of a
+ * domain above it. dotted begins with a dot. */
 static const entry *match_domain(const um_welcome *w, um_welcome_type type,
                                  unsigned bits, const char *dotted, size_t len)
 {
@@ -695,10 +697,9 @@ bool um_welcome_match(const um_welcome *w, const um_welcome_mail *m,
     return e;
 }
 
-/* --- changes of the file ----------------------------------------------------
- */
+/* --- changes to the file -------------------------------------------------- */
 
-/* A file that nobody else changes meanwhile. */
+/* The welcome file, locked, and its text. */
 typedef struct held_file {
     int fd;
     um_file_text text;
@@ -710,7 +711,7 @@ static void release_file(held_file *f)
     close(f->fd);
 }
 
-/* Locks the file that has this name; another program may have replaced it
+/* Opens and locks the file at path. Tries again if another program replaced it
  * meanwhile. */
 static umbel_status lock_file(const char *path, int *fd, umbel_error *err)
 {
@@ -738,7 +739,7 @@ static umbel_status hold_file(const char *path, held_file *out,
     return status;
 }
 
-/* Finds the line of a rule, from number on; false: no line has it. */
+/* Finds the next line with a rule and its number; false if there is none. */
 static bool find_rule(umbel_slice *text, const um_welcome_rule *r,
                       umbel_slice *line, size_t *number)
 {
@@ -754,7 +755,7 @@ static bool find_rule(umbel_slice *text, const um_welcome_rule *r,
     return false;
 }
 
-/* Refuses what the server would refuse. */
+/* Refuses a text that the server would refuse. */
 static umbel_status check_text(umbel_slice text, const char *path,
                                umbel_error *err)
 {
@@ -790,8 +791,8 @@ static umbel_status add_to(const held_file *f, const char *path,
     return status;
 }
 
-/* Takes out every line with the rule. A mistake elsewhere is named by its line
- * in the file as it is. */
+/* Removes every line with the rule. The text is checked first, so that an error
+ * names a line of the unchanged file. */
 static umbel_status remove_from(held_file *f, const char *path,
                                 const um_welcome_rule *r, umbel_error *err)
 {

@@ -26,7 +26,7 @@
 typedef struct um_remote um_remote;
 typedef struct um_conn um_conn;
 
-/* Topics of which a line is logged per peer and minute. */
+/* Topics that are logged at most once a minute for each peer. */
 typedef enum um_peer_topic {
     UM_PEER_UP,
     UM_PEER_DOWN,
@@ -43,14 +43,14 @@ struct um_remote {
     um_conn *up;                  /* its link, or NULL */
     um_conn *calling;             /* our call that is not a link yet */
     int number;                   /* in the sync engine; -1 if not up */
-    bool wants;                   /* there may be a message for it */
+    bool wants;                   /* the engine may have a message for it */
     uint64_t since;               /* when it went up or down, in seconds */
     uint64_t pause, call_at;      /* milliseconds */
     double tokens;                /* bytes that may be sent now */
-    uint64_t filled;              /* when tokens were added, in milliseconds */
+    uint64_t filled;              /* last refill of tokens, in milliseconds */
     uint64_t bytes_in, bytes_out; /* of links that have ended */
     uint64_t refused[UMBEL_SYNC_REASONS]; /* the same */
-    uint64_t logged[UM_PEER_TOPICS];      /* seconds */
+    uint64_t logged[UM_PEER_TOPICS];      /* last time per topic, in seconds */
     char error[UM_LOG_LINE_LEN / 2];
 };
 
@@ -63,11 +63,11 @@ struct um_conn {
     um_remote *remote; /* that we called, or whose key was proved */
     bool caller;       /* we called */
     bool opened, adopted;
-    bool over;                     /* ended by us, the reason was logged */
-    uint64_t begun;                /* milliseconds, as all that follow */
+    bool over;                     /* ended by us; the reason was logged */
+    uint64_t begun;                /* in milliseconds, like the times below */
     uint64_t received_at, sent_at; /* last bytes */
-    uint64_t drained;              /* when the peer last read something */
-    size_t unread;                 /* then */
+    uint64_t drained;              /* when the peer last read output */
+    size_t unread;                 /* bytes of output it had not read then */
     uint64_t bytes_in, bytes_out;
     char stranger[2 * UMBEL_TRUST_KEY_LEN + 1]; /* the wrong key it sent */
 };
@@ -81,32 +81,31 @@ typedef struct um_publishing {
     uint64_t first;    /* when its page 0 was published, in milliseconds */
     uint64_t due;      /* when the next pass starts, in milliseconds */
     uint64_t ended;    /* when the last one ended */
-    uint64_t asked;    /* when a snapshot asked for one; 0 if it did not */
+    uint64_t asked;    /* when a snapshot requested one; 0 if none waits */
     uint64_t ticket;   /* of the last publish marker */
     bool lacks_marker; /* a version has no marker: the store failed */
-    bool restored;     /* versions of an earlier start, of which peers may have
+    bool restored;     /* versions come from an earlier start; peers may have
                           newer ones */
-    uint64_t whole[UM_MAX_LISTS]; /* um_list_changes + 1 that are published; 0
-                                     if unknown */
-    uint64_t begun;               /* those when the pass came to this list */
-    uint64_t latest, mails;       /* um_latest.n then, um_latest_mails.n */
+    uint64_t whole[UM_MAX_LISTS]; /* published um_list_changes + 1, or 0 */
+    uint64_t begun;               /* um_list_changes when this list began */
+    uint64_t latest, mails;       /* um_latest.n, um_latest_mails.n then */
     bool refused;                 /* the sync engine refused some of it */
-    uint64_t odd[UM_MAX_LISTS];   /* number + 1 of the last epoch with another
-                                     shape that was logged */
+    uint64_t odd[UM_MAX_LISTS];   /* number + 1 of the last epoch that was
+                                     logged because it has another shape */
 } um_publishing;
 
-/* The latest counts. */
+/* A ring of the latest counts. */
 typedef struct um_latest {
     um_entry *item;                   /* number i is at i % cap */
     size_t cap;                       /* never 0 */
-    uint64_t n;                       /* so far */
-    uint64_t published[UM_MAX_LISTS]; /* smaller numbers are, for each list */
-    uint64_t lost[UM_MAX_LISTS];      /* at most that many are neither published
+    uint64_t n;                       /* counts so far */
+    uint64_t published[UM_MAX_LISTS]; /* smaller numbers are published */
+    uint64_t lost[UM_MAX_LISTS];      /* at most this many are neither published
                                          nor remembered */
-    uint64_t lost_end[UM_MAX_LISTS];  /* they have smaller numbers */
+    uint64_t lost_end[UM_MAX_LISTS];  /* lost counts have smaller numbers */
 } um_latest;
 
-/* The latest writes of mails, the same. */
+/* A ring of the latest writes of mails. */
 typedef struct um_latest_mail {
     unsigned list;
     um_near_write write;
@@ -130,22 +129,22 @@ struct um_peers {
     um_log *log;
     um_lists *lists;
     um_addresses *addresses;
-    um_store *store; /* NULL before it is open */
-    um_loop *loop;   /* the same */
+    um_store *store; /* NULL until it is open */
+    um_loop *loop;   /* NULL until it is open */
     um_peers_keys keys;
     umbel_sync *machine;
     um_remote **remote;
-    size_t nremotes, next_remote; /* the next one to send to */
+    size_t nremotes, next_remote; /* next_remote: the next one to send to */
     um_conn *first;               /* all connections */
     um_conn *waiting;             /* paused ones */
     size_t handshakes;      /* accepted connections that are not links yet */
-    um_listener **listener; /* the first only calls */
+    um_listener **listener; /* the first one only makes calls */
     size_t nlisteners, open;
     um_timer *beat, *again;
     bool indexing;   /* there may be replicas to index */
-    size_t accepted; /* connections of this second */
-    bool wanted;     /* some peer wants a message */
-    bool news;       /* all will at the next beat */
+    size_t accepted; /* connections accepted in this second */
+    bool wanted;     /* some peer may want a message */
+    bool news;       /* all peers will want one at the next beat */
     um_log_topic strangers;
     uint64_t refused_strangers; /* connections */
     um_publishing publishing;
@@ -153,14 +152,14 @@ struct um_peers {
     um_latest_mails mails;
     um_replica_store *replicas;
     uint64_t logged;            /* entries of our own log */
-    bool expired[UM_MAX_LISTS]; /* an epoch ended: markers can be removed */
-    bool renewed;       /* by an event: the store follows in this iteration */
-    uint64_t receiving; /* microseconds of this iteration */
+    bool expired[UM_MAX_LISTS]; /* an epoch did: remove its markers */
+    bool renewed;       /* event RENEWED: the store follows in this iteration */
+    uint64_t receiving; /* microseconds spent receiving in this iteration */
     bool unfinished;    /* a message for the next remote takes longer */
     bool closing;
 };
 
-/* Returns microseconds that only grow. */
+/* Returns the time of a monotonic clock in microseconds. */
 static inline uint64_t um_clock_us(void)
 {
     struct timespec t;
@@ -192,7 +191,7 @@ um_remote *um_remote_of_number(const um_peers *p, int number);
 void um_peers_want_all(um_peers *p);
 /* Ends the sync engine's part of a link. */
 void um_remote_down(um_peers *p, um_remote *r);
-/* Release *out with um_free_remotes. */
+/* Creates the table of configured peers. Release *out with um_free_remotes. */
 umbel_status um_create_remotes(const um_config *c, const um_peers_keys *k,
                                um_remote ***out, umbel_error *err);
 void um_free_remote(um_remote *r);
@@ -203,25 +202,25 @@ um_peers_log(um_peers *p, um_remote *r, unsigned topic, const char *format,
 
 /* --- unpublished.c -------------------------------------------------------- */
 
-/* Those of an interval, and of a start. */
+/* Enough for one interval, and for the journal read at a start. */
 enum { UM_LATEST_MAX = 1 << 17 };
 enum { UM_MAILS_MIN = 64, UM_MAILS_MAX = 1 << 14 }; /* 6 MB of them */
 
 umbel_status um_latest_open(um_peers *p, umbel_error *err);
 umbel_status um_mails_open(um_peers *p, umbel_error *err);
-/* Remember a report or a mail that the store has, now or before a restart. */
+/* Remembers a report or a mail that the store has, now or before a restart. */
 void um_peers_counted(void *ctx, const um_entry *e);
 void um_peers_written(void *ctx, unsigned list, const um_near_write *w);
-/* Remove what is published, after a start. */
+/* Removes published entries, after a start. */
 void um_latest_prune(um_peers *p);
 void um_mails_prune(um_peers *p);
 /* Records that all counts of a list with numbers below n are published. */
 void um_latest_published(um_peers *p, size_t list, uint64_t n);
-/* Returns the largest number of mails that are neither published nor
+/* Returns the largest number of mails of a list that are neither published nor
  * remembered. */
 uint64_t um_mails_lost(const um_peers *p);
-/* Return copies of the *n unpublished ones, to be freed; NULL without memory.
- */
+/* Returns a copy of the *n unpublished entries, to be freed; NULL without
+ * memory. */
 um_entry *um_latest_unpublished(const um_latest *l, size_t *n);
 um_latest_mail *um_mails_unpublished(const um_peers *p, size_t *n);
 /* Writes mails to the lists of a new incarnation. */
@@ -244,8 +243,8 @@ umbel_status um_peers_load_log(um_peers *p, umbel_error *err);
 /* Publishes for a fraction of a millisecond, if it is time. Returns true if
  * there is more. */
 bool um_publish_beat(um_peers *p);
-/* Returns true if what was published is not committed yet, or has no marker:
- * nothing may be sent. */
+/* Returns true while something that was published is not committed yet, or has
+ * no marker. Until then nothing may be sent. */
 bool um_publish_holds(const um_peers *p);
 /* Continues as a new incarnation, after the event RENEWED. */
 void um_peers_renew(um_peers *p);
@@ -255,9 +254,9 @@ void um_peers_renew(um_peers *p);
 extern const um_stream_protocol um_peers_protocol;
 /* Ends a connection; text is the reason for log and status, or NULL. */
 void um_conn_end(um_conn *c, const char *text);
-/* Keeps links alive, and ends those that are dead. Once a second. */
+/* Keeps links alive, and ends dead ones. Call it once a second. */
 void um_conns_tick(um_peers *p);
-/* Sends and receives what there is, within a fraction of a millisecond. */
+/* Sends and receives messages for a fraction of a millisecond. */
 void um_conns_work(um_peers *p);
 /* Calls peers that have no link. */
 void um_calls_start(um_peers *p);

@@ -30,14 +30,14 @@
 enum {
     HANDSHAKE_MS = 10000,    /* until both sides have proved their keys */
     MAX_HANDSHAKES = 64,     /* accepted connections in that time ... */
-    MAX_HANDSHAKES_EACH = 8, /* ... and of one network */
-    MAX_ACCEPTED = 200,      /* connections in a second: each costs a key */
-    CROSSING_MS = 10000,     /* within which calls of both sides may cross */
-    WORKED_MS = 10000,       /* a link of that age worked */
+    MAX_HANDSHAKES_EACH = 8, /* ... and from one network */
+    MAX_ACCEPTED = 200,      /* per second: each costs a key agreement */
+    CROSSING_MS = 10000,     /* within which both calls may cross */
+    WORKED_MS = 10000,       /* a link of this age counts as working */
     ALIVE_MS = 15000,        /* without other messages, an empty one is sent */
-    SILENCE_MS = 60000,      /* without a byte the link is dead */
-    SLICE_US = 200 /* of one iteration for receiving, and for sending: a
-                     check may wait that long */
+    SILENCE_MS = 60000,      /* without a byte received, the link is dead */
+    SLICE_US = 200 /* of each iteration for receiving, and again for sending: a
+                      check may wait this long */
 };
 
 enum { PAUSE_MIN = 200, PAUSE_MAX = 60000, MAX_CALLS = 128 };
@@ -186,7 +186,8 @@ static void write_output(um_conn *c)
     um_link_sent(c->link, out.len);
 }
 
-/* Returns true if the new link replaces the old one, which is ended. */
+/* Decides between two links of a peer. Returns true if the new one replaces the
+ * old one, which is ended. */
 static bool choose_link(um_conn *old, um_conn *new)
 {
     const uint8_t *ours = new->peers->keys.origin;
@@ -199,7 +200,7 @@ static bool choose_link(um_conn *old, um_conn *new)
     return true;
 }
 
-/* Makes a connection the link of its peer: both keys are proved. */
+/* Makes a connection the link of its peer, once both keys are proved. */
 static umbel_status adopt(um_conn *c, umbel_error *err)
 {
     um_peers *p = c->peers;
@@ -523,7 +524,7 @@ static void resume_waiting(um_peers *p)
         if (!c->over)
             receive(c, (umbel_slice){NULL, 0});
         if (p->waiting != c || must_wait(p))
-            continue; /* it has ended, or goes on in the next iteration */
+            continue; /* it ended, or continues in the next iteration */
         p->waiting = c->next_waiting;
         if (!c->over)
             um_stream_resume(c->stream);

@@ -1,9 +1,10 @@
 /*
  * machine.c - the sync engine of umbel/experimental/sync.h in this server:
- * opening it with our lists, whom it trusts, its events, and our own log.
+ * opens it with our lists, sets whom it trusts, handles its events, and keeps
+ * our own log.
  *
  * Each entry of our own log is a record of the store, "log/INCARNATION/SEQ":
- * its type and body. Signatures follow from them, so a start appends the same
+ * its type and body. Signatures are deterministic, so a start appends the same
  * entries again. Peers get an entry after its record is committed.
  */
 #include "clearinghouse/peering/internal.h"
@@ -60,8 +61,8 @@ void um_peers_set_trust(um_peers *p)
 
 /* --- events --------------------------------------------------------------- */
 
-/* Writes the name of an origin: the peer with that key, or the first digits of
- * the key; nothing if a refusal concerns no origin. */
+/* Writes the name of an origin: the name of the peer with that key, or the
+ * first digits of the key. Writes nothing if a refusal concerns no origin. */
 static void origin_name(const um_peers *p, const uint8_t *origin, char *out,
                         size_t cap)
 {

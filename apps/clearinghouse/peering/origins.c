@@ -2,8 +2,8 @@
  * origins.c - rows of peers and origins, from the sync engine and its links, as
  * text and as JSON.
  *
- * The engine forgets a peer that is disconnected. So that its lag goes on, each
- * tick records until when a peer had everything that we have.
+ * The engine forgets a disconnected peer. To compute its lag, each tick records
+ * the last time at which each peer had everything that we have.
  */
 #include "clearinghouse/peering/origins.h"
 
@@ -23,10 +23,10 @@
 
 enum { PREFIX_MIN = 4 };
 
-/* What the last tick knew about a peer. */
+/* What the last tick recorded about a peer. */
 typedef struct progress {
     uint8_t key[UMBEL_ORIGIN_LEN];
-    uint64_t whole; /* until when it had everything that we have */
+    uint64_t whole; /* last time at which it had everything that we have */
     uint64_t refused[UMBEL_SYNC_REASONS], refused_at[UMBEL_SYNC_REASONS];
     bool found; /* it is still a peer */
 } progress;
@@ -52,7 +52,7 @@ static progress *find_progress(const um_origins *o, const uint8_t *key)
     return NULL;
 }
 
-/* Returns NULL without memory. */
+/* Appends the progress of a peer; NULL without memory. */
 static progress *add_progress(um_origins *o, const uint8_t *key)
 {
     if (!um_array_resize(&o->progress, o->nprogress + 1, sizeof *o->progress))
@@ -74,8 +74,8 @@ static void sweep_progress(um_origins *o)
     o->nprogress = n;
 }
 
-/* Returns until when a connected peer had everything that we have; 0 if it has
- * not announced its versions yet. */
+/* Returns the last time at which a connected peer had everything that we have;
+ * 0 if it has not announced its versions yet. */
 static uint64_t whole_until(const um_origins *o, int number)
 {
     umbel_sync_peer_stats s;
@@ -285,7 +285,7 @@ void um_origins_close(um_origins *o)
     free(o);
 }
 
-/* --- finding one ---------------------------------------------------------- */
+/* --- finding an origin ---------------------------------------------------- */
 
 /* Counts rows whose key begins with text, or the peer of that name alone;
  * *found is the last one. */
@@ -365,7 +365,7 @@ static um_formatted name_cell(const um_origin *o, uint64_t now)
     return w;
 }
 
-/* Enough digits to distinguish origins; commands accept them. */
+/* Returns enough digits to distinguish origins; commands accept them. */
 static um_formatted key_cell(const um_origin *o, uint64_t now)
 {
     um_formatted w;
@@ -409,7 +409,7 @@ static um_formatted seen_cell(const um_origin *o, uint64_t now)
     return w;
 }
 
-/* Only a peer has a link. */
+/* Returns "-" for an origin that is not a peer: only peers have a link. */
 static um_formatted link_cell(const um_origin *o, um_formatted words)
 {
     return o->name ? words : (um_formatted){"-"};
@@ -433,11 +433,11 @@ static um_formatted out_cell(const um_origin *o, uint64_t now)
     return link_cell(o, um_format_bytes(o->bytes_out));
 }
 
-/* They fit into 80 characters; JSON and the page have more. Refusals are
- * printed below the row. */
+/* The columns fit into 80 characters; JSON and the status page have more.
+ * Refusals are printed below the row. */
 static const struct {
     const char *head;
-    bool left; /* texts; numbers are aligned to the right */
+    bool left; /* for texts; numbers are right-aligned */
     um_formatted (*cell)(const um_origin *o, uint64_t now);
 } columns[] = {
     {"name", true, name_cell},   {"origin", true, key_cell},

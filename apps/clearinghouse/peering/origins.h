@@ -19,18 +19,18 @@ typedef struct um_origin {
     char key[UM_ORIGIN_HEX]; /* in hexadecimal digits */
     const char *name;    /* of the peer; NULL if it is not a configured peer */
     const char *address; /* that we call, or NULL */
-    const char *state; /* "self", "dropped", "muted"; of a peer "up", "calling",
-                          "down"; of others "forwarded": peers send its
-                          reports */
-    const char *error; /* why there is no link, or "" */
+    const char *state;   /* "self", "dropped" or "muted"; of a peer "up",
+                            "calling" or "down"; of others "forwarded": their
+                            reports come through peers */
+    const char *error;   /* why there is no link, or "" */
     bool own, up, held;
-    uint64_t since;   /* when the link's state began; 0 if it is no peer */
+    uint64_t since;   /* when the link went up or down; 0 if it is not a peer */
     uint64_t version; /* the highest of its replicas */
     uint64_t digests; /* in all its replicas */
-    uint64_t memory;  /* bytes of them */
-    double fill;      /* share of the fullest that is used */
+    uint64_t memory;  /* bytes of its replicas */
+    double fill;      /* used share of its fullest replica */
     uint64_t seen;    /* when its last version came; 0 if before the start */
-    double lag;       /* seconds; NaN if unknown */
+    double lag;       /* in seconds; NaN if unknown */
     uint64_t bytes_in, bytes_out;
     uint64_t refused[UMBEL_SYNC_REASONS];
     uint64_t refused_at[UMBEL_SYNC_REASONS]; /* when last; 0 if never */
@@ -53,21 +53,21 @@ umbel_status um_origins_open(const um_peers *peers, const um_clock *clock,
                              umbel_error *err);
 /* Accepts NULL. */
 void um_origins_close(um_origins *o);
-/* Records which peers have everything that we have. Once a second; accepts
- * NULL. */
+/* Records which peers have everything that we have. Call it once a second.
+ * Accepts NULL. */
 void um_origins_tick(um_origins *o);
 
 /* Returns the current state; NULL without a configured origin or memory. */
 const um_origins_view *um_origins_look(um_origins *o);
 
-/* Finds an origin by the name of a peer, its key or the first digits of it.
- * E_RANGE says what to give instead. */
+/* Finds an origin by the name of a peer, by its key, or by the first digits of
+ * the key. The error for E_RANGE says what to type instead. */
 umbel_status um_origins_find(um_origins *o, const char *text,
                              uint8_t key[UMBEL_ORIGIN_LEN], umbel_error *err);
 
 uint64_t um_origin_refusals(const um_origin *o);
-/* Print the documents for a terminal, and as a JSON array. now is in seconds
- * since 1970. */
+/* Prints the table for a terminal, or a JSON array. now is in seconds since
+ * 1970. */
 void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now);
 void um_origins_print_json(FILE *out, const um_origins_view *v, uint64_t now);
 

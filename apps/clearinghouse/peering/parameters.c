@@ -1,6 +1,6 @@
 /*
- * parameters.c - what a configuration says about peers: keys, limits, and the
- * parameters under which each list is exchanged.
+ * parameters.c - the peering part of a configuration: keys, limits, and the
+ * parameters of the exchange of each list.
  */
 #include "clearinghouse/peering/internal.h"
 
@@ -22,7 +22,7 @@
 enum {
     NAME_MAX_LEN = 63,
     LOG_BYTES = 16 << 20, /* at least; most entries are exceptions */
-    ENTRY_BYTES = 256,    /* of an exception, or of an account */
+    ENTRY_BYTES = 256,    /* bytes of an exception, or of an account */
     HISTORY_SHARE =
         8, /* of memory, for differences, as in umbel/experimental/sync.h */
     TREE_SHARE = 64, /* of memory, for hashes of pages of 4096 bytes */
@@ -181,8 +181,9 @@ umbel_status um_peers_check(const um_config *c, umbel_error *err)
 
 /* --- limits --------------------------------------------------------------- */
 
-/* Streams lose nothing, but peers restart: messages without an answer are
- * repeated often enough that servers agree within a few intervals. */
+/* Returns how long the engine waits for an answer. Streams lose nothing, but
+ * peers restart: messages are repeated often enough that servers agree within a
+ * few intervals. */
 static uint32_t retry_seconds(const um_peers_settings *s)
 {
     return s->interval < 1000 ? 1 : (uint32_t)(s->interval / 1000);

@@ -50,7 +50,7 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
 
 /* --- opening -------------------------------------------------------------- */
 
-/* What the line "ready" calls the addresses. */
+/* Names the addresses in the line "ready". */
 static const um_service peers_service = {.name = "peers"};
 
 static void free_peers(um_peers *p)
@@ -161,7 +161,7 @@ static void beat(void *ctx)
         um_timer_set(p->beat, INDEX_BEAT_MS, BEAT_MS);
 }
 
-/* The timer only causes an iteration of the loop. */
+/* Does nothing: the timer only starts an iteration of the loop. */
 static void no_work(void *ctx)
 {
     (void)ctx;
@@ -201,7 +201,7 @@ umbel_status um_peers_start(um_peers *p, um_loop *loop, umbel_error *err)
     p->loop = loop;
     UM_TRY(um_peers_load_log(p, err));
     um_lists_set_log_read(p->lists);
-    /* The saved state may say otherwise. */
+    /* The saved state, which is loaded next, may override this. */
     UM_TRY(um_peers_allow(p, p->remote, p->nremotes, err));
     UM_TRY(load_replicas(p, err));
     UM_TRY(open_listeners(p, err));
@@ -217,7 +217,7 @@ void um_peers_tick(um_peers *p)
     p->indexing = true;
     um_conns_tick(p);
     um_replica_store_tick(p->replicas, p->clock->now);
-    um_peers_want_all(p); /* repeats what was not answered */
+    um_peers_want_all(p); /* repeats messages that were not answered */
 }
 
 void um_peers_end_iteration(um_peers *p)

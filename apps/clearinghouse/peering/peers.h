@@ -1,5 +1,5 @@
 /*
- * peers.h - servers that count together: the sync engine of
+ * peers.h - servers that share their counts: the sync engine of
  * umbel/experimental/sync.h in this server, and its links.
  *
  * Without an origin in the configuration there are no peers: um_peers is NULL.
@@ -23,7 +23,7 @@ enum {
     UM_PEERS_MESSAGE =
         65536, /* bytes of a message: some milliseconds of work */
     UM_PEERS_SLICE =
-        8 /* pages that are processed at a time, in a tenth of one */
+        8 /* pages processed at a time, in a tenth of a millisecond */
 };
 
 /* Checks origin and peers of a configuration; reads the keys. */
@@ -57,11 +57,12 @@ umbel_status um_peers_begin(um_peers *p, um_store *store, umbel_error *err);
 umbel_status um_peers_start(um_peers *p, um_loop *loop, umbel_error *err);
 /* Applies a new configuration; on failure nothing changes. */
 umbel_status um_peers_reload(um_peers *p, umbel_error *err);
-/* Once a second. */
+/* Does periodic work. Call it once a second. */
 void um_peers_tick(um_peers *p);
-/* At the end of each iteration of the loop, when the store is flushed. */
+/* Runs the links, and renews the incarnation if needed. Call it at the end of
+ * each iteration of the loop, when the store is flushed. */
 void um_peers_end_iteration(um_peers *p);
-/* Before the loop is closed. */
+/* Ends all links and closes p. Call it before the loop is closed. */
 void um_peers_close(um_peers *p);
 
 umbel_sync *um_peers_machine(const um_peers *p);
@@ -77,8 +78,8 @@ umbel_status um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
 /* Returns the store of replicas; save its state after a change of origin
  * status. */
 um_replica_store *um_peers_replicas(const um_peers *p);
-/* Call it when a child process has ended: it may be one of the replica store.
- */
+/* Collects a job of the replica store. Call it when any child process has
+ * ended. */
 void um_peers_child_ended(um_peers *p);
 
 /* One peer of the configuration. */
@@ -95,15 +96,16 @@ typedef struct um_peer_info {
     uint64_t refused[UMBEL_SYNC_REASONS];
 } um_peer_info;
 
-/* Returns the number of refused callers that did not prove the key of a peer.
- */
+/* Returns the number of callers refused because they did not prove a peer's
+ * key. */
 uint64_t um_peers_strangers(const um_peers *p);
 /* Iterates over the peers; *at starts with 0. */
 bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out);
 
 enum { UM_ORIGIN_NAME = 128 };
 
-/* Writes an origin as people know it: the name of the peer, or eight digits. */
+/* Writes a readable name of an origin: the name of the peer, or eight
+ * digits. */
 void um_peers_origin_name(const um_peers *p, const uint8_t *origin,
                           char out[UM_ORIGIN_NAME]);
 

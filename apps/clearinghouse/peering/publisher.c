@@ -1,7 +1,7 @@
 /*
  * publisher.c - publishes the changes of our own lists to peers.
  *
- * The sync engine has a replica of each live epoch as it was published last. A
+ * The sync engine has a replica of each live epoch as it was last published. A
  * pass compares the lists with it, some pages at a time, and publishes what
  * changed as a new version. For each version the store gets a publish marker:
  * list and epoch, version, and the range of pages that changed. Markers are in
@@ -28,14 +28,11 @@
 #include <string.h>
 
 enum {
-    SLICE_PAGES =
-        16, /* if all of them changed, publishing them takes about ... */
-    SLICE_US = 200, /* ... as long as one beat may */
-    PATIENCE_MS =
-        30000, /* after a start, until peers have announced their versions */
-    MIDWAY_MS =
-        1000, /* that an epoch is held back while it is being published */
-    SNAPSHOT_MS = 5000, /* that a snapshot waits for a pass */
+    SLICE_PAGES = 16, /* if all of them changed, publishing takes about ... */
+    SLICE_US = 200,   /* ... as long as one beat may */
+    PATIENCE_MS = 30000, /* wait after a start for peers' versions */
+    MIDWAY_MS = 1000,    /* an epoch in progress is held back this long */
+    SNAPSHOT_MS = 5000,  /* a snapshot waits at most this long for a pass */
     NAME_LEN = 96,
     MARKER_LEN = 24
 };
@@ -156,9 +153,9 @@ static bool is_over(const um_peers *p, size_t list, uint64_t epoch)
            umbel_sync_epoch(p->machine, list);
 }
 
-/* A restored backup would create versions that peers know with different
- * contents. So the first pass waits until a peer has announced its versions, if
- * one can be reached. */
+/* Returns true while the first pass must wait until a peer has announced its
+ * versions, if one can be reached. A restored backup would otherwise create
+ * versions that peers know with different contents. */
 static bool must_wait(um_peers *p)
 {
     um_publishing *g = &p->publishing;
@@ -171,7 +168,7 @@ static bool must_wait(um_peers *p)
         umbel_sync_peer_stats_get(p->machine, p->remote[i]->number, &stats);
         known |= stats.known;
         ahead |=
-            stats.ahead; /* it will send them, and a new incarnation follows */
+            stats.ahead; /* it will send them; then a new incarnation begins */
     }
     if ((known && !ahead) || !p->nremotes ||
         um_clock_ms(p->clock) >= p->clock->started + PATIENCE_MS)
@@ -259,9 +256,8 @@ static void before_snapshot(void *ctx, um_store *store)
             publish_list(p, store, list);
 }
 
-/* Returns true in the middle of an epoch: a version with only some of its pages
- * may be refused by peers, so they get the complete one unless that takes
- * long. */
+/* Returns true in the middle of an epoch. Peers may refuse a version with only
+ * some of its pages, so the complete one is sent unless that takes long. */
 static bool is_midway(const um_peers *p)
 {
     const um_publishing *g = &p->publishing;
@@ -387,7 +383,8 @@ bool um_publish_beat(um_peers *p)
     return g->running;
 }
 
-/* Returns true right after a pass: a snapshot publishes all that is left. */
+/* Returns true right after a pass, when little is left for the snapshot to
+ * publish. */
 static bool is_ready_for_snapshot(void *ctx)
 {
     um_peers *p = ctx;
@@ -427,8 +424,8 @@ static umbel_status apply_incarnation(um_peers *p, const um_list *const *lists,
     return um_peers_open_machine(p, incarnation, um_list_secret(lists[i]), err);
 }
 
-/* Creates the version of a marker again. This fails for an epoch that is over,
- * or whose shape has changed. */
+/* Recreates the version of a marker. This fails for an epoch that is over, or
+ * whose shape has changed. */
 static void apply_marker(um_peers *p, const um_list *l, size_t list,
                          uint64_t epoch, const umbel_sync_slice *m)
 {
@@ -487,8 +484,8 @@ um_store_observer um_peers_observer(um_peers *p)
              : (um_store_observer){.ctx = NULL};
 }
 
-/* Starts an incarnation, for a server that starts for the first time or lost
- * its disk. The time is larger than any earlier incarnation. */
+/* Starts the first incarnation of a server that is new or lost its disk. The
+ * current time is larger than any earlier incarnation. */
 static umbel_status begin_incarnation(um_peers *p, umbel_error *err)
 {
     uint8_t number[8];
@@ -519,8 +516,8 @@ umbel_status um_peers_begin(um_peers *p, um_store *store, umbel_error *err)
 
 /* --- a new incarnation ---------------------------------------------------- */
 
-/* Counts them again, in the block of the new incarnation as far as they fit: a
- * crash keeps both or neither. */
+/* Counts unpublished entries again, in the block of the new incarnation as far
+ * as they fit: after a crash both are there, or neither. */
 static umbel_status count_again(um_peers *p, const um_entry *e, size_t n,
                                 umbel_error *err)
 {
@@ -534,7 +531,7 @@ static umbel_status count_again(um_peers *p, const um_entry *e, size_t n,
     return UMBEL_OK;
 }
 
-/* Writes that no replica contains. */
+/* Copies of the writes that no replica contains. */
 typedef struct unpublished_writes {
     um_entry *entry;
     um_latest_mail *mail;
@@ -573,9 +570,10 @@ static void log_lost_counts(um_peers *p, const uint64_t lost[UM_MAX_LISTS])
 }
 
 /*
- * The contents of the lists are in replicas now, which must be on disk before
- * the lists are emptied, so that a kill in between loses nothing. The server
- * waits for the disk; this happens once after a backup was restored.
+ * Continues as a new incarnation. The contents of the lists are in replicas
+ * now, which must be on disk before the lists are emptied, so that a kill in
+ * between loses nothing. The server waits for the disk; this happens once after
+ * a backup was restored.
  */
 void um_peers_renew(um_peers *p)
 {

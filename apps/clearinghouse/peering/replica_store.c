@@ -522,7 +522,7 @@ static void end_job(um_replica_store *p, int number)
     clear_job(p);
 }
 
-/* Prepare a job; false if there is nothing to do, or no memory. */
+/* Prepares a job; false if there is nothing to do, or no memory. */
 static bool prepare_state(um_replica_store *p)
 {
     p->state = export_state(p, &p->state_len);

@@ -37,7 +37,7 @@ typedef struct um_replica_store_config {
     void *ctx;
 } um_replica_store_config;
 
-/* Release *out with um_replica_store_close. */
+/* Opens the store of replicas. Release *out with um_replica_store_close. */
 umbel_status um_replica_store_open(const um_replica_store_config *c,
                                    um_replica_store **out, umbel_error *err);
 /*
@@ -53,8 +53,8 @@ void um_replica_store_tick(um_replica_store *p, uint64_t now);
 
 /* Starts a save of the state. Returns its ticket. */
 uint64_t um_replica_store_save_state(um_replica_store *p);
-/* Return the last ticket whose state is on disk, and the last that was tried:
- * tickets between them failed, and are tried again. */
+/* Returns the last ticket whose state is on disk, or the last one that was
+ * tried. Tickets between them failed, and are tried again. */
 uint64_t um_replica_store_saved(const um_replica_store *p);
 uint64_t um_replica_store_tried(const um_replica_store *p);
 /* Saves the state at the next tick. For callbacks of the engine, which may be

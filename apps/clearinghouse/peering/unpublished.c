@@ -125,9 +125,9 @@ static uint32_t unpublished(const um_peers *p, const um_entry *e,
     return more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
 }
 
-/* Keeps only what is not published: the journal has all counts, the replicas
- * have those that were published. Counts that were not remembered may be lost
- * until the lists are published. */
+/* Drops what is published: after a start the ring has all counts of the
+ * journal. Counts that did not fit may be reported as lost until the lists are
+ * published. */
 void um_latest_prune(um_peers *p)
 {
     um_latest *l = &p->latest;
@@ -153,7 +153,7 @@ void um_latest_prune(um_peers *p)
 
 /* --- renewal -------------------------------------------------------------- */
 
-/* Copies the *n unpublished ones; NULL without memory. */
+/* Copies the *n unpublished counts; NULL without memory. */
 um_entry *um_latest_unpublished(const um_latest *l, size_t *n)
 {
     uint64_t first = oldest_of(l);
@@ -247,13 +247,13 @@ static bool is_published(const um_peers *p, const um_latest_mail *m)
     return true;
 }
 
-/* Returns the number of elements that copies of all mails need; never 0. */
+/* Returns the array size for a copy of all mails; never 0. */
 static size_t places_of(const um_latest_mails *l)
 {
     return (size_t)(l->n - oldest_mail(l)) + 1;
 }
 
-/* Copies some of them, in order; NULL without memory. */
+/* Copies the mails that wanted selects, in order; NULL without memory. */
 static um_latest_mail *copy_mails(const um_peers *p, size_t *n,
                                   bool (*wanted)(const um_peers *p, uint64_t i))
 {

@@ -9,7 +9,7 @@
 #include "clearinghouse/runtime/format.h"
 #include "store/store.h"
 
-/* Buffers of sockets, connections, the code itself. */
+/* For socket buffers, connections, and the code itself. */
 #define BASE_BYTES UINT64_C(8000000)
 
 um_mail_pool_config um_protocols_pool_config(const um_config *c)
@@ -19,8 +19,8 @@ um_mail_pool_config um_protocols_pool_config(const um_config *c)
                                  .limits = {.bytes = c->mail.bytes}};
 }
 
-/* Adds the bytes of a list once it has all its epochs, and checks that it can
- * count far enough. */
+/* Adds the bytes of a list once it has all its epochs, and checks that its
+ * counters can reach the threshold. */
 static umbel_status add_list(const um_config *c, size_t i, uint64_t *need,
                              umbel_error *err)
 {
@@ -46,8 +46,8 @@ static umbel_status add_protocols(const um_config *c, uint64_t *need,
     return UMBEL_OK;
 }
 
-/* Adds the rules of the welcome file, old and new ones during a reload, and the
- * exceptions. */
+/* Adds the rules of the welcome file, twice because a reload has old and new
+ * ones, and the exceptions. */
 static umbel_status add_trust(const um_config *c, uint64_t *need,
                               umbel_error *err)
 {
@@ -59,7 +59,8 @@ static umbel_status add_trust(const um_config *c, uint64_t *need,
     return UMBEL_OK;
 }
 
-/* Adds what peers { } takes: at least the copies of two origins. */
+/* Adds the memory of peers { }, which must hold the replicas of at least two
+ * origins. */
 static umbel_status add_peers(const um_config *c, uint64_t lists,
                               uint64_t *need, umbel_error *err)
 {

@@ -1,5 +1,6 @@
 /*
- * datagram_service.c - the sockets of a protocol, and answers that wait.
+ * datagram_service.c - the sockets of a datagram protocol, and its pending
+ * answers.
  */
 #include "clearinghouse/protocols/datagram_service.h"
 
@@ -9,8 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* --- answers that wait ------------------------------------------------------
- */
+/* --- pending answers ------------------------------------------------------ */
 
 umbel_status um_pending_init(um_pending *p, umbel_error *err)
 {
@@ -48,13 +48,12 @@ const um_answer *um_pending_first(const um_pending *p)
 
 void um_pending_drop(um_pending *p)
 {
-    /* A queue that is empty begins again, and so touches little memory. */
+    /* Restarts an empty queue at index 0, so that it touches little memory. */
     if (++p->first == p->last)
         p->first = p->last = 0;
 }
 
-/* --- sockets ----------------------------------------------------------------
- */
+/* --- sockets -------------------------------------------------------------- */
 
 static umbel_status listen_on(um_protocol_datagram *d, const char *address,
                               const um_datagrams_config *c, umbel_error *err)

@@ -16,8 +16,8 @@ struct um_duplicates {
     umbel_filter *filter;
 };
 
-/* What the filter's keys are made of. The digest is keyed with the store's
- * secret, so strangers cannot make two keys that collide. */
+/* Hashed into the filter's keys. The digest is keyed with the store's secret,
+ * so that clients cannot construct keys that collide. */
 typedef struct report_key {
     umbel_digest digest;
     um_network network;

@@ -1,8 +1,8 @@
 /*
  * duplicates.h - remembers which reporter recently reported which digest.
  *
- * An aging filter: it remembers at least the latest `capacity` reports, and
- * takes another report for a remembered one with a chance of 1 in a million. It
+ * An aging filter: it remembers at least the latest `capacity` reports. A new
+ * report is mistaken for a remembered one with probability 1 in a million. It
  * is empty after a restart.
  */
 #ifndef UM_CLEARINGHOUSE_DUPLICATES_H
@@ -21,9 +21,9 @@ typedef struct um_reporter {
 
 umbel_status um_duplicates_open(uint64_t capacity, um_duplicates **out,
                                 umbel_error *err);
-/* Returns the bytes of memory that it takes. */
+/* Returns its memory in bytes. */
 uint64_t um_duplicates_bytes(const um_duplicates *o);
-/* NULL is fine. */
+/* Accepts NULL. */
 void um_duplicates_close(um_duplicates *o);
 
 bool um_duplicates_seen(const um_duplicates *o, const um_reporter *r,

@@ -28,7 +28,7 @@ void um_mail_in_drop(um_mail_in *m)
     free(um_mail_in_release(m, &len));
 }
 
-/* Reserves space for len more bytes of a mail of which keep bytes are kept. */
+/* Reserves space for len more bytes, but never for more than keep in total. */
 static um_mail_in_state reserve(um_mail_in *m, size_t len, size_t keep)
 {
     size_t cap = m->cap ? m->cap : FIRST_CAP;

@@ -1,6 +1,6 @@
 /*
- * protocol.h - a protocol of some mail software: a row, and what it is opened
- * with.
+ * protocol.h - the row that describes a protocol, and the environment that it
+ * is opened with.
  *
  * A new protocol is a file with a row and a section, their declarations below,
  * and a name in protocol_table.c; configuration, metrics and status pages pick
@@ -21,11 +21,11 @@ struct um_origins;
 struct um_peers;
 struct um_status_source;
 
-/* What protocols, status documents and the operator's requests work with. The
- * server owns all of it, and closes it after them. */
+/* What protocols, status documents and the operator's requests use. The server
+ * owns all of it, and closes it after them. */
 typedef struct um_environment {
-    const um_config *opened; /* settings as they were at the start */
-    const um_config *config; /* as they are now: a reload changes them */
+    const um_config *opened; /* settings at the start */
+    const um_config *config; /* current settings: a reload changes them */
     const um_clock *clock;
     um_loop *loop;
     um_log *log;
@@ -36,43 +36,42 @@ typedef struct um_environment {
     um_store *store;
     um_lists *lists;
     um_mail_pool *pool;         /* reads mails */
-    struct um_peers *peers;     /* NULL: no origin is configured */
-    struct um_origins *origins; /* the same */
+    struct um_peers *peers;     /* NULL if no origin is configured */
+    struct um_origins *origins; /* NULL if no origin is configured */
     const struct um_status_source *status;
 } um_environment;
 
 typedef struct um_protocol {
     um_service service; /* its section of the configuration has the same name */
     const um_protocol_section *section;
-    /* Adds the bytes that it may need beside its lists, and refuses settings
-     * that cannot work; NULL: few. */
+    /* Adds the bytes needed besides the lists, and refuses settings that cannot
+     * work. NULL if the protocol needs little. */
     umbel_status (*memory)(const um_config *c, uint64_t *need,
                            umbel_error *err);
-    /* Checks the files that the settings name, and prints what was ignored in
-     * them. NULL: they name none. */
+    /* Checks the files that the settings name, and prints which parts were
+     * ignored. NULL if they name none. */
     umbel_status (*check)(const void *settings, FILE *out, umbel_error *err);
-    /* Listens. *state is the protocol's own, for the calls below; it is closed
-     * even if open fails. NULL: it has nothing to do. */
+    /* Starts listening. *state is passed to the functions below; it is closed
+     * even if open fails, and stays NULL if the protocol is not configured. */
     umbel_status (*open)(const um_environment *env, void **state,
                          umbel_error *err);
-    /* Applies env->config as it is now; on failure nothing changes. */
+    /* Applies the current env->config; on failure nothing changes. */
     umbel_status (*reload)(void *state, umbel_error *err);
-    /* Answers what waited for the store: its committed ticket, or its failure,
-     * has moved. NULL: nothing waits. */
+    /* Sends answers that waited for the store, which has committed a ticket or
+     * has failed. NULL if answers never wait. */
     void (*committed)(void *state);
     /* Handles the requests that have arrived, and accepts no more. */
     void (*stop)(void *state);
-    /* Returns true while answers are owed. */
+    /* Returns true while answers are pending. */
     bool (*busy)(const void *state);
     void (*close)(void *state);
-    /* Writes what to configure in mail software; NULL: nothing. */
+    /* Writes what to configure in mail software; NULL if there is nothing. */
     void (*hint)(const void *state, FILE *out);
-    /* How its addresses are tried as a client does (doctor_probe.h); NULL: not.
-     */
+    /* How `doctor` tries its addresses (doctor_probe.h), or NULL. */
     const struct um_doctor_row *doctor;
 } um_protocol;
 
-/* The table, up to NULL; registered by protocol_table.c. */
+/* The table, up to NULL; defined in protocol_table.c. */
 extern const um_protocol *const um_protocols[];
 
 extern const um_protocol um_protocol_pyzor, um_protocol_http,
@@ -84,29 +83,29 @@ extern const um_protocol_section um_section_pyzor, um_section_http,
 
 /* --- all protocols of a configuration ------------------------------------- */
 
-/* Checks that a protocol listens, the memory, the peers, the data directory and
- * the secret; creates nothing. */
+/* Checks that a protocol listens, and the memory, the peers, the data directory
+ * and the secret. Creates nothing. */
 umbel_status um_protocols_check(const um_config *c, umbel_error *err);
-/* Checks the files that protocols name, and prints what was ignored in them. */
+/* Checks the files that protocols name, and prints which parts were ignored. */
 umbel_status um_protocols_check_files(const um_config *c, FILE *out,
                                       umbel_error *err);
 /*
- * Opens each list once, which refuses wrong kinds and sizes. E_LIMIT if the
- * lists, when all their epochs are there, and the protocols need more than the
+ * Opens each list once, which refuses wrong kinds and sizes. Returns E_LIMIT if
+ * the lists with all their epochs and the protocols need more memory than the
  * configuration allows.
  */
 umbel_status um_protocols_check_memory(const um_config *c, umbel_error *err);
-/* Returns the memory for um_store_sum: half of what is left, so that the
- * welcome file may grow. 0 without peers, where sums gain little. */
+/* Returns the memory for um_store_build_totals: half of what is left, so that
+ * the welcome file may grow. 0 without peers, where totals gain little. */
 uint64_t um_protocols_sums_bytes(const um_config *c);
-/* Returns how the workers that read mails are configured. */
+/* Returns the configuration of the workers that read mails. */
 um_mail_pool_config um_protocols_pool_config(const um_config *c);
 
 /* --- all protocols of a server -------------------------------------------- */
 
 typedef struct um_running um_running;
 
-/* Release *out with um_running_close, even on failure. */
+/* Opens all protocols. Release *out with um_running_close, even on failure. */
 umbel_status um_running_open(const um_environment *env, um_running **out,
                              umbel_error *err);
 umbel_status um_running_reload(um_running *r, umbel_error *err);
@@ -114,14 +113,15 @@ void um_running_committed(um_running *r);
 void um_running_stop(um_running *r);
 bool um_running_busy(const um_running *r);
 void um_running_print_hints(const um_running *r, FILE *out);
-/* Returns the state of a protocol; NULL: it is not open. */
+/* Returns the state of a protocol, or NULL if it is not open. */
 const void *um_running_state(const um_running *r, const um_protocol *p);
-/* NULL is accepted. */
+/* Accepts NULL. */
 void um_running_close(um_running *r);
 
 /* --- for protocols -------------------------------------------------------- */
 
-/* Returns true if the client may do n more; false: refuse it. */
+/* Returns true if the client is within its limit for n more of something; if
+ * not, refuse it. */
 static inline bool um_env_allows(const um_environment *env,
                                  const um_address *client, um_limit which,
                                  uint64_t n)
@@ -130,8 +130,8 @@ static inline bool um_env_allows(const um_environment *env,
                              um_clock_ms(env->clock));
 }
 
-/* Counts digests of a client that were accepted, for the top reporters.
- * account NULL: it has none. */
+/* Counts accepted digests of a client for the top reporters. account may be
+ * NULL. */
 void um_env_count_reports(const um_environment *env, const um_service *service,
                           const char *account, const um_address *client,
                           uint64_t reports);

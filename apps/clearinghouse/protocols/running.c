@@ -1,5 +1,5 @@
 /*
- * running.c - the protocols of a server, as long as it runs.
+ * running.c - the open protocols of a server.
  */
 #include "clearinghouse/protocols/protocol.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 struct um_running {
-    void *state[UM_MAX_PROTOCOLS]; /* as um_protocols; NULL: not open */
+    void *state[UM_MAX_PROTOCOLS]; /* as um_protocols; NULL if not open */
 };
 
 umbel_status um_running_open(const um_environment *env, um_running **out,

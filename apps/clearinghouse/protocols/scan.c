@@ -1,11 +1,11 @@
 /*
  * scan.c - rspamd's scanners pyzor and razor, without their daemons.
  *
- * rspamd sends a whole mail over TCP and ends its side. The scanner pyzor wants
- * the line of a Pyzor client, razor the word spam or ham. A worker reads the
- * mail, and the lists of the server answer; nothing is counted. What cannot be
- * answered is closed without a word: rspamd then has no result, and no wrong
- * one.
+ * rspamd sends a whole mail over TCP and shuts down its side. The scanner pyzor
+ * expects the line of a Pyzor client, razor the word spam or ham. A worker
+ * reads the mail, and its signatures are looked up; nothing is counted. A
+ * connection that cannot be answered is closed without a reply, so rspamd gets
+ * no result rather than a wrong one.
  */
 #include "base/error.h"
 #include "clearinghouse/lists/lists.h"
@@ -23,7 +23,7 @@ enum { IDLE_MS = 10000, TOTAL_MS = 120000 };
 
 typedef struct scan_settings {
     um_texts pyzor, razor; /* addresses */
-    uint64_t reports;      /* that make a mail spam */
+    uint64_t reports;      /* number that makes a mail spam */
     uint64_t connections;
     uint64_t largest; /* bytes of a mail */
     uint64_t mails;   /* bytes of all mails that are being received */
@@ -69,13 +69,13 @@ typedef struct scan_protocol {
     um_service_stats *stats;
     um_protocol_stream streams;
     um_mail_budget budget;
-    size_t reading; /* jobs */
+    size_t reading; /* jobs that workers have */
 } scan_protocol;
 
 /* A connection. It outlives its stream while a worker reads the mail. */
 typedef struct scan_job {
     scan_protocol *service;
-    um_stream *stream; /* NULL: the client is gone */
+    um_stream *stream; /* NULL if the client is gone */
     um_address client;
     scan_op op;
     um_mail_in mail;
@@ -88,8 +88,7 @@ static const scan_settings *settings_of(const scan_protocol *f)
     return um_config_get(f->env->config, &um_section_scan);
 }
 
-/* --- answers ---------------------------------------------------------------
- */
+/* --- answers -------------------------------------------------------------- */
 
 static void free_job(scan_job *job)
 {
@@ -97,7 +96,7 @@ static void free_job(scan_job *job)
     free(job);
 }
 
-/* Answers if there is a text, and ends the connection. */
+/* Sends text, unless it is NULL, and ends the connection. */
 static void finish(scan_job *job, unsigned verdict, const char *text)
 {
     scan_protocol *f = job->service;
@@ -115,7 +114,7 @@ static void finish(scan_job *job, unsigned verdict, const char *text)
     um_stream_end(job->stream, UM_END_DONE);
 }
 
-/* Counts of Pyzor's lists: reports, whitelistings. */
+/* Looks up the counts in Pyzor's lists: reports, whitelistings. */
 static void ask_pyzor(const um_environment *env, const um_mail_counts *c,
                       uint64_t count[2])
 {
@@ -143,7 +142,8 @@ static void answer_pyzor(scan_job *job, const um_mail_counts *c)
     finish(job, SERVED, text);
 }
 
-/* Reported often enough to Pyzor's list, and not whitelisted. */
+/* Returns true if the mail was reported often enough to Pyzor's list, and not
+ * whitelisted. */
 static bool is_reported(const um_environment *env, const um_mail_counts *c,
                         uint64_t reports)
 {
@@ -159,7 +159,8 @@ static bool is_reported(const um_environment *env, const um_mail_counts *c,
     return reported && !whitelisted;
 }
 
-/* Bulk by a list of dccifd, or reported often enough to Pyzor's. */
+/* Returns true if the mail was reported often enough to Pyzor's list, or is
+ * bulk in one of dccifd's. */
 static bool is_spam(const scan_protocol *f, um_mail_counts *c)
 {
     const um_environment *env = f->env;
@@ -200,7 +201,7 @@ static void on_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
     }
     um_mail_counts_init(&c, env->lists, facts);
     if (um_mail_is_welcome(env->lists, facts, &c.keys, "", "", NULL))
-        c.keys.n = 0; /* nothing is known about it */
+        c.keys.n = 0; /* as if it were unknown */
     if (job->op == SCAN_PYZOR)
         answer_pyzor(job, &c);
     else
@@ -222,8 +223,7 @@ static void ask_worker(scan_job *job)
     finish(job, BUSY, NULL);
 }
 
-/* --- the stream ------------------------------------------------------------
- */
+/* --- the stream ----------------------------------------------------------- */
 
 static void opened(um_stream *s, scan_op op)
 {
@@ -299,9 +299,7 @@ static const um_stream_protocol pyzor_protocol = {opened_pyzor, consume, last,
                                 razor_protocol = {opened_razor, consume, last,
                                                   closed};
 
-/* --- the protocol
- * -------------------------------------------------------------
- */
+/* --- the protocol --------------------------------------------------------- */
 
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
@@ -366,7 +364,8 @@ static bool busy(const void *state)
     return ((const scan_protocol *)state)->reading;
 }
 
-/* The pool is closed before, so no job is with a worker. */
+/* Closes the connections. The pool is closed already, so no worker has a
+ * job. */
 static void close_protocol(void *state)
 {
     um_protocol_stream_close(&((scan_protocol *)state)->streams);

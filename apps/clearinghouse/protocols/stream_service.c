@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { NETWORKS = 4 }; /* a client network has a fourth of all connections */
+enum { NETWORKS = 4 }; /* a network may use a fourth of all connections */
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
 {

@@ -1,6 +1,6 @@
 /*
  * stream_service.h - the listeners of a protocol that uses connections, and
- * how their ends are counted.
+ * statistics of how they end.
  */
 #ifndef UM_CLEARINGHOUSE_STREAM_SERVICE_H
 #define UM_CLEARINGHOUSE_STREAM_SERVICE_H
@@ -12,15 +12,15 @@ typedef struct um_protocol_stream {
     const um_environment *env;
     const um_service *service;
     um_service_stats *stats;
-    unsigned socket_mode; /* of unix sockets; 0: for the server's user */
-    unsigned op;          /* of connections in the metrics of the protocol */
-    unsigned ends;        /* its first verdict of UM_END_VERDICTS */
+    unsigned socket_mode; /* of unix sockets; 0 for the server's user only */
+    unsigned op;          /* the operation that counts connections in metrics */
+    unsigned ends;        /* its first verdict from UM_END_VERDICTS */
     void *owner;          /* the protocol's state */
-    /* Called when everything is closed: owner is free to go. */
+    /* Called when everything is closed: owner may be freed. */
     void (*gone)(void *owner);
     um_connection_limits *limits;
     um_listener **listener;
-    size_t n, open; /* open: those whose last callback is to come */
+    size_t n, open; /* open: listeners whose last callback is still to come */
 } um_protocol_stream;
 
 /* Creates the connection limits; the fields above limits are set. */
@@ -32,9 +32,9 @@ umbel_status um_protocol_stream_listen(um_protocol_stream *s,
                                        const um_stream_protocol *protocol,
                                        const um_stream_limits *limits,
                                        umbel_error *err);
-/* Accepts no more. */
+/* Stops accepting connections. */
 void um_protocol_stream_stop(um_protocol_stream *s);
-/* Closes all; gone is called now or in a later turn. */
+/* Closes all connections; gone is called now or in a later iteration. */
 void um_protocol_stream_close(um_protocol_stream *s);
 
 /* Returns the owner of the stream that a connection belongs to. */
@@ -43,7 +43,7 @@ static inline void *um_protocol_stream_owner(const um_stream *s)
     return ((um_protocol_stream *)um_stream_ctx(s))->owner;
 }
 
-/* Rows of verdicts for connections that ended. */
+/* Rows of verdicts for ended connections. */
 #define UM_END_VERDICTS(ends)                                                  \
     [(ends) +                                                                  \
         UM_END_DONE] = {200, "served", NULL},                                  \

@@ -23,7 +23,7 @@ umbel_status um_addresses_open(um_addresses **out, umbel_error *err)
 
     if (!a)
         return um_no_memory(err, sizeof *a);
-    *out = a; /* the caller closes it, whatever follows */
+    *out = a; /* the caller closes it, even on failure */
     return um_passed_open(&a->passed, err);
 }
 

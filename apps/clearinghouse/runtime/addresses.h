@@ -13,7 +13,7 @@ enum { UM_MAX_ADDRESSES = 64 };
 typedef struct um_listen_address {
     const um_service *service;
     char text[UM_ADDRESS_TEXT];
-    bool made; /* false: the socket was passed, and its path stays */
+    bool made; /* false if the socket was passed: its path is not removed */
 } um_listen_address;
 
 typedef struct um_addresses um_addresses;
@@ -23,23 +23,23 @@ umbel_status um_addresses_open(um_addresses **out, umbel_error *err);
 /* Removes the unix sockets that the server made. Call it before they are
  * closed: afterwards another server may use the path. */
 void um_addresses_remove_paths(const um_addresses *a);
-/* NULL is accepted. */
+/* Accepts NULL. */
 void um_addresses_close(um_addresses *a);
 
-/* Returns a socket for a service that listens at the address `text`: the one
- * that was passed, or a new one. mode is that of a new unix socket; 0: for the
- * server's user only. */
+/* Returns a socket for a service that listens on the address `text`: the one
+ * that was passed, or a new one. mode is that of a new unix socket; 0 means for
+ * the server's user only. */
 umbel_status um_addresses_listen(um_addresses *a, const um_service *service,
                                  const char *text, int type, unsigned mode,
                                  int *fd, umbel_error *err);
-/* Closes the passed sockets that no service asked for; returns true if there
- * were some. */
+/* Closes passed sockets that no service uses; returns true if there were
+ * some. */
 bool um_addresses_close_unused(um_addresses *a);
 
-/* Returns the first address of a service; NULL: it has none. */
+/* Returns the first address of a service, or NULL. */
 const char *um_addresses_first(const um_addresses *a,
                                const um_service *service);
-/* Returns all of them; *n gets their number. */
+/* Returns all addresses; *n gets their number. */
 const um_listen_address *um_addresses_all(const um_addresses *a, size_t *n);
 
 #endif

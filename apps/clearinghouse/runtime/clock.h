@@ -1,20 +1,19 @@
 /*
- * clock.h - the time, as the server reads it once in each iteration of its
- * loop.
+ * clock.h - the time, read once per iteration of the server's loop.
  */
 #ifndef UM_CLEARINGHOUSE_CLOCK_H
 #define UM_CLEARINGHOUSE_CLOCK_H
 
 #include "net/server/loop.h"
 
-/* The server sets it; all others read. */
+/* Set by the server, read by all others. */
 typedef struct um_clock {
     uint64_t now;     /* seconds since 1970 */
-    um_loop *loop;    /* NULL before the loop is open */
-    uint64_t started; /* milliseconds, as um_clock_ms counts them */
+    um_loop *loop;    /* NULL until it is open */
+    uint64_t started; /* in milliseconds, as from um_clock_ms */
 } um_clock;
 
-/* Returns milliseconds that only grow. */
+/* Returns the time of a monotonic clock in milliseconds. */
 static inline uint64_t um_clock_ms(const um_clock *c)
 {
     return um_loop_now(c->loop);

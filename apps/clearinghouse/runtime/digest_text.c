@@ -42,8 +42,7 @@ umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
     return (umbel_slice){out, (size_t)len};
 }
 
-/* --- Razor's code ----------------------------------------------------------
- */
+/* --- Razor's code --------------------------------------------------------- */
 
 static uint8_t reversed_nibbles(uint8_t x)
 {
@@ -68,7 +67,7 @@ void um_razor_encode(const uint8_t digest[UM_DIGEST_BYTES],
     out[UM_RAZOR_TEXT] = '\0';
 }
 
-/* Returns the six bits of a character; 64: it is not in the alphabet. */
+/* Returns the six bits of a character; 64 if it is not in the alphabet. */
 static uint32_t bits_of(uint8_t c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -105,8 +104,7 @@ bool um_razor_decode(umbel_slice text, uint8_t out[UM_DIGEST_BYTES])
     return !bad;
 }
 
-/* --- what people type ------------------------------------------------------
- */
+/* --- typed digests -------------------------------------------------------- */
 
 static bool is_hex(const char *text, size_t len)
 {

@@ -1,5 +1,5 @@
 /*
- * file_text.c - a small text file, whole, in memory.
+ * file_text.c - reads a small text file into memory.
  */
 #include "clearinghouse/runtime/file_text.h"
 

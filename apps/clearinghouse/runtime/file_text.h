@@ -1,5 +1,5 @@
 /*
- * file_text.h - a small text file, whole, in memory.
+ * file_text.h - reads a small text file into memory.
  */
 #ifndef UM_CLEARINGHOUSE_FILE_TEXT_H
 #define UM_CLEARINGHOUSE_FILE_TEXT_H
@@ -11,18 +11,20 @@
 enum { UM_FILE_TEXT_MAX = 16 << 20 };
 
 typedef struct um_file_text {
-    char *data; /* NULL: there is no such file */
+    char *data; /* NULL if the file does not exist */
     size_t len;
 } um_file_text;
 
-/* Reads a file of at most UM_FILE_TEXT_MAX bytes; out->data is to be freed. */
+/* Reads a file of at most UM_FILE_TEXT_MAX bytes; the caller frees
+ * out->data. */
 umbel_status um_file_text_read(um_file_text *out, const char *path,
                                umbel_error *err);
 
-/* Called for what is ignored or doubtful in a file; line 0: in all of it. */
+/* Called for each line that is ignored or doubtful; line is 0 if the whole file
+ * is meant. */
 typedef void um_warn_line(void *ctx, const char *file, size_t line,
                           const char *what);
-/* One that prints to a FILE, its ctx. */
+/* Prints a warning to the FILE in ctx: a um_warn_line. */
 void um_print_warning(void *ctx, const char *file, size_t line,
                       const char *what);
 

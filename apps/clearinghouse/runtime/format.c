@@ -1,5 +1,5 @@
 /*
- * format.c - numbers as people read them in status documents.
+ * format.c - formats numbers for people, in status documents.
  */
 #include "clearinghouse/runtime/format.h"
 
@@ -42,7 +42,7 @@ static const struct {
     uint64_t seconds;
 } units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
 
-/* The largest unit that fits. */
+/* Returns the largest unit that is not longer than the duration. */
 static unsigned unit_of(uint64_t seconds)
 {
     unsigned i = 0;

@@ -1,5 +1,5 @@
 /*
- * format.h - numbers as people read them in status documents.
+ * format.h - formats numbers for people, in status documents.
  */
 #ifndef UM_CLEARINGHOUSE_FORMAT_H
 #define UM_CLEARINGHOUSE_FORMAT_H
@@ -23,7 +23,7 @@ um_formatted um_format_time(uint64_t seconds);
 /* "1 in 123,456", "below 1e-9", "0" */
 um_formatted um_format_chance(double p);
 
-/* What a number counts, and so how people read it. */
+/* The unit of a number, which determines its format. */
 typedef enum um_unit {
     UM_UNIT_COUNT,
     UM_UNIT_NUMBER, /* "12.3", "1,234" */

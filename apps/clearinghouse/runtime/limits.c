@@ -2,10 +2,11 @@
  * limits.c - token buckets: one for each limit of each client network.
  *
  * A bucket is one number: the time at which it will be full again (the generic
- * cell rate algorithm, ATM Forum 1996). Taking n of r tokens a second moves
- * that time n / r seconds on; it may lie at most the burst ahead. A bucket that
- * is full looks like one that never existed, so the table can be small: sets of
- * eight entries, and the entry that is full the soonest makes place.
+ * cell rate algorithm, ATM Forum 1996). At r tokens per second, taking n tokens
+ * moves that time n / r seconds ahead; it may be at most the burst ahead of
+ * now. A full bucket equals one that never existed, so the table can be small:
+ * in sets of eight entries, a new entry replaces the one that will be full
+ * first.
  */
 #include "clearinghouse/runtime/limits.h"
 
@@ -20,13 +21,13 @@ enum { WAYS = 8 };
 
 typedef struct bucket {
     um_network network;
-    uint64_t full_at[UM_LIMIT_COUNT]; /* microseconds */
+    uint64_t full_at[UM_LIMIT_COUNT]; /* when it is full, in microseconds */
 } bucket;
 
 struct um_limits {
     um_limit_settings settings;
     um_prefixes prefixes;
-    uint64_t seed; /* strangers cannot aim at one set */
+    uint64_t seed; /* so that strangers cannot aim at one set */
     uint64_t sets;
     bucket bucket[];
 };
@@ -82,7 +83,8 @@ static uint64_t busy_until(const bucket *b)
     return b->full_at[0] > b->full_at[1] ? b->full_at[0] : b->full_at[1];
 }
 
-/* The bucket of a network; a fresh one replaces the least busy of its set. */
+/* Returns the bucket of a network; a new one replaces the least busy of its
+ * set. */
 static bucket *bucket_of(um_limits *l, um_network n)
 {
     uint64_t hash = um_mix(um_mix(n.hi ^ l->seed) ^ n.lo);

@@ -6,10 +6,10 @@
 
 #include "net/server/address.h"
 
-/* limits { ... }: of a client's network, for each second; 0: none */
+/* limits { ... }: per client network and second; 0 means no limit */
 typedef struct um_limit_settings {
     uint64_t requests, reports, burst;
-    uint64_t networks; /* that are remembered */
+    uint64_t networks; /* number of networks that are remembered */
     uint64_t prefix_v4, prefix_v6;
     bool loopback;
 } um_limit_settings;
@@ -29,14 +29,14 @@ void um_limits_close(um_limits *l);
 void um_limits_set(um_limits *l, const um_limit_settings *s);
 
 /*
- * Returns true if the client may do n more; false: refuse it, and nothing was
- * taken. More than a whole burst is granted to a client that has taken nothing
- * for that long. now is in milliseconds.
+ * Returns true if the client is within its limit for n more; if not, nothing is
+ * consumed. More than a whole burst is granted to a client that has consumed
+ * nothing for that long. now is in milliseconds.
  */
 bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
                        uint64_t n, uint64_t now);
 
-/* Returns the network of a client, as it is limited. */
+/* Returns the network of a client that the limits apply to. */
 um_network um_limits_network(const um_limits *l, const um_address *client);
 const um_prefixes *um_limits_prefixes(const um_limits *l);
 

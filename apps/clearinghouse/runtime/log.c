@@ -1,5 +1,5 @@
 /*
- * log.c - lines for people, limited in rate.
+ * log.c - a rate-limited log for people.
  */
 #include "clearinghouse/runtime/log.h"
 
@@ -16,7 +16,8 @@ void um_log_init(um_log *l, uint64_t now)
         .to = stderr, .now = now, .dated = getenv("JOURNAL_STREAM") == NULL};
 }
 
-/* A pipe that nobody reads must not stop the server. */
+/* Returns true if a line can be written without blocking: a pipe that nobody
+ * reads must not stop the server. */
 static bool is_writable(FILE *to)
 {
     struct pollfd p = {.fd = fileno(to), .events = POLLOUT};
@@ -71,8 +72,8 @@ void um_log_warning(void *ctx, const char *file, size_t line, const char *what)
         um_log_event(ctx, "%s: %s", file, what);
 }
 
-/* Ends the interval of a topic, if it is over. A clock that was set back begins
- * it again. */
+/* Ends the interval of a topic, if it is over. Restarts it if the clock was set
+ * back. */
 static void end_interval(um_log *l, um_log_topic *t)
 {
     if (l->now < t->since)

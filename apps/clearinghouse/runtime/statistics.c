@@ -44,7 +44,8 @@ size_t um_service_verdicts(const um_service *service)
 
 /* --- refusals ------------------------------------------------------------- */
 
-/* Appends ", NAME TEXT"; strangers choose the text. */
+/* Appends ", NAME TEXT", cut and without control characters: strangers choose
+ * the text. */
 static void add_claim(char *out, size_t cap, const char *name, umbel_slice text)
 {
     enum { LONGEST = 32 };

@@ -19,37 +19,37 @@
 
 enum { UM_MAX_OPS = 16, UM_MAX_VERDICTS = 32, UM_HOUR_MINUTES = 60 };
 
-/* How a request is answered. */
+/* The verdict on a request. */
 typedef struct um_verdict {
-    unsigned code;    /* in the protocol, and in metrics */
-    const char *diag; /* for the client: nothing that a stranger may not know */
-    const char *reason; /* in metrics and log; NULL: not refused */
+    unsigned code;      /* in the protocol, and in metrics */
+    const char *diag;   /* for the client; reveals nothing to strangers */
+    const char *reason; /* in metrics and log; NULL if not refused */
 } um_verdict;
 
 typedef struct um_service {
     const char *name;           /* in metrics, messages and "ready" */
-    const char *const *ops;     /* in metrics; NULL ends. NULL: it has none */
-    const um_verdict *verdicts; /* a row with code 0 ends. NULL: it has none */
-    bool counts_mail;           /* false: it serves the operator */
+    const char *const *ops;     /* in metrics, up to NULL; or NULL */
+    const um_verdict *verdicts; /* up to a row with code 0; or NULL */
+    bool counts_mail;           /* false if it serves the operator */
 } um_service;
 
 typedef struct um_totals {
     uint64_t requests, hits, refused;
 } um_totals;
 
-/* The minutes of the last hour; zero to begin. */
+/* The minutes of the last hour; starts zeroed. */
 typedef struct um_minutes {
-    um_totals begin[UM_HOUR_MINUTES]; /* of minute m, at m % UM_HOUR_MINUTES */
-    uint64_t minute;                  /* that has begun last */
+    um_totals begin[UM_HOUR_MINUTES]; /* minute m is at m % UM_HOUR_MINUTES */
+    uint64_t minute;                  /* the latest one that has begun */
 } um_minutes;
 
 typedef struct um_service_stats {
     const um_service *service;
-    um_log *log; /* of refusals */
+    um_log *log; /* for refusals */
     uint64_t count[UM_MAX_OPS][UM_MAX_VERDICTS];
     uint64_t hits;
     um_minutes minutes;
-    um_log_topic topic[UM_MAX_VERDICTS]; /* of the log, for refusals */
+    um_log_topic topic[UM_MAX_VERDICTS]; /* one for each kind of refusal */
 } um_service_stats;
 
 void um_service_stats_init(um_service_stats *s, const um_service *service,
@@ -61,33 +61,33 @@ static inline void um_service_count(um_service_stats *s, unsigned op,
     s->count[op][verdict]++;
 }
 
-/* What a client says that it wants, and is; data NULL: it does not. */
+/* The operation and user that a client claims; data is NULL if it does not. */
 typedef struct um_claim {
     umbel_slice op, user;
 } um_claim;
 
-/* Logs a refusal, within the limit of its reason. claim NULL: not known. */
+/* Logs a refusal, within the limit of its reason. claim may be NULL. */
 void um_service_log_refusal(um_service_stats *s, unsigned verdict,
                             const um_address *client, const um_claim *claim);
 
 size_t um_service_ops(const um_service *service);
 size_t um_service_verdicts(const um_service *service);
 
-/* Sums since the start. */
+/* Returns a sum since the start. */
 uint64_t um_service_requests(const um_service_stats *s);
 uint64_t um_service_refused(const um_service_stats *s);
 um_totals um_service_totals(const um_service_stats *s);
-/* Requests of one operation that were answered with a code. */
+/* Returns the number of requests of one operation that got this code. */
 uint64_t um_service_with_code(const um_service_stats *s, unsigned op,
                               unsigned code);
-/* Requests of any operation that had one verdict. */
+/* Returns the number of requests of any operation that got this verdict. */
 uint64_t um_service_with_verdict(const um_service_stats *s, unsigned verdict);
 
-/* Records the totals if a minute has begun: once a second. A minute that was
- * not recorded is empty. */
+/* Records the totals if a minute has begun. Call it once a second. A minute
+ * that was not recorded is empty. */
 void um_service_tick(um_service_stats *s, uint64_t minute);
-/* Writes the minutes of the last hour, oldest first; the last one has not
- * ended. Returns their number. */
+/* Writes the minutes of the last hour, oldest first; the last one is still
+ * running. Returns their number. */
 size_t um_service_minutes(const um_service_stats *s,
                           um_totals out[UM_HOUR_MINUTES]);
 /* Sums the last n minutes. */
@@ -101,9 +101,9 @@ typedef struct um_statistics um_statistics;
 
 umbel_status um_statistics_open(um_log *log, um_statistics **out,
                                 umbel_error *err);
-/* NULL is accepted. */
+/* Accepts NULL. */
 void um_statistics_close(um_statistics *s);
-/* Returns the counts of a service, which begin with its first call; NULL: no
+/* Returns the counts of a service, created by its first call; NULL without
  * memory. */
 um_service_stats *um_statistics_of(um_statistics *s, const um_service *service);
 /* Returns the services in the order of their first calls; NULL past the end. */

@@ -14,7 +14,8 @@ static bool same_key(const um_reporter_key *a, const um_reporter_key *b)
            um_network_equal(a->network, b->network);
 }
 
-/* The counter of a reporter, or the smallest one, which it takes over. */
+/* Returns the counter of a reporter: its own, a free one, or the smallest one,
+ * which it takes over. */
 static um_top_reporter *counter_of(um_top_reporters *b,
                                    const um_reporter_key *key)
 {

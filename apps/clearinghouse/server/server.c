@@ -1,12 +1,10 @@
 /*
- * server.c - the process: opening, iterations of the loop, signals, reload,
- * end.
+ * server.c - the process: opening, loop iterations, signals, reload, shutdown.
  *
- * An iteration of the loop: protocols take their requests, look-ups are
+ * In an iteration of the loop protocols handle their requests: look-ups are
  * answered at once, and reports go into the store's buffer. At the end of the
- * iteration the store writes them all at once. Their answers wait until the
- * store says that they are committed: at once, or when its thread has called
- * fdatasync.
+ * iteration the store writes them all together. They are answered when the
+ * store has committed them: at once, or when its thread has called fdatasync.
  */
 
 #include "base/error.h"
@@ -26,19 +24,19 @@
 
 enum {
     TICK_MS = 1000,
-    DRAIN_MS = 10000 /* after which answers that are owed are given up */
+    DRAIN_MS = 10000 /* after which pending answers are given up */
 };
 
 typedef struct um_server {
-    const char *config_path; /* NULL: the defaults */
-    um_config opened;        /* settings as they were at the start */
-    um_config config; /* as they are now: those that no reload changes differ
-                         from opened only here */
-    bool reloaded;    /* false: config is opened, and owns nothing */
+    const char *config_path; /* NULL for the defaults */
+    um_config opened;        /* settings at the start */
+    um_config config; /* current settings; those that a reload cannot change are
+                         read from opened */
+    bool reloaded;    /* if false, config is a shallow copy of opened */
     um_log log;
     um_clock clock;
     um_top_reporters reporters;
-    um_environment env; /* what protocols and the operator's requests get */
+    um_environment env; /* for protocols and the operator's requests */
     um_status_source status;
     um_running *running;
     um_operator *control;
@@ -47,14 +45,12 @@ typedef struct um_server {
     um_watch *event;
     um_signal *signals[5];
     bool stopping;
-    umbel_error not_reloaded; /* why the last reload was refused; empty text: it
-                                 was not */
-    const char *failure;      /* of the store, as it was logged last */
-    int snapshot_error;       /* of the last snapshot, the same */
+    umbel_error not_reloaded; /* why the last reload was refused, or "" */
+    const char *failure;      /* of the store, as last logged */
+    int snapshot_error;       /* of the last snapshot, as last logged */
 } um_server;
 
-/* --- iterations ------------------------------------------------------------
- */
+/* --- iterations ----------------------------------------------------------- */
 
 static uint64_t wall_clock(void)
 {
@@ -78,7 +74,7 @@ static void note_failure(um_server *h)
     h->failure = failure;
 }
 
-/* Logs that no snapshot could be written, or that one was. */
+/* Logs that a snapshot failed, or that one works again. */
 static void note_snapshot(um_server *h)
 {
     um_store_stats s;
@@ -100,8 +96,8 @@ static void end_iteration(void *ctx)
     um_server *h = ctx;
     uint64_t committed;
 
-    do { /* again if protocols took requests that had waited */
-        um_store_flush(h->env.store, NULL); /* a failure is seen below */
+    do { /* again if protocols accepted requests that had waited */
+        um_store_flush(h->env.store, NULL); /* note_failure reports a failure */
         note_failure(h);
         committed = um_store_committed(h->env.store);
         um_running_committed(h->running);
@@ -138,8 +134,8 @@ static void tick(void *ctx)
 
 /* --- reload --------------------------------------------------------------- */
 
-/* Applies the configuration of now to all parts. The welcome rules come last:
- * they cannot fail once they are read. */
+/* Applies the current configuration to all parts. The welcome rules come last:
+ * once they are read, setting them cannot fail. */
 static umbel_status reload_parts(um_server *h, umbel_error *err)
 {
     um_welcome *fresh;
@@ -160,8 +156,8 @@ static void note_refused_reload(um_server *h, const umbel_error *why)
     um_log_event(&h->log, "not reloaded: %s", why->text);
 }
 
-/* Keeps the old configuration if a protocol, the welcome file or the peers
- * refuse the new one. */
+/* Applies a new configuration. Keeps the old one if a protocol, the welcome
+ * file or the peers refuse the new one. */
 static void apply_config(um_server *h, um_config *fresh)
 {
     um_config old = h->config;
@@ -246,7 +242,7 @@ static void on_signal(void *ctx, int number)
 
     if (number == SIGCHLD)
         um_peers_child_ended(h->env.peers);
-    else if (number == SIGHUP || number == SIGUSR1) /* the second as pyzord */
+    else if (number == SIGHUP || number == SIGUSR1) /* SIGUSR1 as in pyzord */
         reload(h);
     else
         begin_stop(h, number);
@@ -292,7 +288,7 @@ static umbel_status open_loop(um_server *h, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Opens what needs neither store nor loop. */
+/* Opens the parts that need neither store nor loop. */
 static umbel_status open_base(um_server *h, umbel_error *err)
 {
     um_environment *env = &h->env;
@@ -319,7 +315,7 @@ static umbel_status open_parts(um_server *h, umbel_error *err)
     um_mail_pool_config pool = um_protocols_pool_config(&h->config);
     um_welcome *rules;
 
-    /* First, so that a start that is refused makes no directory. */
+    /* First, so that a refused start creates no directory. */
     UM_TRY(um_protocols_check(&h->config, err));
     UM_TRY(open_base(h, err));
     UM_TRY(um_lists_read_welcome(env->lists, &rules, err));
@@ -362,7 +358,7 @@ static umbel_status open_server(um_server *h, um_config *config,
     return open_parts(h, err);
 }
 
-/* Accepts half-open ones. */
+/* Closes the server, even if it is half open. */
 static void close_server(um_server *h)
 {
     um_environment *env = &h->env;
@@ -401,7 +397,7 @@ static void print_ready(const um_server *h)
     um_notify("READY=1", NULL);
 }
 
-/* Serves until SIGTERM. config NULL: on loopback, with data in
+/* Serves until SIGTERM. If config is NULL, listens on loopback, with data in
  * ./clearinghouse. */
 static umbel_status serve(const char *config, umbel_error *err)
 {
@@ -441,8 +437,8 @@ static umbel_status check_welcome(const um_config *c, bool quiet,
     return UMBEL_OK;
 }
 
-/* Checks the configuration, the files it names, and the data directory; binds
- * no port and creates nothing; prints what it found, if quiet only warnings. */
+/* Checks the configuration, the files it names, and the data directory. Binds
+ * no port and creates nothing. Prints the result; if quiet, only warnings. */
 static umbel_status check(const char *config, bool quiet, umbel_error *err)
 {
     um_config c = {0};

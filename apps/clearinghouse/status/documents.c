@@ -1,5 +1,5 @@
 /*
- * documents.c - the state as documents for programs and terminals:
+ * documents.c - the status as documents for programs and terminals:
  * /status.json, /health, /metrics in the text format of Prometheus, and the
  * text of umbel clearinghouse status.
  */
@@ -15,7 +15,7 @@
 
 /* --- JSON, and /health ---------------------------------------------------- */
 
-/* Writes a name on a line of its own. */
+/* Writes a name on its own line. */
 static void write_json_entry(FILE *out, size_t i, const char *name)
 {
     fputs(i ? ",\n    " : "\n    ", out);
@@ -53,7 +53,7 @@ static void write_json_reasons(FILE *out, const um_service_stats *f)
     putc('}', out);
 }
 
-/* Writes one of the totals, minute by minute. */
+/* Writes one of the totals for each minute. */
 static void write_json_series(FILE *out, const char *name,
                               const um_totals *minute, size_t n,
                               uint64_t (*of)(const um_totals *t))
@@ -377,7 +377,7 @@ static void write_metric_peers(FILE *out, const um_status *s)
                 peer_metrics[m].write(out, peer_metrics[m].name,
                                       &s->peers->item[i]);
     }
-    if (s->peers) /* of the last one */
+    if (s->peers) /* below the last metric, umbel_peer_refused_total */
         write_metric_count(out, "umbel_peer_refused_total",
                            &(um_origin){.name = "other"}, "reason", "stranger",
                            s->peers->strangers);

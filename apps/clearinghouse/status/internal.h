@@ -1,12 +1,12 @@
 /*
- * internal.h - what the documents of the status share.
+ * internal.h - what the status documents share.
  *
- *     status.c      reads the state, and the tables of figures. A new figure is
- *                   a row, and all documents show it
- *     problems.c    rows: what can be wrong, and what to do about it
- *     documents.c   JSON, metrics, text
- *     page.c        the page; page/ has its template, style and script
- *     status_server.c        serves them
+ *     status.c          reads the state, and has the tables of figures: a new
+ *                       figure is a row, and all documents show it
+ *     problems.c        checks for problems, and gives advice
+ *     documents.c       JSON, metrics, text
+ *     page.c            the page; page/ has its template, style and script
+ *     status_server.c   serves them
  */
 #ifndef UM_CLEARINGHOUSE_STATUS_INTERNAL_H
 #define UM_CLEARINGHOUSE_STATUS_INTERNAL_H
@@ -26,7 +26,7 @@ typedef struct um_figure_row {
     const char *name;  /* in JSON; unique in its section */
     const char *label; /* for people; NULL if it is not shown */
     um_unit unit;
-    const char *metric, *type, *help; /* metric is NULL if it is no metric */
+    const char *metric, *type, *help; /* metric is NULL if it is not one */
 } um_figure_row;
 
 /* A figure of the server, in a section of the documents. */

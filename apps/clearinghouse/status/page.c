@@ -29,8 +29,8 @@ static void write_cell(FILE *out, const char *text)
     fputs("</td>", out);
 }
 
-/* Writes roles, too: screen readers do not recognize a table whose rows are
- * grids. */
+/* Begins a table. Sets roles, because screen readers do not recognise a table
+ * whose rows are grids. */
 static void begin_table(FILE *out, const char *class, const char *const *heads)
 {
     fprintf(out,
@@ -205,7 +205,7 @@ static uint64_t part_of(const um_totals *t, unsigned part)
     return t->requests > counted ? t->requests - counted : 0;
 }
 
-/* "4 requests, 1 hit, 0 refused; at most 3 a minute" */
+/* Prints "4 requests, 1 hit, 0 refused; at most 3 a minute". */
 static void print_summary(char *out, size_t cap, const um_service_stats *f,
                           const um_totals *minute, size_t n)
 {
@@ -488,7 +488,7 @@ static void write_peer_state(FILE *out, const um_status *s, const um_origin *o)
     fputs("</td>", out);
 }
 
-/* Only a peer has a link. */
+/* Writes "-" for an origin that is not a peer: only peers have a link. */
 static void write_peer_of_link(FILE *out, const um_origin *o,
                                um_formatted words)
 {

@@ -53,8 +53,8 @@ static void check_store(const um_status *s, um_problems *out)
           s->data);
 }
 
-/* A worker that died is replaced in a moment, so this is short unless workers
- * cannot start. */
+/* Warns if no worker is ready. A worker that died is replaced at once, so this
+ * does not last unless workers cannot start. */
 static void check_workers(const um_status *s, um_problems *out)
 {
     if (!s->pool.workers || s->pool.ready)
@@ -97,7 +97,8 @@ static void check_snapshot(const um_status *s, um_problems *out)
           s->data);
 }
 
-/* A difference of seconds or minutes is a clock that was corrected. */
+/* Warns if the clock is far behind the data. A difference of seconds or minutes
+ * only means that the clock was corrected. */
 static void check_clock(const um_status *s, um_problems *out)
 {
     if (s->store.ahead < AHEAD_SECONDS)

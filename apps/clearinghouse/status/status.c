@@ -306,7 +306,7 @@ LIST_NUMBER(list_fill, l->fill)
 LIST_NUMBER(list_error, l->error)
 LIST_NUMBER(list_max_error, l->max_error)
 LIST_NUMBER(list_bytes, l->bytes)
-/* Unknown before the first report. */
+/* NaN before the first report. */
 LIST_NUMBER(list_bytes_each,
             l->digests ? (double)l->bytes / (double)l->digests : NAN)
 LIST_NUMBER(list_epochs, l->n)

@@ -84,7 +84,7 @@ void um_status_print_json(FILE *out, const um_status *s);
 void um_status_print_metrics(FILE *out, const um_status *s);
 void um_status_print_page(FILE *out, const um_status *s);
 void um_status_print_health(FILE *out, const um_status *s);
-/* For a terminal. */
+/* Prints the status for a terminal. */
 void um_status_print_text(FILE *out, const um_status *s);
 
 #endif

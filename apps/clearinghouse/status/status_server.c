@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Connections of a client network, of 64 in total. */
+/* Connections that one client network may have, of 64 in total. */
 enum { PER_NETWORK = 16 };
 
 typedef struct http_settings {

@@ -15,15 +15,14 @@
 /* RedisBloom's defaults and limits. */
 static const um_bf_params standard = {100, 0.01, 2, false};
 enum { MAX_ITEMS = 1 << 30, MAX_EXPANSION = 32768 };
-static const double max_error = 0.25; /* more is taken for this */
+static const double max_error = 0.25; /* larger values are lowered to this */
 
-/* --- making a filter --------------------------------------------------------
- */
+/* --- creating a filter ---------------------------------------------------- */
 
 typedef enum number_kind { CAPACITY, ERROR, EXPANSION, KINDS } number_kind;
 
-/* What is wrong with a number: not one, for RESERVE and INSERT; or its range.
- */
+/* Error texts for a number: not a number, in RESERVE and in INSERT; out of
+ * range. */
 static const struct number_texts {
     const char *bad, *bad_insert, *range;
 } texts[KINDS] = {
@@ -35,7 +34,7 @@ static const struct number_texts {
                    "ERR expansion must be in the range [0, 32768]"},
 };
 
-/* Returns the text of an error, or NULL. */
+/* Parses an error rate. Returns the text of an error, or NULL. */
 static const char *parse_error(um_bf_params *p, const um_str *text, bool insert)
 {
     double x;
@@ -66,8 +65,8 @@ static const char *parse_whole(um_bf_params *p, number_kind kind,
     return NULL;
 }
 
-/* Makes the value of a key that is open and empty; NULL after an error reply.
- */
+/* Creates the value of a key that is open and empty; NULL after an error
+ * reply. */
 static um_bf *create_filter(um_ctx *ctx, um_key *key, const um_bf_params *p)
 {
     um_bf_link plan;
@@ -84,8 +83,8 @@ static um_bf *create_filter(um_ctx *ctx, um_key *key, const um_bf_params *p)
     return b;
 }
 
-/* Reads EXPANSION n and NONSCALING; other words are passed over, as there.
- * Returns the text of an error, or NULL. */
+/* Parses EXPANSION n and NONSCALING, and ignores other words, as RedisBloom
+ * does. Returns the text of an error, or NULL. */
 static const char *parse_growth(um_bf_params *p, um_str **argv, int argc)
 {
     bool expands = false;
@@ -137,8 +136,7 @@ int um_bf_reserve_run(um_ctx *ctx, um_str **argv, int argc)
     return UM_DONE;
 }
 
-/* --- adding -----------------------------------------------------------------
- */
+/* --- adding --------------------------------------------------------------- */
 
 static const char *text_of_failure(umbel_status status)
 {
@@ -146,7 +144,7 @@ static const char *text_of_failure(umbel_status status)
                                   : "ERR problem inserting into filter";
 }
 
-/* Replicates only the items that were added: a replica could have memory for
+/* Replicates only the items that were added: a replica might have memory for
  * the others. */
 static void replicate_adds(um_ctx *ctx, um_str **argv, int before, size_t done,
                            umbel_status status)
@@ -160,7 +158,7 @@ static void replicate_adds(um_ctx *ctx, um_str **argv, int before, size_t done,
         um_api.Replicate(ctx, name, "v", argv + 1, (size_t)before - 1 + done);
 }
 
-/* Adds argv[first..argc) and replies: with an array, or with one answer. */
+/* Adds argv[first..argc), and replies with an array or a single answer. */
 static int add_items(um_ctx *ctx, um_bf *b, um_str **argv, int first, int argc,
                      bool array)
 {
@@ -184,7 +182,7 @@ static int add_items(um_ctx *ctx, um_bf *b, um_str **argv, int first, int argc,
     return UM_DONE;
 }
 
-/* Opens the key, makes the filter when there is none, and adds. */
+/* Opens the key, creates the filter if there is none, and adds. */
 static int open_and_add(um_ctx *ctx, const um_bf_params *p, um_str **argv,
                         int first, int argc, bool array)
 {
@@ -218,10 +216,10 @@ int um_bf_madd_run(um_ctx *ctx, um_str **argv, int argc)
 typedef struct insert_args {
     um_bf_params params;
     bool nocreate;
-    int items; /* the first; 0: none */
+    int items; /* index of the first item; 0 if there are none */
 } insert_args;
 
-/* Takes the option at *i, and leaves *i at its last word. Returns the text of
+/* Parses the option at *i, and leaves *i at its last word. Returns the text of
  * an error, "" for wrong arity, or NULL. */
 static const char *parse_option(insert_args *a, um_str **argv, int argc, int *i)
 {
@@ -275,10 +273,10 @@ int um_bf_insert_run(um_ctx *ctx, um_str **argv, int argc)
     return open_and_add(ctx, &a.params, argv, a.items, argc, true);
 }
 
-/* --- asking -----------------------------------------------------------------
- */
+/* --- queries -------------------------------------------------------------- */
 
-/* A key that does not exist, or has another type, has no items. */
+/* Returns the filter of a key; NULL if the key does not exist or has another
+ * type. */
 static const um_bf *find_filter(um_ctx *ctx, um_str *name)
 {
     um_key *key = um_api.OpenKey(ctx, name, UM_READ);
@@ -293,8 +291,9 @@ static const um_bf *find_filter(um_ctx *ctx, um_str *name)
 static um_last_item last_item;
 static umbel_digest last_digest;
 
-/* Cells of the newest sub-filter, which is asked first. An item that is not
- * there is found out by the first two, three times of four or more. */
+/* Prefetches cells of the newest sub-filter, which is looked up first. For an
+ * item that is not there, the first two cells show that at least three times
+ * out of four. */
 static void fetch_cells(const um_hint *h, umbel_slice item)
 {
     umbel_digest d = um_murmur_digest(item.data, item.len);

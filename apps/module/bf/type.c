@@ -42,8 +42,8 @@ static umbel_status bad(umbel_error *err, const char *why)
     return um_fail(err, UMBEL_E_FORMAT, "MBbloom--: %s", why);
 }
 
-/* Numbers of 32 and 8 bits are stored in 64; 0 stands for one that is larger,
- * and is refused later. */
+/* Loads a number of 32 bits, stored in 64. Returns 0 for a larger one, which is
+ * refused later. */
 static uint32_t load_u32(um_io *io)
 {
     uint64_t x = um_api.LoadUnsigned(io);

@@ -1,6 +1,6 @@
 /*
- * whole.c - BF.INFO, DEBUG, SCANDUMP, LOADCHUNK, MERGE: whole filters. And the
- * rows of all BF commands.
+ * whole.c - BF.INFO, DEBUG, SCANDUMP, LOADCHUNK, MERGE: commands on whole
+ * filters; and the rows of all BF commands.
  */
 #include "base/error.h"
 #include "module/runtime/compat.h"
@@ -21,8 +21,7 @@ static um_bf *find_or_reply(um_ctx *ctx, um_str *name)
     return value;
 }
 
-/* --- INFO, DEBUG ------------------------------------------------------------
- */
+/* --- INFO, DEBUG ---------------------------------------------------------- */
 
 static uint64_t links_of(const um_bf *b)
 {
@@ -42,7 +41,7 @@ static uint64_t expansion_of(const um_bf *b)
 static const struct info_field {
     const char *word, *name;
     uint64_t (*value)(const um_bf *b);
-    bool growing; /* null for filters that do not grow */
+    bool growing; /* null if the filter does not grow */
 } fields[] = {
     {"capacity", "Capacity", um_bf_capacity, false},
     {"size", "Size", um_bf_size, false},
@@ -119,7 +118,7 @@ int um_bf_debug_run(um_ctx *ctx, um_str **argv, int argc)
 
 /* --- SCANDUMP, LOADCHUNK ----------------------------------------------------
  *
- * Iterator 0 asks for the header, 1 + offset for bits from that offset on.
+ * Iterator 0 requests the header, 1 + offset the bits from that offset on.
  */
 
 static int reply_header(um_ctx *ctx, const um_bf *b)
@@ -179,7 +178,7 @@ static const char *load_header(um_ctx *ctx, um_key *key, const um_str *data)
     return NULL;
 }
 
-/* The iterator is where the chunk ends. */
+/* Loads a chunk; the iterator is the position where the chunk ends. */
 static const char *load_chunk(um_bf *b, long long end, const um_str *data)
 {
     size_t len;
@@ -222,11 +221,10 @@ int um_bf_loadchunk_run(um_ctx *ctx, um_str **argv, int argc)
     return UM_DONE;
 }
 
-/* --- MERGE ------------------------------------------------------------------
- */
+/* --- MERGE ---------------------------------------------------------------- */
 
-/* Makes the union of base, if there is one, and the n filters. False after a
- * reply. */
+/* Computes the union of base, if it is not NULL, and the n filters. Returns
+ * false after an error reply. */
 static bool unite(um_ctx *ctx, const um_bf *base, um_str **names, long long n,
                   um_bf **out)
 {
@@ -280,8 +278,7 @@ int um_bf_merge_run(um_ctx *ctx, um_str **argv, int argc)
     return UM_DONE;
 }
 
-/* --- rows -------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 #define KEY                                                                    \
     {                                                                          \

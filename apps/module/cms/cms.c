@@ -21,10 +21,9 @@ static um_cms *find_sketch(um_ctx *ctx, um_str *name)
     return value;
 }
 
-/* --- making -----------------------------------------------------------------
- */
+/* --- creating ------------------------------------------------------------- */
 
-/* Any key that exists is in the way, whatever its type. */
+/* Creates a sketch. Refuses any existing key, whatever its type. */
 static int init_sketch(um_ctx *ctx, um_str *name, uint64_t width,
                        uint64_t depth)
 {
@@ -66,7 +65,8 @@ static bool parse_share(const um_str *text, double *out)
     return um_api.StringToDouble(text, out) == UM_DONE && *out > 0 && *out < 1;
 }
 
-/* In single precision, as there: the depth is the same in corner cases. */
+/* Computes in single precision like RedisBloom, so that the depth is the same
+ * in corner cases. */
 static int init_by_prob(um_ctx *ctx, um_str **argv, int argc)
 {
     double error, chance;
@@ -85,13 +85,12 @@ static int init_by_prob(um_ctx *ctx, um_str **argv, int argc)
     return init_sketch(ctx, argv[1], (uint64_t)width, (uint64_t)depth);
 }
 
-/* --- counting ---------------------------------------------------------------
- */
+/* --- counting ------------------------------------------------------------- */
 
 enum { ROWS = 16 };
 
-/* Finds the item's counters in up to ROWS rows, and has them fetched: hashing
- * the next row takes less time than memory does. Returns how many. */
+/* Finds the item's counters in up to ROWS rows, and prefetches them: hashing
+ * the next row is faster than memory. Returns their number. */
 static uint64_t find_cells(const um_cms *c, uint64_t row, umbel_slice item,
                            uint32_t *cell[ROWS])
 {
@@ -99,7 +98,7 @@ static uint64_t find_cells(const um_cms *c, uint64_t row, umbel_slice item,
 
     for (uint64_t i = 0; i < n; i++) {
         uint32_t hash = um_murmur32(item.data, item.len, (uint32_t)(row + i));
-        /* A division of 32 bits takes half of the time. */
+        /* A 32-bit division takes half the time. */
         if (c->width <= UINT32_MAX)
             hash %= (uint32_t)c->width;
         cell[i] = c->cells + (row + i) * c->width + hash;
@@ -113,7 +112,8 @@ static uint32_t add_saturating(uint32_t x, uint64_t amount)
     return amount > UINT32_MAX - x ? UINT32_MAX : x + (uint32_t)amount;
 }
 
-/* Returns the least counter of the item; one that overflows sticks. */
+/* Adds an amount to the item's counters, which saturate. Returns the
+ * smallest. */
 static uint32_t add_item(um_cms *c, umbel_slice item, uint64_t amount)
 {
     uint32_t least = UINT32_MAX, *cell[ROWS];
@@ -155,7 +155,7 @@ static uint32_t count_item(const um_cms *c, umbel_slice item)
     return least;
 }
 
-/* The counters of the item that was fetched last. */
+/* The counters of the item that was prefetched last. */
 static struct {
     um_last_item item;
     um_hint hint;
@@ -188,8 +188,8 @@ static void set_hint(um_ctx *ctx, const um_str *name, const um_cms *c)
                               .more = c->depth});
 }
 
-/* Returns the count of an item whose counters may have been found already: of a
- * sketch with these cells, this width and this depth they are the same. */
+/* Returns the count of an item. Its prefetched counters are used if the sketch
+ * has the same cells, width and depth. */
 static uint32_t count_fetched(const um_cms *c, umbel_slice item)
 {
     if (last.hint.cells == c->cells && last.hint.places == c->width &&
@@ -206,7 +206,8 @@ static umbel_slice slice_of(const um_str *s)
     return slice;
 }
 
-/* All numbers are looked at before the first counts. */
+/* Checks all numbers before the first one is added. Returns the text of an
+ * error, or NULL. */
 static const char *check_amounts(um_str **argv, int argc)
 {
     for (int i = 3; i < argc; i += 2) {
@@ -284,7 +285,7 @@ static int reply_info(um_ctx *ctx, um_str **argv, int argc)
     return UM_DONE;
 }
 
-/* CMS.LOADCHUNK key offset count bytes: what an AOF rewrite writes. */
+/* Runs CMS.LOADCHUNK key offset count bytes, which an AOF rewrite writes. */
 static int load_chunk(um_ctx *ctx, um_str **argv, int argc)
 {
     long long at, count;
@@ -311,8 +312,8 @@ static int load_chunk(um_ctx *ctx, um_str **argv, int argc)
 /* --- CMS.MERGE, and the rows of all CMS commands ------------------------- */
 
 /*
- * The destination becomes the weighted sum of the sources; it may be one of
- * them. All sums are computed before the first counter is written.
+ * CMS.MERGE sets the destination to the weighted sum of the sources, of which
+ * it may be one. All sums are computed before the first counter is written.
  */
 
 typedef struct merge_source {
@@ -326,7 +327,7 @@ typedef struct merge_job {
     long long n;
 } merge_job;
 
-/* Returns the text of an error, or NULL. */
+/* Parses the number of keys. Returns the text of an error, or NULL. */
 static const char *parse_keys(um_str **argv, int argc, long long *n)
 {
     bool words = false;
@@ -358,7 +359,7 @@ static const char *parse_weights(const merge_job *j, um_str **argv, int argc)
     return NULL;
 }
 
-/* Adds weight times x; false: overflow. */
+/* Adds weight times x; false on overflow. */
 static bool add_weighted(int64_t *sum, long long weight, int64_t x)
 {
     int64_t product;
@@ -448,8 +449,7 @@ static int cms_merge(um_ctx *ctx, um_str **argv, int argc)
     return UM_DONE;
 }
 
-/* --- rows -------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------- */
 
 #define KEY                                                                    \
     {                                                                          \

@@ -101,7 +101,8 @@ static void *rdb_load(um_io *io, int encver)
     return um_load_refused(io, &err);
 }
 
-/* CMS.LOADCHUNK is ours: RedisBloom has no command that restores counters. */
+/* Writes a sketch to the AOF. CMS.LOADCHUNK is our own: RedisBloom has no
+ * command that restores counters. */
 static void aof_rewrite(um_io *io, um_str *key, void *value)
 {
     const um_cms *c = value;

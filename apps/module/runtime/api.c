@@ -12,7 +12,7 @@ typedef int get_api(const char *name, void *where);
 
 const char *um_api_fetch(const um_ctx *ctx)
 {
-    /* The first word of a context is the function that finds the others. */
+    /* The first word of a context is the function that looks up the others. */
     get_api *get;
     const char *missing = NULL;
 

@@ -1,10 +1,10 @@
 /*
- * api.h - the server's module interface, in declarations of our own.
+ * api.h - our own declarations of the server's module API.
  *
- * Nothing is linked: the server hands out each function by its name. A function
- * that is younger than Redis 7.0 may be missing, so its pointer is tested
- * before it is called. Handles are opaque. The names are those of the server's
- * documentation (docs of RedisModule_OpenKey describe um_api.OpenKey).
+ * Nothing is linked: the server returns each function by name. Functions newer
+ * than Redis 7.0 may be missing, so their pointers are tested before a call.
+ * Handles are opaque. The names are those of the server's documentation:
+ * um_api.OpenKey is RedisModule_OpenKey.
  */
 #ifndef UM_MODULE_API_H
 #define UM_MODULE_API_H
@@ -17,16 +17,16 @@ typedef struct um_ctx um_ctx;         /* of one call */
 typedef struct um_str um_str;         /* an argument, or a key's name */
 typedef struct um_key um_key;         /* an opened key */
 typedef struct um_type um_type;       /* a registered data type */
-typedef struct um_io um_io;           /* RDB or AOF that is read or written */
+typedef struct um_io um_io;           /* an RDB or AOF being read or written */
 typedef struct um_md um_md;           /* digest that DEBUG DIGEST computes */
 typedef struct um_blocked um_blocked; /* a client that waits for a thread */
 typedef struct um_handle um_handle;   /* a registered command */
-typedef struct um_optctx um_optctx;   /* key and database of a callback */
+typedef struct um_optctx um_optctx;   /* key and database, for a callback */
 typedef struct um_defrag um_defrag;
-typedef struct um_info_ctx um_info_ctx; /* INFO that is written */
-typedef struct um_filtered um_filtered; /* a command that has come */
+typedef struct um_info_ctx um_info_ctx; /* an INFO reply being written */
+typedef struct um_filtered um_filtered; /* a command that has arrived */
 
-/* The form of a command, and of the reply to a client that waited. */
+/* A command, or the reply to a client that waited. */
 typedef int um_command_run(um_ctx *ctx, um_str **argv, int argc);
 
 enum { UM_DONE = 0, UM_ERR = 1 };   /* what functions return */
@@ -34,7 +34,7 @@ enum { UM_READ = 1, UM_WRITE = 2 }; /* OpenKey */
 enum { UM_KEY_EMPTY = 0, UM_KEY_SET = 4, UM_KEY_MODULE = 6 }; /* KeyType */
 enum { UM_HANDLES_IO_ERRORS = 1 << 0 }; /* SetModuleOptions */
 enum { UM_NOTIFY_GENERIC = 1 << 2, UM_NOTIFY_MODULE = 1 << 13 };
-enum { UM_POSTPONED = -1 }; /* a length that is given later */
+enum { UM_POSTPONED = -1 }; /* a length that is set later */
 
 /* GetContextFlags */
 enum {
@@ -54,10 +54,10 @@ enum {
 enum {
     UM_SETTING_IMMUTABLE = 1 << 0,
     UM_SETTING_SENSITIVE = 1 << 1,
-    UM_SETTING_MEMORY = 1 << 7 /* 64mb is a number */
+    UM_SETTING_MEMORY = 1 << 7 /* accepts 64mb */
 };
 
-/* Methods of a data type; the server reads what its version has. */
+/* Methods of a data type; the server reads those that its version has. */
 typedef struct um_type_methods {
     uint64_t version;
     void *(*rdb_load)(um_io *io, int encver);
@@ -81,14 +81,14 @@ typedef struct um_type_methods {
 
 enum { UM_METHODS_VERSION = 4 }; /* Redis 7.0 */
 
-/* --- what SetCommandInfo reads ---------------------------------------------
- */
+/* --- what SetCommandInfo reads -------------------------------------------- */
 
 typedef struct um_history {
     const char *since, *changes;
 } um_history;
 
-/* Flags of a key spec: what becomes of the key, and of its content. */
+/* Flags of a key spec: what the command does with the key, and with its
+ * content. */
 enum {
     UM_SPEC_RO = 1 << 0,
     UM_SPEC_RW = 1 << 1,
@@ -101,7 +101,7 @@ enum {
 enum { UM_BEGIN_INDEX = 2, UM_BEGIN_KEYWORD = 3 };
 enum { UM_FIND_RANGE = 2, UM_FIND_KEYNUM = 3 };
 
-/* Where a command has keys. A row of zeros ends a list. */
+/* Where a command has keys. Lists end with a row of zeros. */
 typedef struct um_key_spec {
     const char *notes;
     uint64_t flags;
@@ -139,7 +139,7 @@ enum {
 };
 enum { UM_ARG_OPTIONAL = 1 << 0, UM_ARG_MULTIPLE = 1 << 1 };
 
-/* An argument, for COMMAND DOCS. A row of zeros ends a list. */
+/* An argument, for COMMAND DOCS. Lists end with a row of zeros. */
 typedef struct um_arg {
     const char *name;
     int type; /* UM_ARG_STRING ... */
@@ -168,8 +168,7 @@ typedef struct um_docs {
     const um_arg *args;
 } um_docs;
 
-/* --- functions ---------------------------------------------------------------
- */
+/* --- functions ------------------------------------------------------------ */
 
 typedef struct um_server_event {
     uint64_t id, version;
@@ -284,8 +283,7 @@ typedef void um_timer_run(um_ctx *ctx, void *data);
     X(void *, ScanCursorCreate, (void))                                        \
     X(void, ScanCursorDestroy, (void *))
 
-/* Younger ones, or such that can be done without: NULL in servers that lack
- * them. */
+/* Newer or optional functions: NULL on servers that lack them. */
 #define UM_API_YOUNGER_LIST(X)                                                 \
     X(int, AddACLCategory, (um_ctx *, const char *))             /* 7.4 */     \
     X(int, SetCommandACLCategories, (um_handle *, const char *)) /* 7.2 */     \
@@ -300,17 +298,17 @@ typedef struct um_server_api {
 #undef UM_API_POINTER
 } um_server_api;
 
-/* Filled when the module is loaded, before anything else runs. */
+/* Filled when the module is loaded, before any other code runs. */
 extern um_server_api um_api;
 
 /*
- * Fetches every function. Returns the name of one that the server lacks and
- * that is needed, or NULL.
+ * Fetches all functions. Returns the name of a required one that the server
+ * lacks, or NULL.
  */
 const char *um_api_fetch(const um_ctx *ctx);
 
-/* Returns true if the command comes from the primary or the AOF, where it was
- * accepted already. */
+/* Returns true if the command comes from the primary or the AOF, and so was
+ * accepted before. */
 bool um_from_primary(um_ctx *ctx);
 
 #endif

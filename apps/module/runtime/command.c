@@ -1,5 +1,5 @@
 /*
- * command.c - rows of commands, and how often they run.
+ * command.c - registers commands, and counts how often they run.
  */
 #include "module/runtime/command.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- makes commands of rows ---------------------------------------------- */
+/* --- registering commands ------------------------------------------------- */
 
 #define FIRST_KEY(what)                                                        \
     {                                                                          \
@@ -53,8 +53,8 @@ static bool describe(um_handle *command, const um_module_command *row)
     return um_api.SetCommandInfo(command, &docs) == UM_DONE;
 }
 
-/* A category of ours, and those that the server gives to commands of its own.
- */
+/* Sets our own ACL category, and those that the server gives its own
+ * commands. */
 static void set_categories(um_handle *command, const um_module_command *row,
                            const char *category)
 {
@@ -103,7 +103,7 @@ bool um_register_commands(um_ctx *ctx, const um_module_command *rows,
     return true;
 }
 
-/* Words of argv from first on, n of them, as far as there are as many. */
+/* Reports up to n words from argv[first] on as keys. */
 static void report_range(um_ctx *ctx, const um_key_spec *spec, int first,
                          long long n, int argc)
 {
@@ -132,7 +132,7 @@ bool um_report_keys(um_ctx *ctx, const um_key_spec *specs, um_str **argv,
 
 um_module_stats um_stats;
 
-/* The server puts "umbel_" before names of sections. */
+/* Adds the section to INFO; the server puts "umbel_" before its name. */
 static void add_info(um_info_ctx *info, int for_crash)
 {
     const struct {
@@ -146,7 +146,7 @@ static void add_info(um_info_ctx *info, int for_crash)
 
     (void)for_crash;
     if (um_api.InfoAddSection(info, "stats") != UM_DONE)
-        return; /* not asked for */
+        return; /* not requested */
     for (size_t i = 0; i < UM_COUNT(rows); i++)
         um_api.InfoAddFieldULongLong(info, rows[i].name, rows[i].value);
 }

@@ -1,5 +1,5 @@
 /*
- * command.h - rows of commands, and how often they run.
+ * command.h - rows that describe commands, and counts of how often they run.
  */
 #ifndef UM_MODULE_COMMAND_H
 #define UM_MODULE_COMMAND_H
@@ -12,8 +12,8 @@
 
 /*
  * A family is a list of rows that ends with a row of zeros; load.c has the
- * table of families. A row says all that the server wants to know: flags, where
- * the keys stand, and the documentation.
+ * table of families. A row has everything that the server needs to know: flags,
+ * the positions of keys, and the documentation.
  */
 
 typedef struct um_module_command {
@@ -31,13 +31,13 @@ extern const um_module_command um_module_umb[];
 
 /* Keys of commands with one key, which they read, change or create. */
 extern const um_key_spec um_keys_read[], um_keys_change[], um_keys_create[];
-/* dest numkeys key ...: dest is written, the others are read. */
+/* dest numkeys key ...: dest is written, the other keys are read. */
 extern const um_key_spec um_keys_merge[];
 
 /*
- * Clusters of Redis 7.0 look at the first key spec only. A command with more
- * has the flag getkeys-api, and asks this first: true if the call was not meant
- * to run, but to name its keys.
+ * Returns true if the call was not meant to run, but to report its keys.
+ * Clusters of Redis 7.0 use only the first key spec; a command with more has
+ * the flag getkeys-api, and calls this first.
  */
 bool um_report_keys(um_ctx *ctx, const um_key_spec *specs, um_str **argv,
                     int argc);
@@ -48,15 +48,15 @@ bool um_report_keys(um_ctx *ctx, const um_key_spec *specs, um_str **argv,
         .name = "key", .type = UM_ARG_KEY                                      \
     }
 
-/* Registers a family under an ACL category; false after a line in the log that
- * names the command. */
+/* Registers a family under an ACL category. On failure logs the name of the
+ * command and returns false. */
 bool um_register_commands(um_ctx *ctx, const um_module_command *rows,
                           const char *category);
 
 /* --- INFO section umbel_stats -------------------------------------------- */
 
-/* Keys that commands added and asked for, since the module was loaded. Changed
- * on the server's main thread only. */
+/* Keys that commands added and looked up since the module was loaded. Changed
+ * only on the server's main thread. */
 typedef struct um_module_stats {
     uint64_t adds, queries;
 } um_module_stats;

@@ -1,5 +1,5 @@
 /*
- * compat.c - what the commands of RedisBloom share.
+ * compat.c - functions that RedisBloom's commands share.
  */
 #include "module/runtime/compat.h"
 

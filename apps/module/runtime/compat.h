@@ -1,8 +1,8 @@
 /*
- * compat.h - what the commands of RedisBloom share here: BF.*, CMS.*.
+ * compat.h - functions that RedisBloom's commands BF.* and CMS.* share.
  *
  * Replies and error texts are those of RedisBloom, because clients compare
- * them; many have no "ERR ".
+ * them; many do not begin with "ERR ".
  */
 #ifndef UM_MODULE_COMPAT_H
 #define UM_MODULE_COMPAT_H
@@ -17,11 +17,12 @@ extern const um_module_command um_module_bf[], um_module_cms[];
 extern const um_module_type um_module_bf_type, um_module_cms_type;
 extern um_type *um_bf_type, *um_cms_type;
 
-/* A count-min sketch: row i of a key is its 32-bit Murmur hash, seed i. */
+/* A count-min sketch: the counter of a key in row i is chosen by its 32-bit
+ * Murmur hash with seed i. */
 typedef struct um_cms {
     uint64_t width, depth;
-    int64_t count;   /* of all increments */
-    uint32_t *cells; /* little-endian, as they are saved: um_cms_le */
+    int64_t count;   /* sum of all increments */
+    uint32_t *cells; /* little-endian, as they are stored: um_cms_le */
 } um_cms;
 
 static inline uint32_t um_cms_le(uint32_t x)
@@ -33,7 +34,7 @@ static inline uint32_t um_cms_le(uint32_t x)
 #endif
 }
 
-/* Bounds width and depth before anything is allocated. */
+/* Creates a sketch; checks width and depth before it allocates anything. */
 umbel_status um_cms_open(uint64_t width, uint64_t depth, um_cms **out,
                          umbel_error *err);
 void um_cms_close(um_cms *c);
@@ -45,21 +46,21 @@ um_command_run um_bf_reserve_run, um_bf_add_run, um_bf_madd_run,
     um_bf_merge_run;
 
 /*
- * A key that is opened to be written: absent, or of the type with a value.
- * False after a WRONGTYPE reply. Close it with CloseKey.
+ * Opens a key for writing: it is absent, or has a value of the type. Returns
+ * false after a WRONGTYPE reply. Close it with CloseKey.
  */
 bool um_open_write(um_ctx *ctx, um_str *name, const um_type *type, um_key **key,
                    void **value);
 
-/* Sends the command to replicas and the AOF unchanged, and notifies clients
- * that watch the key space of the event. */
+/* Replicates the command unchanged to replicas and the AOF, and sends a
+ * keyspace notification of the event. */
 void um_changed(um_ctx *ctx, um_str *key, const char *event);
 
-/* Returns true if memory for that many bytes may be taken. What comes from the
- * primary or the AOF is bounded by the setting only. */
+/* Returns true if this much memory may be allocated. For commands from the
+ * primary or the AOF only the setting limits it. */
 bool um_may_allocate(um_ctx *ctx, uint64_t bytes);
 
-/* Counts a load that was refused, and logs why. Returns NULL, for rdb_load. */
+/* Counts a refused load, and logs why. Returns NULL, for rdb_load. */
 void *um_load_refused(um_io *io, const umbel_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * jobs.c - work that takes longer than a millisecond, in threads.
+ * jobs.c - runs work that takes longer than a millisecond in threads.
  */
 #include "module/runtime/jobs.h"
 
@@ -11,11 +11,12 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-/* Under the lock. */
+/* Protected by the lock. */
 static um_job *first, **last = &first;
 static long long started, idle;
 
-/* Main thread: a reply runs, whose client has waited already. */
+/* Used on the main thread: true while a reply runs, whose client has waited
+ * already. */
 static bool replying;
 
 static um_job *next_job(void)
@@ -36,9 +37,9 @@ static um_job *next_job(void)
 }
 
 /*
- * Where threads are more than processors, the server's own must not wait until
- * one of these has had its share: milliseconds. A lower priority is that of the
- * thread alone, on Linux.
+ * Lowers the priority of a worker thread; on Linux this affects only that
+ * thread. If there are more threads than processors, the server's own thread
+ * must not wait for the time slice of a worker, which takes milliseconds.
  */
 enum { NICE = 10 };
 
@@ -56,8 +57,8 @@ static void *run_jobs(void *unused)
     return NULL;
 }
 
-/* Starts a thread if needed. Returns false if there is none at all. Needs the
- * lock. */
+/* Starts a thread if needed. Returns false if there is no thread at all. The
+ * caller holds the lock. */
 static bool ensure_thread(void)
 {
     pthread_t thread;

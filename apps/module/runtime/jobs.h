@@ -1,13 +1,13 @@
 /*
- * jobs.h - work that takes longer than a millisecond, in threads.
+ * jobs.h - runs work that takes longer than a millisecond in threads.
  *
- * A job holds what it works on (bodies) and touches no key. While it runs its
- * client waits; the server goes on. Then its reply runs on the server's main
- * thread, where keys may be changed. Where a client cannot wait (MULTI, Lua,
- * commands from the primary or the AOF), or the work is small, all of it runs
- * at once. If the server pauses writes when a thread is done (CLIENT PAUSE, a
- * failover), a job that writes ends with an error reply: the server would not
- * survive a change then.
+ * A job holds references to the bodies that it works on, and accesses no keys.
+ * While it runs, its client waits and the server continues. Then its reply runs
+ * on the server's main thread, where keys may be changed. If a client cannot
+ * wait (MULTI, Lua, commands from the primary or the AOF), or if the work is
+ * small, all of it runs at once. If writes are paused when the thread is done
+ * (CLIENT PAUSE, a failover), a job that writes ends with an error reply,
+ * because a change would crash the server.
  */
 #ifndef UM_MODULE_JOBS_H
 #define UM_MODULE_JOBS_H
@@ -21,7 +21,7 @@ enum { UM_JOB_BYTES = 256 << 10 };
 
 typedef struct um_job um_job;
 struct um_job {
-    void (*work)(um_job *job); /* in a thread */
+    void (*work)(um_job *job); /* runs in a thread */
     int (*reply)(um_job *job, um_ctx *ctx, um_str **argv, int argc);
     void (*free)(um_job *job);
     bool writes;         /* reply changes keys */
@@ -31,10 +31,11 @@ struct um_job {
     um_job *next;
 };
 
-/* Returns true if a command on that many bytes may be given to a thread. */
+/* Returns true if a command on that many bytes may run in a thread. */
 bool um_may_wait(um_ctx *ctx, uint64_t bytes);
 
-/* Runs a job on that many bytes, and frees it. Returns as commands do. */
+/* Runs a job on that many bytes, and frees it. Returns UM_DONE, like
+ * commands. */
 int um_job_run(um_job *job, um_ctx *ctx, um_str **argv, int argc,
                uint64_t bytes);
 

@@ -122,7 +122,7 @@ bool um_whole_arg(um_ctx *ctx, const char *name, const um_str *word,
     return false;
 }
 
-/* Not a number, and what is none, fail the comparisons. */
+/* Accepts a number between 0 and 1; NaN fails the comparisons. */
 bool um_share_arg(um_ctx *ctx, const char *name, const um_str *word,
                   double *out)
 {

@@ -1,5 +1,5 @@
 /*
- * memory.c - the server's memory for filters.
+ * memory.c - allocates filters from the server's memory.
  */
 #include "module/runtime/memory.h"
 
@@ -12,20 +12,19 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 
-enum { PROMISED = 16 }; /* bytes to which the server aligns memory */
+enum { PROMISED = 16 }; /* alignment of the server's allocations */
 enum { SMALL = 1 << 20 };
 enum { HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20 };
 
 static _Thread_local bool growing; /* see um_memory_growing */
-static _Atomic uint64_t in_use;    /* bytes, as the allocator counts them */
+static _Atomic uint64_t in_use;    /* bytes, as counted by the allocator */
 
 /*
- * Asks for large pages inside a block, or for usual ones again before the
- * server gives its memory to others. Cells are looked up at random, so most
- * look-ups into a large filter miss the page tables' cache; and to give 1 GB
- * back takes milliseconds with large pages, a tenth of a second without. A
- * child that saves costs as much memory as without: Linux copies 4 KiB at a
- * time since 5.8.
+ * Requests huge pages inside a block, or normal ones before the block is freed
+ * and the server reuses it. Cells are accessed at random, so most look-ups in a
+ * large filter would miss the TLB; and freeing 1 GB takes milliseconds with
+ * huge pages, a tenth of a second without. Saving in a child process takes no
+ * more memory: since 5.8 Linux copies 4 KiB at a time.
  */
 static void set_pages(void *memory, size_t len, bool huge)
 {
@@ -91,8 +90,8 @@ umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err)
                        "the filter takes %" PRIu64
                        " bytes, umbel.max-filter-bytes allows %lld",
                        bytes, um_settings.max_filter_bytes);
-    /* The server refuses small ones by itself (deny-oom), and INFO is slow. A
-     * replica takes what its primary took. */
+    /* The server itself refuses small allocations (deny-oom), and INFO is slow.
+     * A replica accepts what its primary accepted. */
     if (bytes < SMALL || um_from_primary(ctx) ||
         um_api.GetUsedMemoryRatio() <= 0)
         return UMBEL_OK;
@@ -100,7 +99,7 @@ umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err)
     most = server_number(info, "maxmemory");
     used = server_number(info, "used_memory");
     if (um_api.GetContextFlags(ctx) & UM_MAY_EVICT)
-        used = 0; /* other keys go for it */
+        used = 0; /* other keys are evicted for it */
     um_api.FreeServerInfo(ctx, info);
     if (most && (used > most || bytes > most - used))
         return um_fail(err, UMBEL_E_LIMIT,

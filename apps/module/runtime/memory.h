@@ -1,8 +1,8 @@
 /*
- * memory.h - the server's memory for filters.
+ * memory.h - allocates filters from the server's memory.
  *
- * Filters live in the server's memory, so used_memory, MEMORY USAGE and
- * maxmemory count them. An allocation that fails is an error reply.
+ * Filters are allocated by the server, so used_memory, MEMORY USAGE and
+ * maxmemory include them. A failed allocation leads to an error reply.
  */
 #ifndef UM_MODULE_MEMORY_H
 #define UM_MODULE_MEMORY_H
@@ -11,28 +11,28 @@
 
 #include <umbel/base.h>
 
-/* For umbel_params and umbel_source. */
+/* The allocator, for umbel_params and umbel_source. */
 extern const umbel_alloc um_module_alloc;
 
 /*
- * Until it is called with false, this thread gets no memory for more cells than
- * umbel.max-filter-bytes allows: a filter that grows must not become one that
- * cannot be loaded again.
+ * Limits, until it is called with false, the cells that this thread may
+ * allocate to umbel.max-filter-bytes: a filter that grows must not become too
+ * large to be loaded again.
  */
 void um_memory_growing(bool yes);
 
-/* Returns the bytes that all filters take now. Any thread may ask. */
+/* Returns the bytes of all filters. Any thread may call it. */
 uint64_t um_memory_used(void);
 
 /*
- * E_LIMIT when a filter of that many bytes passes umbel.max-filter-bytes or,
- * with what the server uses already, maxmemory; the latter is not asked when
- * the command comes from the primary or the AOF.
+ * Returns E_LIMIT if a filter of that many bytes would exceed
+ * umbel.max-filter-bytes or, with the memory in use, maxmemory. The latter is
+ * not checked for commands from the primary or the AOF.
  */
 umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err);
 
-/* Returns true if the server uses more than maxmemory, and neither evicts keys
- * nor has the command from its primary. */
+/* Returns true if the server uses more than maxmemory, unless it evicts keys or
+ * the command comes from its primary. */
 bool um_memory_is_over(um_ctx *ctx);
 
 #endif

@@ -38,8 +38,7 @@ static setting rows[] = {
      sizeof um_settings.secret_file - 1},
 };
 
-/* --- the server's callbacks --------------------------------------------------
- */
+/* --- the server's callbacks ----------------------------------------------- */
 
 static long long get_number(const char *name, void *row)
 {
@@ -69,7 +68,8 @@ static int set_flag(const char *name, int n, void *row, um_str **why)
     return UM_DONE;
 }
 
-/* The server frees none of the strings that it gets here: one is kept. */
+/* Returns a setting as text. The server does not free strings that it gets
+ * here, so the last one is retained and freed by the next call. */
 static um_str *get_text(const char *name, void *row)
 {
     static um_str *last;
@@ -82,7 +82,7 @@ static um_str *get_text(const char *name, void *row)
     return last;
 }
 
-/* The only text is the path of the secret. */
+/* Loads the secret: the only text setting is its path. */
 static umbel_status load_secret(const char *path, size_t len, umbel_error *err)
 {
     uint8_t secret[UMBEL_SECRET_LEN] = {0};
@@ -135,8 +135,7 @@ static int register_setting(um_ctx *ctx, setting *row)
     return UM_ERR;
 }
 
-/* --- module arguments --------------------------------------------------------
- */
+/* --- module arguments ----------------------------------------------------- */
 
 static umbel_status parse_number(const setting *row, const char *text,
                                  umbel_error *err)

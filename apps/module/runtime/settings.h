@@ -1,8 +1,8 @@
 /*
  * settings.h - the settings of the module.
  *
- * By module arguments (loadmodule umbel.so threads 4 compat yes) and by CONFIG
- * under the same names with "umbel." before them.
+ * They are set by module arguments (loadmodule umbel.so threads 4 compat yes),
+ * or by CONFIG with "umbel." before the same names.
  */
 #ifndef UM_MODULE_SETTINGS_H
 #define UM_MODULE_SETTINGS_H
@@ -13,18 +13,18 @@
 
 typedef struct um_module_settings {
     long long max_filter_bytes, max_import_bytes, threads;
-    int compat;            /* BF.* and CMS.*, too */
+    int compat;            /* registers BF.* and CMS.*, too */
     int admission;         /* load only filters that pass admission */
-    char secret_file[256]; /* "": none */
+    char secret_file[256]; /* "" if there is none */
     uint8_t secret[UMBEL_SECRET_LEN];
     bool has_secret;
 } um_module_settings;
 
-/* Changed on the server's main thread only. */
+/* Changed only on the server's main thread. */
 extern um_module_settings um_settings;
 
-/* Registers all of them, module arguments as defaults, and applies them. False
- * after a line in the log. */
+/* Registers all settings, with module arguments as defaults, and applies them.
+ * On failure logs why and returns false. */
 bool um_settings_load(um_ctx *ctx, um_str **argv, int argc);
 
 #endif

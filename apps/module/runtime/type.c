@@ -17,16 +17,15 @@
 /* --- the data type umbel-flt --------------------------------------------- */
 
 /*
- * RDB: the total of the file's bytes, then the file in strings of UM_PIECE
+ * RDB: the length of the file in bytes, then the file in strings of UM_PIECE
  * bytes, the last one shorter. A payload may come from anyone (RESTORE), so it
- * is decoded as a file from anyone, within the server's limits.
+ * is decoded like an untrusted file, within the server's limits.
  */
 
 um_type *um_filter_type;
 _Atomic uint64_t um_refused_loads;
 
-/* --- RDB ---------------------------------------------------------------------
- */
+/* --- RDB ------------------------------------------------------------------ */
 
 static bool save_piece(void *ctx, uint64_t offset, uint64_t total,
                        const void *bytes, size_t len)
@@ -37,8 +36,8 @@ static bool save_piece(void *ctx, uint64_t offset, uint64_t total,
     return true;
 }
 
-/* A value that cannot be written must not look like one: the total 0 is no
- * filter's. */
+/* Saves a filter. One that cannot be written gets the length 0, which no filter
+ * has, so that it is not mistaken for one. */
 static void rdb_save(um_io *io, void *value)
 {
     const um_body *b = value;
@@ -122,8 +121,7 @@ static void *rdb_load(um_io *io, int encver)
     return NULL;
 }
 
-/* --- AOF -------------------------------------------------------------------
- */
+/* --- AOF ------------------------------------------------------------------ */
 
 typedef struct aof_target {
     um_io *io;
@@ -149,15 +147,14 @@ static void aof_rewrite(um_io *io, um_str *key, void *value)
                           "umbel: no memory to rewrite a filter");
 }
 
-/* --- the rest ----------------------------------------------------------------
- */
+/* --- other methods -------------------------------------------------------- */
 
 static size_t mem_usage(const void *value)
 {
     return sizeof(um_body) + (size_t)um_body_bytes(value);
 }
 
-/* The head of the file has the checksum of the rest. */
+/* Hashes the header of the file, which contains the checksum of the rest. */
 static void digest(um_md *md, void *value)
 {
     const um_body *b = value;
@@ -175,7 +172,8 @@ static void free_value(void *value)
     um_body_release(value);
 }
 
-/* Above 64 the server frees it in the background. */
+/* Returns the effort of freeing a filter; above 64 the server frees it in the
+ * background. */
 static size_t free_effort(um_str *key, const void *value)
 {
     (void)key;
@@ -194,8 +192,9 @@ static void *move_block(void *ctx, void *block)
     return um_api.DefragAlloc(ctx, block);
 }
 
-/* A block is moved as a whole; the server leaves large ones where they are. A
- * thread may read a body that has another holder. */
+/* Moves the memory blocks of a filter; the server does not move large ones. A
+ * body with more than one holder is skipped, because a thread may be reading
+ * it. */
 static int defrag(um_defrag *ctx, um_str *key, void **value)
 {
     um_body *b = *value, *moved;
@@ -225,7 +224,7 @@ const um_module_type um_module_filter_type = {
                 .defrag = defrag},
     .type = &um_filter_type};
 
-/* --- filters that keys and threads hold together ------------------------- */
+/* --- filters shared by keys and threads ----------------------------------- */
 
 static _Atomic uint64_t bodies;
 

@@ -14,10 +14,10 @@
 /* --- a filter as the server's keys hold it ------------------------------- */
 
 /*
- * A body is counted by its holders: keys (COPY gives a second one) and threads
- * that read it. Only a body with one holder may be changed; a change to any
- * other is made to a copy, which takes its place in the key (write.h). So a
- * thread that holds a body has the filter of one moment, however long it takes.
+ * A body is reference-counted by its holders: keys (COPY adds one) and threads
+ * that read it. Only a body with one holder may be changed; any other is
+ * copied, and the changed copy replaces it in the key (write.h). So a thread
+ * that holds a body sees the filter unchanged, however long it takes.
  */
 
 typedef struct um_body {
@@ -25,30 +25,32 @@ typedef struct um_body {
     atomic_uint holders;
 } um_body;
 
-/* Takes the filter, which is closed when there is no memory. */
+/* Creates a body that owns the filter; without memory closes the filter. */
 umbel_status um_body_open(umbel_filter *f, um_body **out, umbel_error *err);
-/* Copies the filter into a body of its own. */
+/* Copies the filter into a new body. */
 umbel_status um_body_copy(const um_body *from, um_body **out, umbel_error *err);
 um_body *um_body_hold(um_body *b);
-/* The last holder closes the filter. Any thread may call it; NULL is fine. */
+/* Releases a body; the last holder closes the filter. Any thread may call it.
+ * Accepts NULL. */
 void um_body_release(um_body *b);
 
 /* Returns the number of bodies. */
 uint64_t um_body_count(void);
 
-/* Bytes of the filter's cells: what work on all of it is linear in. */
+/* Returns the bytes of the filter's cells, which determine how long work on all
+ * of it takes. */
 uint64_t um_body_bytes(const um_body *b);
 
 /* --- a filter's file in pieces: in RDB, AOF, EXPORT and IMPORT ----------- */
 
-/* The largest piece: copying it takes well below a millisecond. */
+/* The largest piece; copying it takes much less than a millisecond. */
 enum { UM_PIECE = 1 << 20 };
 
 typedef bool um_piece_emit(void *ctx, uint64_t offset, uint64_t total,
                            const void *bytes, size_t len);
 /*
- * Calls emit with each piece of the file, in order. Returns false when there is
- * no memory, or emit returned false.
+ * Calls emit with each piece of the file, in order. Returns false without
+ * memory, or if emit returned false.
  */
 bool um_pieces_write(const umbel_filter *f, um_piece_emit *emit, void *ctx);
 
@@ -56,7 +58,7 @@ bool um_pieces_write(const umbel_filter *f, um_piece_emit *emit, void *ctx);
 umbel_status um_pieces_open(uint64_t total, umbel_decoder **out,
                             umbel_error *err);
 
-/* Unlocks a keyed filter that was made with the server's secret. */
+/* Unlocks a keyed filter that was built with the server's secret. */
 void um_try_unlock(umbel_filter *f);
 
 /* --- the data type umbel-flt: one filter of any kind --------------------- */
@@ -66,7 +68,7 @@ typedef struct um_module_type {
     const char *name; /* nine characters */
     int encoding;     /* of its RDB payload, 0 to 1023 */
     um_type_methods methods;
-    um_type **type; /* receives it */
+    um_type **type; /* where the registered type is stored */
 } um_module_type;
 
 extern const um_module_type um_module_filter_type;

@@ -1,5 +1,5 @@
 /*
- * write.c - keys that a command changes, at once or by a thread.
+ * write.c - changes to keys, made at once or by a thread.
  */
 #include "module/runtime/write.h"
 
@@ -53,8 +53,7 @@ void um_end_change(um_ctx *ctx, um_str *name, const char *event)
     um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, event, name);
 }
 
-/* --- copies before a change -------------------------------------------------
- */
+/* --- copies before a change ----------------------------------------------- */
 
 static void work_copy(um_job *job)
 {
@@ -131,7 +130,7 @@ um_body *um_begin_change(um_ctx *ctx, um_str **argv, int argc,
     return NULL;
 }
 
-/* --- a new filter made from those of several keys, in a thread ----------- */
+/* --- a new filter from those of several keys, made in a thread ------------ */
 
 um_change *um_change_open(um_body *first, size_t n)
 {

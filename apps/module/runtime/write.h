@@ -1,5 +1,5 @@
 /*
- * write.h - keys that a command changes, at once or by a thread.
+ * write.h - changes to keys, made at once or by a thread.
  */
 #ifndef UM_MODULE_WRITE_H
 #define UM_MODULE_WRITE_H
@@ -13,44 +13,46 @@
 /* --- keys that a command changes ----------------------------------------- */
 
 /*
- * Gives the filter of argv[1] to change, which nobody else holds. If somebody
- * does, the key gets a copy: a large one is made in a thread, and then `again`,
- * the command itself, runs again. NULL: a reply was given, or will be.
+ * Returns the filter of argv[1] for a change; it has no other holder. If it had
+ * one, the key gets a copy. A large copy is made in a thread, after which
+ * `again`, the command itself, is called. Returns NULL if a reply was sent, or
+ * will be.
  */
 um_body *um_begin_change(um_ctx *ctx, um_str **argv, int argc,
                          um_command_run *again);
 
-/* After a change: replicates the command as it came, and notifies. event is the
- * name of the command. */
+/* Ends a change: replicates the command unchanged, and sends a notification.
+ * event is the name of the command. */
 void um_end_change(um_ctx *ctx, um_str *name, const char *event);
 
 /*
- * Puts a body into a key, in place of what is there; the key holds it then. The
- * caller has seen that the key has no other type.
+ * Stores a body in a key, replacing its value; the key then holds the body. The
+ * caller has checked that the key has no other type.
  */
 void um_write_body(um_ctx *ctx, um_str *name, um_body *b);
 
-/* Gives the body in a key, NULL: no key. False if the key has another type. */
+/* Finds the body in a key; *out is NULL if there is no key. Returns false if
+ * the key has another type. */
 bool um_peek_body(um_ctx *ctx, um_str *name, um_body **out);
 
-/* --- a new filter made from those of several keys, in a thread ----------- */
+/* --- a new filter from those of several keys, made in a thread ------------ */
 
-/* What is made of what. from[0] is the filter of argv[1], NULL: no such key;
- * from[i] that of argv[i + 2]. */
+/* The sources and the result of a change. from[0] is the filter of argv[1], or
+ * NULL if there is no such key; from[i] is that of argv[i + 2]. */
 typedef struct um_change {
     um_job job;
-    const char *event; /* of the keyspace */
+    const char *event; /* for the keyspace notification */
     um_command_run *again;
     umbel_status (*make)(struct um_change *c, umbel_error *err);
     int (*answer)(um_ctx *ctx, const struct um_change *c);
     umbel_filter *made;
-    double error; /* predicted, of made */
+    double error; /* predicted error rate of made */
 
-    umbel_merge_op op; /* merge */
-    double max_error;  /* merge; 0: any */
-    uint64_t by;       /* fold */
+    umbel_merge_op op; /* for merge */
+    double max_error;  /* for merge; 0 means any */
+    uint64_t by;       /* for fold */
 
-    umbel_digest *members, *never; /* retouch */
+    umbel_digest *members, *never; /* for retouch */
     size_t nmembers, nnever;
     double max_fn;
     bool (*unchanged)(um_ctx *ctx, const struct um_change *c, um_str **argv);
@@ -60,13 +62,15 @@ typedef struct um_change {
     um_body *from[];
 } um_change;
 
-/* Returns zeros, with room for n filters; from[0] is held if it is given. */
+/* Returns a zeroed change with space for n filters, which holds first as
+ * from[0] if it is not NULL. */
 um_change *um_change_open(um_body *first, size_t n);
 void um_change_close(um_change *c);
 
 /*
- * Makes the filter, puts it into argv[1] and replicates the command as it came.
- * If one of the keys was changed meanwhile, it is done again, at once.
+ * Creates the filter, stores it in argv[1] and replicates the command
+ * unchanged. If one of the keys changed meanwhile, runs the command again, at
+ * once.
  */
 int um_change_run(um_change *c, um_ctx *ctx, um_str **argv, int argc);
 

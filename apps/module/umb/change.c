@@ -22,10 +22,9 @@ static int answer_ok(um_ctx *ctx, const um_change *c)
     return um_api.ReplyWithSimpleString(ctx, "OK");
 }
 
-/* --- merge -------------------------------------------------------------------
- */
+/* --- merge ---------------------------------------------------------------- */
 
-/* Into a new key: the first source with the others. */
+/* Merges all sources into a copy of the first one. */
 static umbel_status create_merged(um_change *c, umbel_error *err)
 {
     size_t first = c->from[0] ? 0 : 1;
@@ -82,7 +81,7 @@ static bool find_sources(um_ctx *ctx, um_change *c, um_str **argv)
     return true;
 }
 
-/* Into a new key, it takes the memory of one more filter. */
+/* Checks the memory: merging into a new key takes one more filter. */
 static bool may_merge(um_ctx *ctx, const um_change *c)
 {
     umbel_error err;
@@ -122,15 +121,15 @@ int um_umb_merge(um_ctx *ctx, um_str **argv, int argc)
     return UM_DONE;
 }
 
-/* --- fold --------------------------------------------------------------------
- */
+/* --- fold ----------------------------------------------------------------- */
 
 static umbel_status create_folded(um_change *c, umbel_error *err)
 {
     return umbel_fold(c->from[0]->filter, c->by, &c->made, err);
 }
 
-/* A factor, or FPR p: the largest that keeps the error. */
+/* Parses a factor, or FPR p, which means the largest factor that keeps the
+ * error rate below p. */
 static bool parse_fold(um_ctx *ctx, um_str **argv, int argc,
                        const umbel_filter *f, uint64_t *by)
 {
@@ -170,8 +169,7 @@ int um_umb_fold(um_ctx *ctx, um_str **argv, int argc)
     return um_change_run(c, ctx, argv, argc);
 }
 
-/* --- clear, turn -------------------------------------------------------------
- */
+/* --- clear, turn ---------------------------------------------------------- */
 
 static umbel_status create_cleared(um_change *c, umbel_error *err)
 {

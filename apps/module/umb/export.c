@@ -1,10 +1,11 @@
 /*
- * export.c - UMB.EXPORT key [offset]: the file of a filter, in pieces.
+ * export.c - UMB.EXPORT key [offset]: sends the file of a filter in pieces.
  *
- * A file of several pieces must be that of one moment, so the connection that
- * begins one holds the body until it has read the last piece, or nothing for a
- * minute. If somebody changes the filter meanwhile, the key gets a copy. The
- * first piece has the checksum of all cells, so a thread makes it.
+ * All pieces of a file must show the same state of the filter. So the
+ * connection that begins an export holds the body until it has read the last
+ * piece, or has read nothing for a minute. If the filter is changed meanwhile,
+ * the key gets a copy. The first piece contains the checksum of all cells, so a
+ * thread computes it.
  */
 #include "module/runtime/jobs.h"
 #include "module/runtime/keys.h"
@@ -17,10 +18,10 @@
 #include <time.h>
 
 enum { IDLE_SECONDS = 60 };
-/* Copied and sent by the server's thread, while others wait: 0.1 ms. */
+/* The server's thread copies and sends a piece while others wait: 0.1 ms. */
 enum { EXPORT_PIECE = 256 << 10 };
 
-/* An export that has begun; in a list, on the main thread only. */
+/* An export in progress; in a list, used only on the main thread. */
 typedef struct export
 {
     struct export *next;
@@ -35,8 +36,7 @@ export;
 static export *exports;
 static bool timer_runs;
 
-/* --- exports that have begun -------------------------------------------------
- */
+/* --- exports in progress -------------------------------------------------- */
 
 static void close_export(export **at)
 {
@@ -102,8 +102,7 @@ static void open_export(um_ctx *ctx, const um_str *key, um_body *b)
         close_idle(ctx, NULL);
 }
 
-/* --- pieces ------------------------------------------------------------------
- */
+/* --- pieces --------------------------------------------------------------- */
 
 typedef struct export_job {
     um_job job;
@@ -151,7 +150,7 @@ static void free_job(um_job *job)
     um_api.Free(j);
 }
 
-/* The body to read from; NULL after a reply. */
+/* Returns the body to read from; NULL after an error reply. */
 static um_body *body_at(um_ctx *ctx, um_str *key, uint64_t offset)
 {
     export **at = find_export(ctx, key);

@@ -1,12 +1,12 @@
 /*
- * import_filter.c - UMB.IMPORT key offset total bytes: a filter from its file,
- * in pieces.
+ * import_filter.c - UMB.IMPORT key offset total bytes: receives the file of a
+ * filter in pieces.
  *
- * The key appears, or gets its new filter, when the last piece has come and the
- * filter is decoded and admitted; a thread does that. Every accepted piece goes
- * to replicas and the AOF. What forks then (a full resynchronization, a rewrite
- * of the AOF) has only the pieces that follow, so an import of several pieces
- * ends with a fork, and its client begins again.
+ * The key is created or replaced when the last piece has arrived and a thread
+ * has decoded and admitted the filter. Every accepted piece is sent to replicas
+ * and the AOF. If the server forks meanwhile (for a full resynchronization or
+ * an AOF rewrite), the child's copy would get only the pieces that follow. So a
+ * fork ends an import of several pieces, and its client starts again.
  */
 #include "module/runtime/jobs.h"
 #include "module/runtime/keys.h"
@@ -25,7 +25,7 @@
 
 enum { IDLE_SECONDS = 60, FORK_EVENT = 13 };
 
-/* An import that has begun; in a list, on the main thread only. */
+/* An import in progress; in a list, used only on the main thread. */
 typedef struct import {
     struct import *next;
     uint64_t client;
@@ -34,7 +34,7 @@ typedef struct import {
     umbel_decoder *decoder;
     uint64_t fed, total;
     bool replaces; /* the key had a filter when it began */
-    bool busy;     /* a thread has it */
+    bool busy;     /* a thread is working on it */
     bool primary;  /* its pieces come from the primary or the AOF */
     bool forked;
     time_t used;
@@ -49,8 +49,7 @@ typedef struct import_args {
     umbel_slice bytes;
 } import_args;
 
-/* --- imports that have begun -------------------------------------------------
- */
+/* --- imports in progress -------------------------------------------------- */
 
 static void close_import(import *i)
 {
@@ -64,7 +63,7 @@ static void close_import(import *i)
     um_api.Free(i);
 }
 
-/* Drops it here and, if they got pieces of it, on replicas. */
+/* Drops an import, here and on replicas that have pieces of it. */
 static void abort_import(um_ctx *ctx, import *i)
 {
     if (i->fed > 0 && !um_from_primary(ctx))
@@ -103,8 +102,8 @@ static void start_timer(um_ctx *ctx)
     timer_runs = true;
 }
 
-/* Imports that their clients gave up. A replica waits for its primary's word.
- */
+/* Aborts imports that their clients gave up. A replica waits for its primary to
+ * do that. */
 static void abort_idle(um_ctx *ctx, void *unused)
 {
     (void)unused;
@@ -167,8 +166,7 @@ static umbel_status open_import(um_ctx *ctx, const um_str *key,
     return UMBEL_OK;
 }
 
-/* --- arguments ---------------------------------------------------------------
- */
+/* --- arguments ------------------------------------------------------------ */
 
 static bool parse(um_ctx *ctx, um_str **argv, int argc, import_args *a)
 {
@@ -197,15 +195,15 @@ static bool parse(um_ctx *ctx, um_str **argv, int argc, import_args *a)
     return true;
 }
 
-/* Returns true if another client feeds it. Those of a primary that is gone, or
- * of an earlier role, are nobody's. */
+/* Returns true if another client feeds the import. Imports from a former
+ * primary or an earlier role belong to nobody. */
 static bool is_taken(um_ctx *ctx, const import *i)
 {
     return !i->primary && !um_from_primary(ctx) && !is_idle(i) &&
            i->client != um_api.GetClientId(ctx);
 }
 
-/* Nothing of a refused piece is kept. */
+/* Checks the first piece; nothing of a refused piece is stored. */
 static umbel_status check_first(um_ctx *ctx, const import_args *a,
                                 const import *running, umbel_error *err)
 {
@@ -257,14 +255,14 @@ static umbel_status check_piece(const import_args *a, umbel_error *err)
 
 /* --- a piece -----------------------------------------------------------------
  *
- * The first one takes the memory of the filter, the last one decodes and admits
- * it: these two go to a thread. The client may be gone before the thread ends,
- * so the piece is held.
+ * The first piece allocates the memory of the filter, and the last one decodes
+ * and admits it; both are done by a thread. The client may disconnect before
+ * the thread ends, so the piece is retained.
  */
 
 typedef struct piece_job {
     um_job job;
-    import *import; /* busy, so nobody else ends it; NULL after the reply */
+    import *import; /* busy, so nobody else frees it; NULL after the reply */
     umbel_decoder *decoder;
     um_str *piece;
     bool last, admit;
@@ -356,8 +354,8 @@ static int reply(um_job *job, um_ctx *ctx, um_str **argv, int argc)
     return um_api.ReplyWithSimpleString(ctx, "OK");
 }
 
-/* If the client is gone, or writes are paused, its reply did not run: the
- * import is idle and cannot go on. */
+/* Frees a job. If its reply did not run, because the client is gone or writes
+ * are paused, marks the import as idle and unable to continue. */
 static void free_job(um_job *job)
 {
     piece_job *j = (piece_job *)job;
@@ -390,8 +388,7 @@ static int start_piece(um_ctx *ctx, um_str **argv, int argc, import *i,
     return um_job_run(&j->job, ctx, argv, argc, first || last ? i->total : 0);
 }
 
-/* --- the command -------------------------------------------------------------
- */
+/* --- the command ---------------------------------------------------------- */
 
 static int import_abort(um_ctx *ctx, um_str *key)
 {

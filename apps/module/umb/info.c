@@ -15,7 +15,7 @@
 
 typedef struct info_job {
     um_job job;
-    um_body *body, *other; /* other NULL: describe body, or count its keys */
+    um_body *body, *other; /* if other is NULL, only body is used */
     bool full;
     bool has_keys;
     umbel_info info;
@@ -64,8 +64,7 @@ static void reply_interval(um_ctx *ctx, const char *name,
     }
 }
 
-/* --- info --------------------------------------------------------------------
- */
+/* --- info ----------------------------------------------------------------- */
 
 static void reply_hex(um_ctx *ctx, uint64_t n)
 {
@@ -75,7 +74,8 @@ static void reply_hex(um_ctx *ctx, uint64_t n)
     um_api.ReplyWithCString(ctx, text);
 }
 
-/* A number of the server is signed. */
+/* Replies with a number, or as text if it is too large for the server's signed
+ * numbers. */
 static void reply_count(um_ctx *ctx, uint64_t n)
 {
     char text[24];
@@ -153,8 +153,7 @@ int um_umb_info(um_ctx *ctx, um_str **argv, int argc)
     return um_job_run(&j->job, ctx, argv, argc, j->full ? um_body_bytes(b) : 0);
 }
 
-/* --- estimate ----------------------------------------------------------------
- */
+/* --- estimate ------------------------------------------------------------- */
 
 static void estimate(um_job *job)
 {

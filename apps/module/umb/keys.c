@@ -13,10 +13,10 @@
 #include <string.h>
 #include <umbel/counting.h>
 
-/* --- check -------------------------------------------------------------------
- */
+/* --- check ---------------------------------------------------------------- */
 
-/* Blocks of bits, which the first half of a digest leads to. */
+/* Prefetches the block of an item, which the first half of its digest
+ * selects. */
 static void fetch_block(const um_hint *h, umbel_slice item)
 {
     uint64_t lo = um_xxh3(item.data, item.len, h->seed);
@@ -100,10 +100,9 @@ int um_umb_mcheck(um_ctx *ctx, um_str **argv, int argc)
     return UM_DONE;
 }
 
-/* --- add ---------------------------------------------------------------------
- */
+/* --- add ------------------------------------------------------------------ */
 
-/* Only a filter that grows needs memory for an item. */
+/* Replies with an error. Only a filter that grows needs memory for an item. */
 static int refuse_add(um_ctx *ctx, umbel_status status, const umbel_error *err)
 {
     if (status != UMBEL_E_NOMEM)
@@ -141,9 +140,10 @@ int um_umb_add(um_ctx *ctx, um_str **argv, int argc)
 }
 
 /*
- * Kind table may be full after some keys, kind scalable may find no memory to
- * grow: what was added stays, on replicas as well. A replica could find memory
- * for the rest, so it gets the items up to the last one that was new.
+ * Replicates UMB.MADD. Kind table may become full after some keys, and kind
+ * scalable may have no memory to grow; keys added before stay, also on
+ * replicas. A replica might have memory for the rest, so it gets the items up
+ * to the last new one.
  */
 static void replicate_madd(um_ctx *ctx, um_str **argv, const um_items *items,
                            umbel_status status)
@@ -191,8 +191,7 @@ int um_umb_madd(um_ctx *ctx, um_str **argv, int argc)
     return UM_DONE;
 }
 
-/* --- count -------------------------------------------------------------------
- */
+/* --- count ---------------------------------------------------------------- */
 
 /* Replies with one number, or with an array of them. */
 static int reply_counts(um_ctx *ctx, um_body *b, const um_items *items,
@@ -244,8 +243,7 @@ int um_umb_mcount(um_ctx *ctx, um_str **argv, int argc)
                      : um_api.WrongArity(ctx);
 }
 
-/* --- amounts -----------------------------------------------------------------
- */
+/* --- amounts -------------------------------------------------------------- */
 
 /* Adds the pairs of item and amount in pair[0..2n). */
 static int add_pairs(um_ctx *ctx, um_body *b, um_str **pair, um_items *items,

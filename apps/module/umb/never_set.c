@@ -33,8 +33,8 @@ static void gather_member(um_key *key, um_str *member, um_str *value, void *ctx)
     g->n++;
 }
 
-/* Reads a set of the server; false after a reply, or without one if what is
- * NULL. */
+/* Reads a set of the server. On failure replies with an error, unless what is
+ * NULL, and returns false. */
 static bool gather(um_ctx *ctx, um_str *name, const char *what, gathering *g)
 {
     um_key *key = um_api.OpenKey(ctx, name, UM_READ);
@@ -73,8 +73,9 @@ static int by_digest(const void *a, const void *b)
                           : (x->hi > y->hi) - (x->hi < y->hi);
 }
 
-/* The server's sets have an order of their own on each replica, and which bits
- * are cleared depends on the order. */
+/* Retouches a copy of the filter. The digests are sorted, because sets have a
+ * different order on each replica, and the order affects which bits are
+ * cleared. */
 static umbel_status create_retouched(um_change *c, umbel_error *err)
 {
     umbel_key_list members = UMBEL_KEY_LIST(c->members, c->nmembers);
@@ -137,7 +138,8 @@ static umbel_digest sum_of(const umbel_digest *d, size_t n)
     return sum;
 }
 
-/* Replicas run the command where it ends, so with the sets of that moment. */
+/* Returns true if a set still has the same members. Replicas run the command at
+ * the time when it ends here, so with the sets of that time. */
 static bool set_unchanged(um_ctx *ctx, um_str *name, const umbel_filter *f,
                           const umbel_digest *d, size_t n)
 {

@@ -31,14 +31,14 @@ typedef struct reserve_job {
     umbel_params params;
     bool keyed;
     bool copied;     /* made is a copy of the template */
-    int random_seed; /* word of argv that stands for a random seed; 0: none */
+    int random_seed; /* index of the word for a random seed; 0 if none */
     umbel_filter *made;
 } reserve_job;
 
-/* --- arguments ---------------------------------------------------------------
- */
+/* --- arguments ------------------------------------------------------------ */
 
-/* Lower case, and _ for -: "CELL-BITS" is the setting cell_bits. */
+/* Copies a name in lower case, with _ for -: "CELL-BITS" is the setting
+ * cell_bits. */
 static bool copy_name(char out[NAME_LEN], const um_str *word)
 {
     size_t len;
@@ -52,7 +52,8 @@ static bool copy_name(char out[NAME_LEN], const um_str *word)
     return strlen(out) == len;
 }
 
-/* Names of kinds, addressings and hashes have a -. */
+/* Copies a value unchanged: names of kinds, addressings and hashes contain
+ * "-". */
 static bool copy_value(char out[NAME_LEN], const um_str *word)
 {
     size_t len;
@@ -65,7 +66,7 @@ static bool copy_value(char out[NAME_LEN], const um_str *word)
     return strlen(out) == len;
 }
 
-/* Takes a kind that people choose; false after a reply that lists them. */
+/* Sets the kind; false after an error reply that lists the kinds. */
 static bool set_kind(um_ctx *ctx, reserve_job *r, const um_str *word)
 {
     char list[200] = "";
@@ -94,7 +95,8 @@ static bool is_setting(const char *name)
     return false;
 }
 
-/* Any other word behind the key is meant for a kind. */
+/* Returns true for the name of a parameter; any other word after the key is
+ * taken as a kind. */
 static bool is_parameter(const um_str *word)
 {
     static const char *const names[] = {
@@ -114,7 +116,7 @@ static bool set_seed(um_ctx *ctx, reserve_job *r, um_str **argv, int i)
         return um_whole_arg(ctx, "SEED", argv[i], UINT64_MAX, &r->params.seed);
     um_api.GetRandomBytes((unsigned char *)&r->params.seed,
                           sizeof r->params.seed);
-    r->params.seed >>= 1; /* a number of the server has 63 bits */
+    r->params.seed >>= 1; /* the server's numbers have 63 bits */
     r->random_seed = i;
     return true;
 }
@@ -130,7 +132,7 @@ static bool set_text(um_ctx *ctx, const char *name, char out[NAME_LEN],
     return true;
 }
 
-/* A parameter of the kind; the library knows their names and ranges. */
+/* Adds a parameter of the kind; the library checks names and ranges. */
 static bool set_setting(um_ctx *ctx, reserve_job *r, const um_str *name,
                         const um_str *word)
 {
@@ -203,7 +205,7 @@ static bool set_flag(um_ctx *ctx, reserve_job *r, const um_str *word)
     return true;
 }
 
-/* BITS and CELLS are two words for one thing. */
+/* Copies the name of an option; BITS and CELLS are synonyms. */
 static void name_option(char out[NAME_LEN], const um_str *word)
 {
     if (!copy_name(out, word))
@@ -212,8 +214,8 @@ static void name_option(char out[NAME_LEN], const um_str *word)
         memcpy(out, "bits", sizeof "bits");
 }
 
-/* The last of two values would win in silence, as it does on replicas: what a
- * primary took is taken. */
+/* Refuses an option that occurs twice. Commands from a primary are accepted:
+ * the last value wins, as it did there. */
 static bool is_repeated(um_ctx *ctx, um_str **argv, int first, int at)
 {
     char name[NAME_LEN], other[NAME_LEN];
@@ -261,19 +263,21 @@ static bool parse(um_ctx *ctx, reserve_job *r, um_str **argv, int argc)
 
 /* --- the last filter ---------------------------------------------------------
  *
- * Solving for a size takes a millisecond. A filter per user is made by the same
- * words again and again: then an empty one is kept, and copied.
+ * Computing the size of a filter takes a millisecond. Applications with one
+ * filter per user repeat the same command, so the last empty filter is kept as
+ * a template and copied.
  */
 
 enum { TEMPLATE_BYTES = 64 << 10 };
 
 static struct {
     char words[256];
-    size_t len; /* 0: none */
+    size_t len; /* 0 if there is none */
     umbel_filter *empty;
 } template;
 
-/* The words behind the key, each with a zero byte; 0: too long to compare. */
+/* Joins the words after the key, each with a zero byte; 0 if they are too long
+ * to be compared. */
 static size_t join_words(um_str **argv, int argc,
                          char out[sizeof template.words])
 {
@@ -310,8 +314,7 @@ static void retain_template(um_str **argv, int argc, const umbel_filter *f)
         template.len = join_words(argv, argc, template.words);
 }
 
-/* --- making ------------------------------------------------------------------
- */
+/* --- creating ------------------------------------------------------------- */
 
 static void work(um_job *job)
 {
@@ -324,7 +327,7 @@ static void work(um_job *job)
     sodium_memzero(r->secret, sizeof r->secret);
 }
 
-/* The primary's choice of a seed goes to its replicas. */
+/* Replicates the command, with the random seed that the primary chose. */
 static void replicate(const reserve_job *r, um_ctx *ctx, um_str **argv,
                       int argc)
 {
@@ -386,7 +389,7 @@ static void free_job(um_job *job)
     um_api.Free(r);
 }
 
-/* Without a size there is only one kind that needs none. */
+/* Chooses the default kind: without a size, the only kind that needs none. */
 static void choose_kind(reserve_job *r)
 {
     bool sized = r->params.capacity || r->params.cells;
@@ -415,7 +418,7 @@ int um_umb_reserve(um_ctx *ctx, um_str **argv, int argc)
     if (!parse(ctx, r, argv, argc))
         return free_job(&r->job), UM_DONE;
     choose_kind(r);
-    r->copied = is_template(argv, argc); /* it is small: not in a thread */
+    r->copied = is_template(argv, argc); /* small: needs no thread */
     if (!r->copied &&
         umbel_plan_size(r->kind, &r->params, 0, &plan, NULL) == UMBEL_OK &&
         um_memory_check(ctx, plan.bytes, &err) != UMBEL_OK)

@@ -96,7 +96,7 @@ static const um_arg import[] = {KEY,
                                 OPTION("rate", UM_ARG_DOUBLE, "MAXERROR"),
                                 END};
 
-/* Where keys stand that are neither first nor counted. */
+/* Key specs of commands whose keys are neither first nor counted. */
 static const um_key_spec estimate_keys[] = {
     {.flags = UM_SPEC_RO | UM_SPEC_ACCESS,
      .begin_search = UM_BEGIN_INDEX,

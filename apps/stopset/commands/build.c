@@ -86,7 +86,7 @@ static ss_build_params params_from_args(const build_args *a)
                              .beta = a->beta.x};
 }
 
-/* Checks what a row cannot state because it depends on values. */
+/* Checks combinations of options that the table of options cannot express. */
 static umbel_status check_args(const build_args *a, umbel_error *err)
 {
     bool list = !a->compare && a->form.index == SS_LIST;
@@ -157,7 +157,8 @@ static umbel_status build_one(const um_args *args, const ss_task *t,
     return UMBEL_OK;
 }
 
-/* A form that is not possible at that size has a note instead of numbers. */
+/* Compares all forms. A form that is impossible at that size has a note instead
+ * of numbers. */
 static umbel_status compare_forms(const um_args *args, const ss_task *t,
                                   umbel_error *err)
 {

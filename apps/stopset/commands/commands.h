@@ -17,7 +17,7 @@
 #define SS_COMMAND_DECLARE(name) extern const um_command ss_cmd_##name;
 SS_COMMANDS(SS_COMMAND_DECLARE)
 
-/* The rows, up to NULL. */
+/* All commands, up to NULL. */
 extern const um_command *const ss_commands[];
 
 #endif

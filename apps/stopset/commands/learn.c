@@ -1,5 +1,5 @@
 /*
- * learn.c - umbel stopset learn: makes a table from traces.
+ * learn.c - umbel stopset learn: builds a table from traces.
  */
 #include "base/error.h"
 #include "cli/commands/files.h"

@@ -116,8 +116,8 @@ static void report_outcome(um_report *r, const ss_result *x, bool rates)
         report_rates(r, o);
 }
 
-/* A red set on the command line is the row's; a global one goes together with
- * --red. */
+/* Tries a set. A red set on the command line is used alone; a global one is
+ * combined with the set of --red. */
 static umbel_status try_set(ss_trials *t, const ss_set *given,
                             const ss_set *beside, bool rates, um_report *r,
                             umbel_error *err)

@@ -1,5 +1,6 @@
 /*
- * report.c - umbel stopset report: what each form of a set saves and misses.
+ * report.c - umbel stopset report: prints what each form of a set saves and
+ * misses.
  */
 #include "cli/framework/report.h"
 #include "base/error.h"
@@ -61,7 +62,8 @@ static void fill_report(const report_args *a, const ss_tradeoff *x,
     um_report_count(r, "list_bytes", NULL, NULL, list->bytes);
 }
 
-/* Doubletree goes both ways from where few destinations are. */
+/* Chooses the first hop: Doubletree probes forwards and backwards from a hop at
+ * which few destinations are. */
 static void choose_policy(ss_trials *t, const ss_set_info *info,
                           const ss_table *table)
 {

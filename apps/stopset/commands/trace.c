@@ -29,7 +29,8 @@ enum {
     NAMED = 10 /* destinations that an interrupted run names at most */
 };
 
-/* With the first hop so chosen at most this share of first probes arrives. */
+/* The first hop is chosen so that at most this share of first probes reaches
+ * the destination. */
 #define ARRIVING 0.05
 
 static const char *const methods[] = {"icmp", "udp", NULL};
@@ -131,7 +132,7 @@ static void print_note(const char *text)
     fprintf(stderr, "umbel stopset trace: %s\n", text);
 }
 
-/* --- what is asked for --------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------ */
 
 static umbel_status read_prefixes(const um_list *texts, ss_prefixes *out,
                                   umbel_error *err)
@@ -213,8 +214,8 @@ static umbel_status config_from_args(const trace_args *a, ss_tracer_config *c,
     return first_hop(a, &c->policy.first, err);
 }
 
-/* Traces of a prefix that are under way at once learn nothing from each other.
- */
+/* Spreads the targets, because simultaneous traces to one prefix cannot learn
+ * from each other. */
 static umbel_status order_targets(const ss_live *live, ss_targets *t,
                                   ss_tracer_config *c, umbel_error *err)
 {
@@ -247,7 +248,7 @@ static umbel_status open_prober(const trace_args *a, const ss_targets *t,
     return ss_sockets_open(&c, out, err);
 }
 
-/* --- what came of it ----------------------------------------------------- */
+/* --- results -------------------------------------------------------------- */
 
 static void fill_report(const ss_session *s, um_report *r)
 {
@@ -273,7 +274,8 @@ static void fill_report(const ss_session *s, um_report *r)
                        um_counted(s->refused, "probe", "probes").text);
 }
 
-/* An interrupted run: the traces under way are in the output as HALTED. */
+/* Prints which destinations an interrupted run did not trace. Traces in
+ * progress are in the output as HALTED. */
 static void name_the_rest(const ss_session *s)
 {
     const ss_index *all = &s->targets->set;
@@ -325,7 +327,8 @@ static int run(const um_args *args)
         status = order_targets(&live, &targets, &config, &err);
     if (!status)
         status = open_prober(a, &targets, udp, &prober, &err);
-    /* A run that cannot begin leaves the last one's output as it is. */
+    /* Opened late, so that a run that cannot start leaves the last output as it
+     * is. */
     if (!status)
         status = open_output(a->output, &out, &err);
     if (!status && !a->scamper)

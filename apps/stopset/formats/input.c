@@ -1,8 +1,9 @@
 /*
  * input.c - traces and tables from files.
  *
- * A file is a window of bytes that items are taken off. The window holds at
- * least one item, so it grows to SS_MAX_ITEM bytes and no further.
+ * Bytes of a file are read into a window, and items are parsed from its start.
+ * The window has to contain one whole item, so it grows, but never beyond
+ * SS_MAX_ITEM bytes.
  */
 #include "stopset/formats/input.h"
 
@@ -25,12 +26,12 @@ const ss_format *ss_format_find(const uint8_t *bytes, size_t len)
 struct ss_feed {
     const ss_sink *sink;
     ss_input_counts *counts;
-    const ss_format *format; /* NULL: not known yet, or a table */
+    const ss_format *format; /* NULL if not known yet, or for a table */
     bool is_table;
     ss_format_state state;
     uint8_t *window;
-    size_t from, to, cap; /* bytes of the window that are still to be taken */
-    size_t enough;        /* no use in trying again with fewer */
+    size_t from, to, cap; /* window[from..to) is not parsed yet */
+    size_t enough;        /* bytes needed before parsing is tried again */
     uint64_t offset;      /* of window[from] in the file */
     ss_trace_buffer trace;
 };
@@ -109,7 +110,7 @@ static umbel_status parse_items(ss_feed *f, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Lines of a table, of which the last may lack its end. */
+/* Parses the lines of a table; if last, the final one may lack its newline. */
 static umbel_status parse_lines(ss_feed *f, bool last, umbel_error *err)
 {
     enum { MAX_LINE = 4096 };
@@ -134,7 +135,7 @@ static umbel_status parse_lines(ss_feed *f, bool last, umbel_error *err)
     }
 }
 
-/* A file may begin with any number of blanks. */
+/* Drops blanks, with which a file may begin. */
 static void drop_blanks(ss_feed *f)
 {
     size_t len;
@@ -147,7 +148,8 @@ static void drop_blanks(ss_feed *f)
     drop(f, n);
 }
 
-/* Recognises the file by its first bytes; last: there are no more. */
+/* Recognises the format of a file by its first bytes; last means that there are
+ * no more. */
 static umbel_status recognise(ss_feed *f, bool last, umbel_error *err)
 {
     static const char head[] = SS_TABLE_HEAD;
@@ -187,7 +189,8 @@ static umbel_status parse_what_came(ss_feed *f, bool last, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Returns a place for len bytes behind those that wait. NULL: no memory. */
+/* Reserves len bytes after those that are not parsed yet; NULL without
+ * memory. */
 static uint8_t *reserve(ss_feed *f, size_t len)
 {
     size_t left = f->to - f->from;

@@ -1,5 +1,5 @@
 /*
- * output.c - traces as scamper writes them, in JSON and in warts.
+ * output.c - writes traces in scamper's formats, JSON and warts.
  */
 #include "stopset/formats/output.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* --- a trace a line, with the names that scamper gives its fields -------- */
+/* --- JSON, one trace per line, with scamper's names ----------------------- */
 
 const ss_output_format *ss_output_find(const char *name)
 {
@@ -102,10 +102,10 @@ const ss_output_format ss_output_json = {.name = "json", .trace = write_json};
 /* --- scamper's binary format, as CAIDA's tools read it ------------------- */
 
 /*
- * Big endian. A file is a row of objects: magic, type, length, content. Of a
- * trace and of each hop some fields are there, in a fixed order; flags before
- * them say which: bit i of them stands for field i + 1, seven bits a byte, low
- * bits first, the top bit means that another byte follows.
+ * Numbers are big-endian. A file is a sequence of objects: magic, type, length,
+ * content. A trace and each hop have optional fields in a fixed order, preceded
+ * by flags: bit i is set if field i + 1 is present. A byte has seven flags, low
+ * bits first; its top bit means that another byte follows.
  *
  * The format has no reason for a stop at the red set: it is written as GSS,
  * with 1 as its data.
@@ -121,7 +121,7 @@ enum {
 enum { METHOD_ICMP_PARIS = 4, METHOD_UDP_PARIS = 5 };
 enum {
     HEAD = 8,
-    /* Of a trace: flags, fields, addresses, number of hops, end mark. */
+    /* For a trace: flags, fields, addresses, number of hops, end mark. */
     TRACE_ROOM = 128,
     HOP_ROOM = 64
 };
@@ -144,7 +144,7 @@ static void write_text(byte_sink *b, const char *text)
     b->at += len;
 }
 
-/* Writes an object: its head was left out so far. */
+/* Fills in the header of an object, and writes it. */
 static void write_object(FILE *out, unsigned type, uint8_t *object,
                          byte_sink end)
 {
@@ -169,7 +169,7 @@ static void begin_warts(FILE *out, const ss_run_facts *run)
 
     b.at = object + HEAD;
     append(&b, 1, 4); /* its number in this file */
-    append(&b, 1, 4); /* of that list */
+    append(&b, 1, 4); /* the list it belongs to */
     append(&b, 0, 4); /* its number among all cycles */
     append(&b, run->start, 4);
     append(&b, 0, 1); /* no flags */
@@ -190,7 +190,7 @@ static void end_warts(FILE *out, const ss_run_facts *run, uint64_t now)
 
 /* --- flags --------------------------------------------------------------- */
 
-/* The fields in their order; each is noted in the flags as it is written. */
+/* Fields in their order; writing one sets its flag. */
 typedef struct fields {
     byte_sink at;
     uint32_t present;
@@ -219,7 +219,8 @@ static void write_fields(byte_sink *b, const fields *f)
 
 /* --- a trace ------------------------------------------------------------- */
 
-/* Addresses of an object are numbered as they come; again means by number. */
+/* Addresses of an object, numbered as they occur; a repeated one is written as
+ * its number. */
 typedef struct addresses {
     ss_addr known[SS_MAX_TTL + 2];
     uint32_t n;
@@ -262,7 +263,7 @@ static void write_trace(byte_sink *b, addresses *a, const ss_run_facts *run,
 
     write_field(&f, 1, 1, 4);              /* list */
     write_field(&f, 2, 1, 4);              /* cycle */
-    write_field(&f, 5, t->start << 32, 8); /* and microseconds */
+    write_field(&f, 5, t->start << 32, 8); /* seconds and microseconds */
     write_field(&f, 6, stop_number(t->stop), 1);
     write_field(&f, 7, t->stop == SS_STOP_RED, 1);
     write_field(&f, 9, run->attempts, 1);

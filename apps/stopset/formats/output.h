@@ -1,5 +1,5 @@
 /*
- * output.h - traces as scamper writes them: a row a format.
+ * output.h - writes traces in scamper's formats: one row per format.
  */
 #ifndef UM_STOPSET_OUTPUT_H
 #define UM_STOPSET_OUTPUT_H
@@ -10,11 +10,11 @@
 
 /* What all traces of a run have in common. */
 typedef struct ss_run_facts {
-    bool udp; /* else ICMP */
+    bool udp; /* otherwise ICMP */
     ss_policy policy;
     uint8_t attempts;
     uint8_t wait;        /* seconds, rounded up */
-    uint16_t probe_size; /* bytes of a probe, without its IP head */
+    uint16_t probe_size; /* bytes of a probe, without its IP header */
     uint64_t start;      /* seconds since 1970 */
 } ss_run_facts;
 
@@ -28,7 +28,7 @@ typedef struct ss_output_format {
 
 extern const ss_output_format ss_output_json, ss_output_warts;
 
-/* Writes a trace of an unknown run as scamper's JSON, a line. */
+/* Writes a trace of an unknown run in scamper's JSON, as one line. */
 void ss_trace_write_json(const ss_trace *t, FILE *out);
 
 /* Returns the format of that name, or NULL. */

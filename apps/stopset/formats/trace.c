@@ -1,5 +1,5 @@
 /*
- * trace.c - a traced route, its addresses, and where a trace stops.
+ * trace.c - traced routes, their addresses, and where a trace stops.
  */
 #include "stopset/formats/trace.h"
 
@@ -14,8 +14,8 @@
 /* --- IPv4 and IPv6 addresses, and their prefixes ------------------------- */
 
 /*
- * IPv4 has code of its own: readers parse, and queries format, millions of
- * addresses, and inet_pton takes five times as long.
+ * IPv4 has its own code: millions of addresses are parsed and printed, and
+ * inet_pton takes five times as long.
  */
 
 static uint64_t load_be(const uint8_t *bytes, size_t len)
@@ -42,7 +42,7 @@ void ss_addr_to_bytes(ss_addr a, uint8_t out[16])
     }
 }
 
-/* The first bits of a word, 0 to 64 of them. */
+/* Returns a word with only its first bits, 0 to 64 of them, retained. */
 static uint64_t first_bits(uint64_t word, unsigned bits)
 {
     return bits == 0 ? 0 : bits >= 64 ? word : word & ~(UINT64_MAX >> bits);
@@ -57,7 +57,8 @@ ss_addr ss_addr_mask(ss_addr a, ss_prefix_len len)
     return a;
 }
 
-/* Parses a number of one to three digits, at most 255; NULL: there is none. */
+/* Parses a number of one to three digits, at most 255. Returns its end, or
+ * NULL. */
 static const char *parse_part(const char *at, const char *end, uint32_t *out)
 {
     uint64_t part;
@@ -229,7 +230,7 @@ uint8_t ss_trace_reached(const ss_trace *t)
     return least > SS_MAX_TTL ? 0 : (uint8_t)least;
 }
 
-/* --- where a trace goes on, and where it stops --------------------------- */
+/* --- where a trace continues, and where it stops -------------------------- */
 
 static uint8_t first_ttl(const ss_policy *p)
 {
@@ -254,8 +255,9 @@ static void turn_back(ss_walk *w)
     w->ttl = w->policy.backwards ? (uint8_t)(first - 1) : 0;
 }
 
-/* The order counts: a destination is reached whatever the sets say, and the red
- * set comes before the global one, which would also spare what lies behind. */
+/* Decides whether a trace stops, going forwards. The order matters: a
+ * destination is reached whatever the sets contain, and the red set comes
+ * before the global one, which would also skip the hops behind. */
 static ss_stop forward_stop(const ss_walk *w, const ss_reply *r)
 {
     if (r->destination)
@@ -284,7 +286,8 @@ static void apply_forwards(ss_walk *w, const ss_reply *r)
         turn_back(w);
 }
 
-/* Where the first probe reached the destination, those before it may, too. */
+/* Applies a reply, going backwards. If the first probe reached the destination,
+ * earlier ones may do so, too. */
 static void apply_backwards(ss_walk *w, const ss_reply *r)
 {
     if (r->destination) {

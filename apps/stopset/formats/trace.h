@@ -1,5 +1,5 @@
 /*
- * trace.h - a traced route, its addresses, and where a trace stops.
+ * trace.h - traced routes, their addresses, and where a trace stops.
  */
 #ifndef UM_STOPSET_TRACE_H
 #define UM_STOPSET_TRACE_H
@@ -11,18 +11,18 @@
 /* --- IPv4 and IPv6 addresses, and their prefixes ------------------------- */
 
 /*
- * An IPv4 address is kept as the IPv6 address that stands for it,
- * ::ffff:a.b.c.d, so that a tool that writes one for the other changes nothing.
+ * An IPv4 address is stored as the IPv4-mapped IPv6 address ::ffff:a.b.c.d, so
+ * that it makes no difference which of the two a tool writes.
  */
 
-/* Both halves as numbers. All zero: no address. */
+/* Both halves as numbers; zero means no address. */
 typedef struct ss_addr {
     uint64_t hi, lo;
 } ss_addr;
 
 enum {
-    SS_ADDR_TEXT = 48, /* room for the text of an address or prefix */
-    SS_PREFIX4 = 24,   /* what a prefix is, unless told */
+    SS_ADDR_TEXT = 48, /* bytes for the text of an address or prefix */
+    SS_PREFIX4 = 24,   /* default length of a prefix */
     SS_PREFIX6 = 48
 };
 
@@ -54,22 +54,23 @@ static inline bool ss_addr_is_v4(ss_addr a)
 /* Returns the address of 4 or 16 bytes in network order. */
 ss_addr ss_addr_from_bytes(const uint8_t *bytes, size_t len);
 
-/* Writes the 16 bytes in network order; of IPv4 the last four are the address.
- */
+/* Writes the 16 bytes in network order; the last four are an IPv4 address. */
 void ss_addr_to_bytes(ss_addr a, uint8_t out[16]);
 
-/* Keeps the first bits of an address: v4 of an IPv4 address, v6 of others. */
+/* Returns the first bits of an address: v4 of an IPv4 address, v6 of others. */
 ss_addr ss_addr_mask(ss_addr a, ss_prefix_len len);
 
-/* Parses "192.0.2.1" or "2001:db8::1", len characters. False: it is neither. */
+/* Parses "192.0.2.1" or "2001:db8::1", len characters; false if it is
+ * neither. */
 bool ss_addr_parse(const char *text, size_t len, ss_addr *out);
 
-/* Writes the text of an address; returns its length. out has SS_ADDR_TEXT. */
+/* Writes the text of an address to out, SS_ADDR_TEXT bytes; returns its
+ * length. */
 size_t ss_addr_format(ss_addr a, char *out);
 
-/* Monitors are known by their address, or by the number of their RIPE Atlas
- * probe, which stands as an address of the prefix 100::/64 that no host has
- * (RFC 6666). Written "probe-6019". */
+/* Monitors are identified by their address, or by the number of their RIPE
+ * Atlas probe. The latter is stored as an address in 100::/64, which no host
+ * has (RFC 6666), and printed as "probe-6019". */
 ss_addr ss_monitor_probe(uint64_t number);
 bool ss_monitor_parse(const char *text, size_t len, ss_addr *out);
 size_t ss_monitor_format(ss_addr monitor, char *out);
@@ -81,12 +82,12 @@ int ss_addr_compare(const void *a, const void *b);
 
 enum {
     SS_MAX_TTL = 255,
-    SS_MAX_REPLIES = 4096, /* of a trace; one with more is skipped */
+    SS_MAX_REPLIES = 4096, /* in a trace; one with more is skipped */
     SS_MAX_ADDRESSES = SS_MAX_REPLIES + 64
 };
 
-/* Why a trace ended. The names stand in traces and are scamper's where it has
- * the same. */
+/* Why a trace ended. The names appear in traces; they are scamper's where it
+ * has the same reason. */
 #define SS_STOP_LIST(X)                                                        \
     X(NONE)                                                                    \
     X(COMPLETED)                                                               \
@@ -104,7 +105,7 @@ enum {
 #define SS_STOP_ENUM(name) SS_STOP_##name,
 typedef enum ss_stop { SS_STOP_LIST(SS_STOP_ENUM) SS_STOPS } ss_stop;
 
-/* Returns the name: "COMPLETED". */
+/* Returns the name, such as "COMPLETED". */
 const char *ss_stop_name(ss_stop stop);
 /* Returns the stop of that name, or SS_STOP_OTHER. */
 ss_stop ss_stop_find(const char *name, size_t len);
@@ -112,46 +113,47 @@ ss_stop ss_stop_find(const char *name, size_t len);
 /* A reply. */
 typedef struct ss_hop {
     ss_addr addr;
-    uint32_t rtt;    /* microseconds; 0: not known */
+    uint32_t rtt;    /* microseconds; 0 if unknown */
     uint8_t ttl;     /* of the probe */
     uint8_t attempt; /* from 0 */
     uint8_t icmp_type, icmp_code;
 } ss_hop;
 
 typedef struct ss_trace {
-    ss_addr monitor; /* who traced: src, or a probe of RIPE Atlas */
+    ss_addr monitor; /* src, or a probe of RIPE Atlas */
     ss_addr src, dst;
-    uint64_t start; /* seconds since 1970; 0: not known */
+    uint64_t start; /* seconds since 1970; 0 if unknown */
     ss_stop stop;
-    uint8_t first, last; /* TTLs that were probed: no smaller, no larger */
+    uint8_t first, last; /* smallest and largest TTL that were probed */
     uint8_t probed[32];  /* a bit for each TTL that was probed */
     ss_hop *hop;         /* in the order of the file */
     size_t nhops;
 } ss_trace;
 
-/* Memory for a trace, used again for the next one. Zeroed: empty. */
+/* Memory for a trace, reused for the next one. Starts zeroed. */
 typedef struct ss_trace_buffer {
     ss_trace trace;
     ss_hop hop[SS_MAX_REPLIES];
     ss_addr address[SS_MAX_ADDRESSES]; /* for readers */
 } ss_trace_buffer;
 
-/* Empties it, and returns the trace. */
+/* Clears the buffer, and returns its trace. */
 ss_trace *ss_trace_begin(ss_trace_buffer *buffer);
-/* Appends a reply. False: there are too many. */
+/* Appends a reply; false if there are too many. */
 bool ss_trace_add(ss_trace *t, const ss_hop *hop);
-/* Notes that these TTLs were probed, whether or not a reply came. */
+/* Marks these TTLs as probed, whether or not a reply came. */
 void ss_trace_probed(ss_trace *t, unsigned from, unsigned to);
 
-/* Returns the smallest TTL at which the destination replied; 0: it did not. */
+/* Returns the smallest TTL at which the destination replied; 0 if it did
+ * not. */
 uint8_t ss_trace_reached(const ss_trace *t);
 
-/* --- where a trace goes on, and where it stops --------------------------- */
+/* --- where a trace continues, and where it stops -------------------------- */
 
 /*
- * The only place that decides. The tracer, the driver of scamper and replay ask
- * it hop by hop, so that the same sets stop the same trace at the same hop.
- * It knows no packets, no files and no clock.
+ * All decisions are made here. The tracer, the scamper driver and replay call
+ * it hop by hop, so that the same sets stop the same trace at the same hop. It
+ * uses no packets, no files and no clock.
  *
  *     red set     forwards from the first hop; stop at a node that is in the
  *                 set: it lies one hop before a destination.
@@ -160,23 +162,23 @@ uint8_t ss_trace_reached(const ss_trace *t);
  *                 the hop before the first; stop at a node that is in the
  *                 local set, where this monitor comes from anyway.
  *
- * A trace is a walk: ask for the next TTL, probe it, hand in what came.
+ * A trace is a walk: read the next TTL, probe it, pass in the reply.
  */
 
-/* What holds for all traces of a run. Zeroed: forwards from TTL 1 to 255, and
- * no gap is too long. */
+/* Settings for all traces of a run. Zeroed: forwards from TTL 1 to 255, with no
+ * gap limit. */
 typedef struct ss_policy {
-    uint8_t first;     /* TTL to begin at; 0: 1 */
-    uint8_t max_ttl;   /* 0: 255 */
-    uint8_t gap_limit; /* silent hops in a row that end a trace; 0: none do */
+    uint8_t first;     /* TTL to begin at; 0 means 1 */
+    uint8_t max_ttl;   /* 0 means 255 */
+    uint8_t gap_limit; /* silent hops in a row that end a trace; 0: no limit */
     bool backwards;    /* then go backwards from the hop before the first */
 } ss_policy;
 
-/* What a probe brought. Where sets are not used their answers are false. */
+/* The result of a probe. Members for sets that are not used are false. */
 typedef struct ss_reply {
-    bool silent;      /* nothing, however often it was tried */
+    bool silent;      /* no reply to any attempt */
     bool destination; /* the destination itself replied */
-    bool unreachable; /* a router said that the way ends there */
+    bool unreachable; /* a router reported it unreachable */
     bool seen;        /* this node replied earlier in this trace, forwards */
     bool red, global; /* (node, destination) is in the set */
     bool local;       /* the node is in the monitor's own set */
@@ -184,16 +186,16 @@ typedef struct ss_reply {
 
 typedef struct ss_walk {
     ss_policy policy;
-    uint8_t ttl;     /* to probe next; 0: the walk is over */
-    uint8_t gap;     /* silent hops in a row */
+    uint8_t ttl;     /* to probe next; 0 if the walk is over */
+    uint8_t gap;     /* consecutive silent hops */
     bool back;       /* going backwards */
     ss_stop stop;    /* why it stopped forwards */
     uint8_t at;      /* TTL where it stopped forwards */
-    uint8_t back_at; /* TTL where the local set stopped it; 0: it did not */
+    uint8_t back_at; /* TTL where the local set stopped it; 0 if it did not */
 } ss_walk;
 
 void ss_walk_begin(ss_walk *w, const ss_policy *policy);
-/* Takes the reply to the probe of w->ttl, and chooses the next one. */
+/* Applies the reply to the probe of w->ttl, and chooses the next TTL. */
 void ss_walk_apply(ss_walk *w, const ss_reply *reply);
 
 #endif

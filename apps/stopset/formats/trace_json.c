@@ -14,9 +14,9 @@
 /* --- a reader of JSON in memory ------------------------------------------ */
 
 /*
- * Most of a RIPE Atlas result is passed over. That is done without parsing it:
- * brackets are counted, strings are crossed eight bytes at a time. What is
- * passed over need not be valid beyond that.
+ * Most of a RIPE Atlas result is skipped without parsing: brackets are counted,
+ * and strings are scanned eight bytes at a time. Skipped parts need not be
+ * valid beyond that.
  */
 
 static void go_wrong(ss_json *j, const char *what)
@@ -46,8 +46,8 @@ uint8_t ss_json_peek_slowly(ss_json *j)
     return ss_json_bad(j) ? 0 : *j->at;
 }
 
-/* Finds the first quote or backslash in eight bytes: returns their number, 8
- * if there is none. */
+/* Returns the index of the first quote or backslash in eight bytes; 8 if there
+ * is none. */
 static size_t find_end(uint64_t bytes)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
@@ -58,7 +58,7 @@ static size_t find_end(uint64_t bytes)
     return found ? (size_t)__builtin_ctzll(found) / 8 : 8;
 }
 
-/* The first quote or backslash from at on; NULL: there is none. */
+/* Returns the first quote or backslash from at on, or NULL. */
 static const uint8_t *find_quote(const uint8_t *at, const uint8_t *end)
 {
     for (; end - at >= 8; at += 8) {
@@ -72,7 +72,7 @@ static const uint8_t *find_quote(const uint8_t *at, const uint8_t *end)
     return NULL;
 }
 
-/* Takes the bytes between quotes; j is at the first quote. */
+/* Parses a string; j is at its first quote. */
 static inline ss_json_text parse_string(ss_json *j)
 {
     ss_json_text text = {(const char *)j->at + 1, 0, false};
@@ -106,7 +106,7 @@ static bool enter(ss_json *j, uint8_t bracket)
     return true;
 }
 
-/* Goes to the next item of an object or array; false at its end. */
+/* Advances to the next item of an object or array; false at its end. */
 static bool next_item(ss_json *j, bool *first, uint8_t open, uint8_t close)
 {
     if (ss_json_bad(j) || (*first && !enter(j, open)))
@@ -127,7 +127,8 @@ static bool next_item(ss_json *j, bool *first, uint8_t open, uint8_t close)
     return ss_json_peek(j) != 0;
 }
 
-/* Most often a comma and a quote come next. */
+/* Advances to the next member of an object. Mostly a comma and a quote come
+ * next. */
 static bool next_member(ss_json *j, bool *first)
 {
     if (!*first && j->end - j->at >= 2 && j->at[0] == ',' && j->at[1] == '"' &&
@@ -158,20 +159,21 @@ bool ss_json_member(ss_json *j, bool *first, ss_json_text *key)
 bool ss_json_element(ss_json *j, bool *first)
 {
     if (!*first && j->end - j->at >= 2 && j->at[0] == ',' && j->at[1] == '{' &&
-        !ss_json_bad(j)) { /* most often */
+        !ss_json_bad(j)) { /* the usual case */
         j->at++;
         return true;
     }
     return next_item(j, first, '[', ']');
 }
 
-/* What a byte does to the depth, or that a string begins. */
+/* What a byte means: it changes the depth, or begins a string. */
 enum { PLAIN, OPEN, CLOSE, QUOTE };
 static const uint8_t nesting[256] = {
     ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE, ['"'] = QUOTE};
 
-/* Crosses an object or array: brackets must pair up, of either kind. at is a
- * copy: the compiler must believe that a byte could be part of *j. */
+/* Skips an object or array: brackets must be balanced, whatever their kind. at
+ * is a local copy, because otherwise the compiler must assume that a byte
+ * aliases *j. */
 static void skip_nested(ss_json *j)
 {
     const uint8_t *at = j->at, *end = j->end;
@@ -211,7 +213,7 @@ static bool begins_word(uint8_t c)
            c == 'n';
 }
 
-/* Takes a number, true, false or null. */
+/* Parses a number, true, false or null. */
 static ss_json_text parse_word(ss_json *j)
 {
     const uint8_t *start = j->at, *at = start, *end = j->end;
@@ -271,7 +273,7 @@ uint64_t ss_json_thousandths(ss_json *j)
 {
     const uint8_t *start = (ss_json_peek(j), j->at), *at = start;
     uint64_t x = 0;
-    unsigned places = 0; /* digits behind the point that count */
+    unsigned places = 0; /* digits after the decimal point that count */
 
     for (; at < j->end && *at >= '0' && *at <= '9' && at - start < 15; at++)
         x = x * 10 + (uint64_t)(*at - '0');
@@ -282,7 +284,7 @@ uint64_t ss_json_thousandths(ss_json *j)
             else if (places == 3)
                 x += *at >= '5';
     }
-    if (at == start || at == j->end || !ends_word[*at]) { /* no such number */
+    if (at == start || at == j->end || !ends_word[*at]) { /* something else */
         ss_json_skip(j);
         return 0;
     }
@@ -292,10 +294,9 @@ uint64_t ss_json_thousandths(ss_json *j)
     return x;
 }
 
-/* --- escapes ---------------------------------------------------------------
- */
+/* --- escapes -------------------------------------------------------------- */
 
-/* Returns the value of four hexadecimal digits; -1 if they are not. */
+/* Returns the value of four hexadecimal digits, or -1. */
 static int hex4(const char *at, size_t left)
 {
     int x = 0;
@@ -361,32 +362,34 @@ bool ss_json_is_escaped(const ss_json_text *text, const char *name, size_t len)
 /* --- traces in JSON: scamper's and RIPE Atlas's -------------------------- */
 
 /*
- *     scamper   {"type":"trace", "src", "dst", "stop_reason", "start":{"sec"},
- *                "firsthop", "hop_count",
- *                "hops":[{"addr", "probe_ttl", "probe_id", "icmp_type",
- * "rtt"}]} Atlas     {"type":"traceroute", "prb_id", "src_addr", "dst_addr",
- *                "timestamp", "result":[{"hop", "result":[{"from", "rtt"}]}]}
+ *   scamper   {"type":"trace", "src", "dst", "stop_reason", "start":{"sec"},
+ *              "firsthop", "hop_count",
+ *              "hops":[{"addr", "probe_ttl", "probe_id", "icmp_type",
+ *                       "rtt"}]}
+ *   Atlas     {"type":"traceroute", "prb_id", "src_addr", "dst_addr",
+ *              "timestamp", "result":[{"hop", "result":[{"from", "rtt"}]}]}
  *
  * Names come in any order, so an object is read as both and its type decides.
- * A file has one object after the other, with or without new lines, or is one
- * array of them. Atlas replies marked "late" answer an earlier probe and are
- * left out, as RIPE's own library does.
+ * A file is a sequence of objects, with or without newlines between them, or
+ * one array of them. Atlas replies marked "late" answer an earlier probe and
+ * are left out, as RIPE's own library does.
  */
 
 /* An object that is being read. */
 typedef struct draft {
     ss_trace *trace;
     ss_json_text type;
-    ss_addr src, from;      /* Atlas: as the probe sees itself; as others do */
-    uint64_t first, hops;   /* scamper: TTLs that were probed */
-    ss_hop hop;             /* the reply, or Atlas hop, that is being read */
-    ss_json_text last_text; /* the last address, and what it is */
+    ss_addr src, from;      /* Atlas: the probe's local and public address */
+    uint64_t first, hops;   /* scamper: the range of TTLs that were probed */
+    ss_hop hop;             /* the current reply or Atlas hop */
+    ss_json_text last_text; /* the last address, as text and parsed */
     ss_addr last;
     bool late;
     bool too_long;
 } draft;
 
-/* A name and what its value is for. Tables end with a NULL name. */
+/* The name of a member, and the function that reads its value. Tables end with
+ * a NULL name. */
 typedef struct field {
     const char *name;
     size_t len;
@@ -413,8 +416,8 @@ static void read_member(ss_json *j, const field *f, const ss_json_text *key,
         ss_json_skip(j);
 }
 
-/* Another value than an object is passed over: which type of measurement this
- * is may be said later. */
+/* Reads an object. Skips any other value: the type of measurement may only be
+ * known later. */
 static void read_object(ss_json *j, const field *fields, draft *d)
 {
     ss_json_text key;
@@ -427,7 +430,7 @@ static void read_object(ss_json *j, const field *fields, draft *d)
         read_member(j, fields, &key, d);
 }
 
-/* Reads an array of objects; another value is passed over. */
+/* Returns true if an array begins here; otherwise skips the value. */
 static bool array_begins(ss_json *j)
 {
     if (ss_json_peek(j) == '[')
@@ -448,8 +451,8 @@ static ss_addr parse_address(ss_json_text text)
     return ss_addr_parse(text.at, text.len, &a) ? a : (ss_addr){0};
 }
 
-/* Replies of one hop mostly come from one address, which is parsed once. Both
- * quotes belong to the text that is compared. */
+/* Reads an address. Replies of one hop mostly come from the same address, which
+ * is parsed once. The comparison includes both quotes. */
 static ss_addr read_address(ss_json *j, draft *d)
 {
     const ss_json_text *last = &d->last_text;
@@ -483,8 +486,7 @@ static void add_hop(draft *d)
         d->too_long |= !ss_trace_add(d->trace, &d->hop);
 }
 
-/* --- scamper ---------------------------------------------------------------
- */
+/* --- scamper -------------------------------------------------------------- */
 
 static void read_hop_addr(ss_json *j, draft *d)
 {
@@ -498,7 +500,7 @@ static void read_probe_ttl(ss_json *j, draft *d)
 
 static void read_probe_id(ss_json *j, draft *d)
 {
-    uint8_t id = read_byte(j); /* from 1; 0: the file does not say */
+    uint8_t id = read_byte(j); /* from 1; 0 if the file has none */
 
     d->hop.attempt = id ? (uint8_t)(id - 1) : 0;
 }
@@ -578,8 +580,7 @@ static void read_dst(ss_json *j, draft *d)
     d->trace->dst = read_address(j, d);
 }
 
-/* --- RIPE Atlas ------------------------------------------------------------
- */
+/* --- RIPE Atlas ----------------------------------------------------------- */
 
 static void read_late(ss_json *j, draft *d)
 {
@@ -606,8 +607,9 @@ static bool skip_digits(ss_json *j)
  *
  *     {"from":"192.0.2.1","rtt":1.395,"size":28,"ttl":254}
  *
- * Takes such members, each with the byte before it. What it leaves is read the
- * long way, so it changes no result: without it a file takes twice as long.
+ * Reads such members, each with the byte before it. Anything else is left to
+ * the general parser, so results do not change; without this shortcut a file
+ * takes twice as long.
  */
 static void read_plain_members(ss_json *j, draft *d)
 {
@@ -678,8 +680,7 @@ static void read_replies(ss_json *j, draft *d)
     d->hop.ttl = ttl;
 }
 
-/* As with replies, the usual beginning {"hop":1,"result":[ is read by a shorter
- * way. */
+/* Reads a hop, with a shortcut for the usual beginning {"hop":1,"result":[. */
 static void read_atlas_hop(ss_json *j, const field *fields, draft *d)
 {
     bool first = false;
@@ -700,8 +701,8 @@ static void read_atlas_hop(ss_json *j, const field *fields, draft *d)
         read_member(j, fields, &key, d);
 }
 
-/* "hop" comes before "result" in all that RIPE Atlas sends; where it does not,
- * the replies have no TTL and are left out. */
+/* Reads the array of hops. RIPE Atlas always sends "hop" before "result";
+ * otherwise the replies have no TTL and are left out. */
 static void read_result(ss_json *j, draft *d)
 {
     static const field fields[] = {FIELD("hop", read_probe_ttl),
@@ -732,8 +733,7 @@ static void read_probe(ss_json *j, draft *d)
     d->trace->monitor = ss_monitor_probe(ss_json_whole(j));
 }
 
-/* --- objects ---------------------------------------------------------------
- */
+/* --- objects -------------------------------------------------------------- */
 
 static void read_type(ss_json *j, draft *d)
 {

@@ -1,7 +1,7 @@
 /*
- * warts.c - traces in scamper's binary format.
+ * warts.c - reads traces in scamper's binary format.
  *
- * A file is a row of objects, all numbers big endian:
+ * A file is a sequence of objects, with big-endian numbers:
  *
  *     u16 0x1205, u16 type, u32 length     type 6 is a trace
  *     flags       7 bits a byte, low bit first, top bit: another byte follows
@@ -9,9 +9,10 @@
  *     fields      bit i of the flags: field i + 1 is there
  *     u16         number of hops; each again flags, length, fields
  *
- * Fields are read up to the last one that we need; the length passes over the
- * rest, which may be newer than this file. An address is written out once in
- * an object; later it is its number, in the order of first appearance.
+ * Fields are read up to the last one that we need; the length is used to skip
+ * the rest, which may be newer than this code. Within an object an address is
+ * written out once; later it is referred to by its number, in order of first
+ * appearance.
  */
 #include "stopset/formats/format.h"
 
@@ -27,11 +28,11 @@ enum {
     MAX_OBJECT = SS_MAX_ITEM - HEAD
 };
 
-/* Bytes of an object. A read past the end is remembered. */
+/* The bytes of an object. A read past the end is recorded as an error. */
 typedef struct cursor {
     const uint8_t *start, *at, *end;
-    const char *wrong; /* NULL: nothing is */
-    ss_addr *address;  /* those written so far */
+    const char *wrong; /* NULL if there is no error */
+    ss_addr *address;  /* written out so far */
     size_t naddresses;
 } cursor;
 
@@ -86,7 +87,7 @@ static ss_addr get_address(cursor *c)
     return a;
 }
 
-/* The first 35 flags, of which we know less. */
+/* Reads the first 35 flags; we use fewer. */
 static uint64_t get_flags(cursor *c)
 {
     uint64_t flags = 0;
@@ -102,7 +103,7 @@ static uint64_t get_flags(cursor *c)
     return flags;
 }
 
-/* A record: which fields are there, and where it ends. */
+/* A record: its flags, and where it ends. */
 typedef struct record {
     uint64_t flags;
     const uint8_t *end;
@@ -132,7 +133,7 @@ static void leave_record(cursor *c, const record *r)
         c->at = r->end;
 }
 
-/* Lengths of the fields that are numbers; 0: has a shape of its own. */
+/* Lengths of numeric fields; 0 for fields with their own format. */
 static const uint8_t trace_fields[] = {
     [1] = 4,  [2] = 4,  [3] = 4,  [4] = 4,  [5] = 8,  [6] = 1,  [7] = 1,
     [8] = 1,  [9] = 1,  [10] = 1, [11] = 1, [12] = 2, [13] = 2, [14] = 2,
@@ -246,7 +247,8 @@ static umbel_status parse_trace(const uint8_t *bytes, size_t len, size_t *used,
     return um_fail(err, UMBEL_E_FORMAT, "%s", c.wrong);
 }
 
-/* Objects that are no traces are passed over, and need not fit into memory. */
+/* Parses an object. Objects that are not traces are skipped, and need not fit
+ * into memory. */
 static umbel_status parse_warts(ss_format_state *state, const uint8_t *bytes,
                                 size_t len, size_t *used,
                                 ss_trace_buffer *buffer, ss_took *took,

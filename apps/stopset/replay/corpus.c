@@ -1,5 +1,5 @@
 /*
- * corpus.c - recorded traces with everything numbered.
+ * corpus.c - recorded traces, with numbered nodes, links and destinations.
  */
 #include "stopset/replay/replay.h"
 
@@ -44,7 +44,7 @@ static bool is_node(uint32_t node)
     return node < SS_UNPROBED;
 }
 
-/* Numbers the links of the last steps. */
+/* Numbers the links between the steps from start on. */
 static bool number_links(ss_corpus *c, size_t start)
 {
     for (size_t i = start; i < c->nsteps; i++) {
@@ -60,7 +60,7 @@ static bool number_links(ss_corpus *c, size_t start)
     return true;
 }
 
-/* Marks which TTLs were probed, then puts the first reply of each. */
+/* Marks which TTLs were probed, then sets the first reply of each. */
 static bool number_nodes(ss_corpus *c, const ss_trace *t, uint8_t n)
 {
     ss_step *step = c->step + c->nsteps;
@@ -132,10 +132,9 @@ umbel_status ss_corpus_read(ss_corpus *c, const char *const *paths, size_t n,
     return ss_input_each(paths, n, &sink, counts, err);
 }
 
-/* --- questions -------------------------------------------------------------
- */
+/* --- queries -------------------------------------------------------------- */
 
-/* One question for each node and target that occur together. */
+/* Numbers the questions: one for each node and target that occur together. */
 static bool number_questions(ss_keying *k, const ss_corpus *c,
                              ss_index *targets, ss_index *pairs)
 {

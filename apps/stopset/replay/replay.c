@@ -1,5 +1,5 @@
 /*
- * replay.c - recorded traces walked again with a stopping rule.
+ * replay.c - replays recorded traces with a stopping rule.
  */
 #include "stopset/replay/replay.h"
 
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- walk recorded traces again with a stopping rule --------------------- */
+/* --- replay of recorded traces -------------------------------------------- */
 
 /*
- * One probe a TTL. The record answers: with a node, with nothing, or, from the
- * TTL of the destination on, with the destination.
+ * A replay sends one probe per TTL. The recorded trace answers: with a node,
+ * with nothing, or, from the TTL of the destination on, with the destination.
  */
 
 bool ss_found_init(ss_found *f, const ss_corpus *c)
@@ -66,8 +66,7 @@ void ss_find_all(const ss_corpus *c, ss_found *found)
         mark(c, &c->route[i], 1, SS_MAX_TTL, found);
 }
 
-/* --- one trace -------------------------------------------------------------
- */
+/* --- one trace ------------------------------------------------------------ */
 
 typedef struct run {
     const ss_replay *r;
@@ -108,10 +107,10 @@ static ss_reply reply_at(const run *u, const ss_route *route, uint8_t ttl,
                       .global = answer(&u->r->global, i, node)};
 }
 
-/* The TTLs that a walk probed: all between these. */
+/* The range of TTLs that a walk probed. */
 typedef struct span {
     uint8_t low, high;
-    bool hit; /* the destination */
+    bool hit; /* the destination was probed */
 } span;
 
 static span walk_route(run *u, const ss_route *route, ss_walk *w)
@@ -119,7 +118,7 @@ static span walk_route(run *u, const ss_route *route, ss_walk *w)
     ss_policy policy = u->r->policy;
     span s = {0};
 
-    if (!route->reached) /* the record ends there */
+    if (!route->reached) /* the recorded trace ends there */
         policy.max_ttl = route->steps > policy.first ? route->steps
                          : policy.first              ? policy.first
                                                      : 1;
@@ -139,7 +138,8 @@ static span walk_route(run *u, const ss_route *route, ss_walk *w)
     return s;
 }
 
-/* After the walk: within one trace no set changes. */
+/* Adds the nodes of a trace to the monitor's local set, after the walk: during
+ * a trace no set changes. */
 static bool learn_locals(run *u, const ss_route *route, span s)
 {
     const ss_step *step = u->r->corpus->step + route->start;
@@ -225,8 +225,8 @@ umbel_status ss_replay_run(const ss_replay *r, ss_found *found, ss_outcome *out,
 /* --- sets tried on recorded traces --------------------------------------- */
 
 /*
- * A corpus asks many sets the same questions, so these are numbered once for
- * each kind of key, and a set answers all of them together.
+ * Many sets are asked the same questions about a corpus. So the questions are
+ * numbered once for each kind of key, and a set answers all of them together.
  */
 
 umbel_status ss_trials_read(ss_trials *t, const char *const *paths, size_t n,
@@ -257,7 +257,7 @@ static bool same_keys(const ss_set_info *a, const ss_set_info *b)
            a->prefix.v4 == b->prefix.v4 && a->prefix.v6 == b->prefix.v6;
 }
 
-/* Numbers the questions of a set, unless the last one had the same. */
+/* Numbers the questions of a set, unless the last set had the same keys. */
 static umbel_status number_keys(ss_trials *t, ss_keying *k,
                                 const ss_set_info *info, bool *fresh,
                                 umbel_error *err)
@@ -272,8 +272,8 @@ static umbel_status number_keys(ss_trials *t, ss_keying *k,
     return status;
 }
 
-/* Finds the questions that are about members, by the table. Does nothing if the
- * table lacks the set's key. */
+/* Finds which questions are about members, according to the table. Does nothing
+ * if the table lacks the set's key. */
 static umbel_status find_members(ss_trials *t, umbel_error *err)
 {
     ss_task task = {0};

@@ -12,11 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The paper goes from 1.25 to 12.5 bits. */
+/* The paper uses 1.25 to 12.5 bits. */
 static const double bits_per_member[SS_SIZES] = {1, 2, 3, 4, 6, 8, 12, 16};
 
-/* --- trying ----------------------------------------------------------------
- */
+/* --- trials --------------------------------------------------------------- */
 
 static umbel_status try_bytes(ss_attempt *a, ss_trials *trials,
                               const char *bytes, size_t len, umbel_error *err)
@@ -31,7 +30,8 @@ static umbel_status try_bytes(ss_attempt *a, ss_trials *trials,
     return status;
 }
 
-/* E_RANGE: the form does not come in that size. */
+/* Builds and tries one form. Returns E_RANGE if the form is impossible in that
+ * size. */
 static umbel_status try_form(ss_tradeoff *x, const ss_task *task,
                              ss_trials *trials, ss_form form,
                              const ss_build_params *p, umbel_error *err)
@@ -67,8 +67,7 @@ umbel_status ss_tradeoff_run(ss_tradeoff *x, const ss_task *task,
     return UMBEL_OK;
 }
 
-/* --- figures ---------------------------------------------------------------
- */
+/* --- figures -------------------------------------------------------------- */
 
 static double share(uint64_t part, uint64_t of)
 {
@@ -172,8 +171,7 @@ static void tabulate(const ss_tradeoff *x, um_sheet *s)
     }
 }
 
-/* --- files -----------------------------------------------------------------
- */
+/* --- files ---------------------------------------------------------------- */
 
 static void write_svg(FILE *out, const void *what)
 {

@@ -1,5 +1,6 @@
 /*
- * address_index.c - an open hash table of 128-bit keys, at most half full.
+ * address_index.c - a hash table of 128-bit keys with open addressing, at most
+ * half full.
  */
 #include "stopset/sets/address_index.h"
 
@@ -35,7 +36,7 @@ static uint64_t hash_slot(const void *ctx, const void *slot)
 
 static const um_map_rule rule = {sizeof(uint32_t), is_free, has_key, hash_slot};
 
-/* Returns the slot of a key, or the free one where it belongs. */
+/* Returns the slot of a key, or the free slot for it. */
 static uint32_t *find_slot(const ss_index *x, ss_addr key)
 {
     return um_map_find(&rule, x, x->slot, x->nslots, hash_key(key), &key);

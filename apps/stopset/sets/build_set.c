@@ -1,5 +1,5 @@
 /*
- * build_set.c - stop sets built from a table, in any form.
+ * build_set.c - builds stop sets from a table, in any form.
  */
 #include "stopset/sets/build_set.h"
 
@@ -41,8 +41,7 @@ static umbel_key_list list_never(const ss_task *t)
     return k;
 }
 
-/* --- filters ---------------------------------------------------------------
- */
+/* --- filters -------------------------------------------------------------- */
 
 static umbel_status create(const ss_task *t, const ss_build_params *p,
                            uint64_t bits, uint32_t groups, umbel_filter **out,
@@ -144,17 +143,16 @@ static umbel_status fill_exact(const ss_task *t, const ss_build_params *p,
 }
 
 static const struct form {
-    fill *fill;           /* NULL: the list */
-    bool needs_size;      /* cannot choose its own */
-    bool needs_negatives; /* is of no use without */
+    fill *fill;           /* NULL for the list */
+    bool needs_size;      /* cannot choose its own size */
+    bool needs_negatives; /* useless without negatives */
 } forms[SS_FORMS] = {[SS_LIST] = {NULL, false, false},
                      [SS_BLOOM] = {fill_bloom, true, false},
                      [SS_RETOUCHED] = {fill_retouched, true, true},
                      [SS_GROUPS] = {fill_groups, true, true},
                      [SS_EXACT] = {fill_exact, false, true}};
 
-/* --- files -----------------------------------------------------------------
- */
+/* --- files ---------------------------------------------------------------- */
 
 static umbel_status describe(const ss_task *t, ss_form form, umbel_filter *f,
                              umbel_error *err)
@@ -166,8 +164,8 @@ static umbel_status describe(const ss_task *t, ss_form form, umbel_filter *f,
     return umbel_set_data(f, text, ss_info_format(&info, text), err);
 }
 
-/* Returns the number of bits left for the cells if the file was too long by
- * excess. */
+/* Returns how many bits are left for the cells if the file is excess bytes too
+ * long. */
 static uint64_t fewer_bits(uint64_t bits, uint64_t excess)
 {
     uint64_t over = (excess + UM_LINE - 1) / UM_LINE * UM_LINE * 8;
@@ -176,10 +174,10 @@ static uint64_t fewer_bits(uint64_t bits, uint64_t excess)
 }
 
 /*
- * Fills a file of at most p->bytes bytes: head and description take some, and
- * how many is known when the filter is there. Payloads are whole lines, so the
- * second try fits a filter, and a few more a static set, unless it has to be
- * smaller than its members allow.
+ * Builds a file of at most p->bytes bytes. Header and description take some of
+ * them, and their length is known only when the filter exists. Payloads are
+ * whole lines, so the second try succeeds for a filter, and one of the next few
+ * for a static set, unless that would be smaller than its members allow.
  */
 static umbel_status fill_bytes(const ss_task *t, ss_form form,
                                const ss_build_params *p, umbel_filter **out,
@@ -301,10 +299,10 @@ static umbel_status encode(const umbel_filter *f, char **bytes, size_t *len,
     return status;
 }
 
-/* --- what came out ---------------------------------------------------------
- */
+/* --- results -------------------------------------------------------------- */
 
-/* Queries a list; counts answers that are `counted`, and their weight. */
+/* Queries a list of keys; adds the number of answers equal to `counted`, and
+ * their weight. */
 static umbel_status tally(const umbel_filter *f, const umbel_key_list *keys,
                           bool counted, uint64_t *n, double *weight,
                           umbel_error *err)
@@ -324,8 +322,8 @@ static umbel_status tally(const umbel_filter *f, const umbel_key_list *keys,
     return status;
 }
 
-/* A trace that passes two nodes which match is counted twice: what is left is
- * the least that succeeds. */
+/* Returns a lower bound of the success: a trace that passes two matching nodes
+ * is counted twice. */
 static double least_success(const ss_task *t, const ss_build_result *m)
 {
     double short_of = m->lost_weight + m->matched_weight + t->passed_members;
@@ -367,8 +365,7 @@ umbel_status ss_build_set(const ss_task *t, ss_form form,
     return status;
 }
 
-/* --- by success ------------------------------------------------------------
- */
+/* --- by success ----------------------------------------------------------- */
 
 static umbel_status check_possible(const ss_task *t, double success,
                                    umbel_error *err)
@@ -387,7 +384,8 @@ static umbel_status check_possible(const ss_task *t, double success,
                    best);
 }
 
-/* A size that succeeds, replaced by one about a hundredth above the least. */
+/* Doubles the size until it succeeds, then narrows it down to about 1 % above
+ * the smallest. */
 umbel_status ss_build_set_for(const ss_task *t, ss_form form, double success,
                               const ss_build_params *p, char **bytes,
                               size_t *len, ss_build_result *out,
@@ -438,8 +436,7 @@ static umbel_status no_room(umbel_error *err)
     return um_fail(err, UMBEL_E_NOMEM, "no memory for the keys of the set");
 }
 
-/* --- by the set's key ------------------------------------------------------
- */
+/* --- by the set's key ----------------------------------------------------- */
 
 static ss_use *use_of(ss_task *t, ss_addr hop, ss_addr target)
 {
@@ -509,17 +506,16 @@ static umbel_status check_prefix(const ss_set_info *info, const ss_table *table,
                                                    : "--prefix and --prefix6");
 }
 
-/* --- digests ---------------------------------------------------------------
- */
+/* --- digests -------------------------------------------------------------- */
 
-/* Keys that wait to be hashed together. */
+/* A batch of keys to be hashed together. */
 typedef struct hashing {
     const ss_task *task;
     umbel_filter *hasher;
     char text[BATCH][SS_KEY_TEXT];
     umbel_slice key[BATCH];
     size_t n;
-    umbel_digest *out; /* where the first of them goes */
+    umbel_digest *out; /* where the first digest is stored */
 } hashing;
 
 static umbel_status hash_waiting(hashing *h, umbel_error *err)
@@ -567,7 +563,7 @@ static umbel_status hash_members(ss_task *t, hashing *h, umbel_error *err)
     return hash_waiting(h, err);
 }
 
-/* Of a red set: the other nodes that traces passed. */
+/* Hashes the negatives of a red set: the other nodes that traces passed. */
 static umbel_status hash_passed(ss_task *t, hashing *h, umbel_error *err)
 {
     h->out = t->never;
@@ -579,7 +575,8 @@ static umbel_status hash_passed(ss_task *t, hashing *h, umbel_error *err)
     return hash_waiting(h, err);
 }
 
-/* Of a global set: what was not seen together. */
+/* Hashes the negatives of a global set: nodes and targets that were not seen
+ * together. */
 static umbel_status hash_unseen(ss_task *t, hashing *h, umbel_error *err)
 {
     h->out = t->never;
@@ -599,7 +596,7 @@ static umbel_status reserve(ss_task *t, umbel_error *err)
                          : (uint64_t)t->hops.n * t->targets.n - t->seen.n;
 
     if (never > MAX_NEGATIVES)
-        never = 0; /* too many to know; form bloom needs none */
+        never = 0; /* too many to use; form bloom needs none */
     t->member = calloc((size_t)t->seen.n + 1, sizeof *t->member);
     t->ending = calloc((size_t)t->seen.n + 1, sizeof *t->ending);
     t->never = calloc((size_t)never + 1, sizeof *t->never);

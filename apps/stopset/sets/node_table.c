@@ -31,7 +31,8 @@ void ss_table_fini(ss_table *t)
     *t = (ss_table){0};
 }
 
-/* Makes an array as long as what it is numbered by; what is new is zero. */
+/* Resizes an array to the capacity of the index that numbers it; new elements
+ * are zero. */
 static bool follow(void *array, size_t *cap, const ss_index *x, size_t size)
 {
     char *bytes;
@@ -91,7 +92,7 @@ static void add_times(ss_monitor_use *m, uint64_t first, uint64_t last)
         m->last = last;
 }
 
-/* A node counts once a trace, at whatever TTLs it replied. */
+/* Counts a node once per trace, at however many TTLs it replied. */
 static bool count_hop(ss_table *t, ss_addr addr, uint32_t prefix, bool ending)
 {
     uint32_t number;
@@ -112,7 +113,8 @@ static bool count_hop(ss_table *t, ss_addr addr, uint32_t prefix, bool ending)
     return true;
 }
 
-/* The penultimate node first: if it replied earlier, too, it still ends. */
+/* Counts the nodes of a trace, the penultimate one first: if it also replied at
+ * an earlier TTL, it still counts as the end. */
 static bool count_hops(ss_table *t, const ss_trace *trace, uint8_t reached)
 {
     uint32_t prefix =
@@ -128,7 +130,7 @@ static bool count_hops(ss_table *t, const ss_trace *trace, uint8_t reached)
             if ((reached && h->ttl == reached - 1) != ending)
                 continue;
             if (i && ss_addr_equal(h->addr, h[-1].addr) && h->ttl == h[-1].ttl)
-                continue; /* counted with the reply before */
+                continue; /* counted with the previous reply */
             if (!count_hop(t, h->addr, prefix, ending))
                 return false;
         }
@@ -152,10 +154,9 @@ umbel_status ss_table_learn(ss_table *t, const ss_trace *trace,
     return count_hops(t, trace, reached) ? UMBEL_OK : no_room(err);
 }
 
-/* --- tables as input -------------------------------------------------------
- */
+/* --- tables as input ------------------------------------------------------ */
 
-/* The words of a line, one after the other. */
+/* The words of a line. */
 typedef struct words {
     const char *at, *end;
     bool bad;
@@ -187,7 +188,7 @@ static uint64_t next_number(words *w, uint64_t most)
     return x;
 }
 
-/* Counts add up without overflow: 2^48 tables of this many. */
+/* The largest count in a table: 2^16 such tables add up without overflow. */
 #define MAX_TRACES (UINT64_C(1) << 48)
 
 static ss_addr next_address(words *w)
@@ -296,7 +297,7 @@ static umbel_status read_hop(ss_table *t, words *w, umbel_error *err)
     return use || w->bad ? UMBEL_OK : no_room(err);
 }
 
-/* "203.0.113.0/24" */
+/* Parses "203.0.113.0/24". */
 static ss_addr next_prefix(words *w, ss_prefix_len len)
 {
     word got = next_word(w);
@@ -406,8 +407,7 @@ umbel_status ss_table_load(ss_table *t, const char *path, umbel_error *err)
     return ss_input_each(&path, 1, &sink, &counts, err);
 }
 
-/* --- answers ---------------------------------------------------------------
- */
+/* --- answers -------------------------------------------------------------- */
 
 uint64_t ss_table_red(const ss_table *t)
 {
@@ -440,9 +440,10 @@ void ss_table_times(const ss_table *t, uint64_t *first, uint64_t *last)
     *last = all.last;
 }
 
-/* --- a table as text, sorted, so that equal tables are equal texts ------- */
+/* --- a table as sorted text: equal tables give equal texts ---------------- */
 
-/* A line with up to two addresses, and the number of what it is about. */
+/* A line with up to two addresses, and the number of its node, pair or
+ * monitor. */
 typedef struct entry {
     ss_addr a, b;
     uint32_t number;
@@ -456,7 +457,8 @@ static int compare_entries(const void *x, const void *y)
     return order ? order : ss_addr_compare(&p->b, &q->b);
 }
 
-/* The keys of an index, or pairs of those of two, sorted. NULL: no memory. */
+/* Returns the keys of an index, sorted, with pairs resolved to addresses; NULL
+ * without memory. */
 static entry *sort_entries(const ss_table *t, const ss_index *x)
 {
     entry *list = malloc(((size_t)x->n + 1) * sizeof *list);
@@ -483,7 +485,7 @@ static void write_monitor(const ss_table *t, const entry *e, FILE *out)
             m->traces, m->first, m->last);
 }
 
-/* A hop that is known from pairs alone has no count of its own. */
+/* Writes a hop, even if it is known only from pairs and its counts are 0. */
 static void write_hop(const ss_table *t, const entry *e, FILE *out)
 {
     const ss_use *use = &t->hop[e->number];

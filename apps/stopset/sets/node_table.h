@@ -2,18 +2,20 @@
  * node_table.h - tables of what traces contain: nodes, (node, prefix) pairs,
  * path lengths, monitors.
  *
- * A table is a text that a person can read, a line a fact:
+ * A table is readable text, with one fact per line:
  *
- *     umbel-stopset table 1
- *     prefix 24 48                     of pairs: IPv4, IPv6
- *     traces 461 460                   all; those that reached their
- * destination monitor 192.0.2.1 20 1574867159 1574867900   traces; first, last
- * start length 9 34                      traces that reached it at this TTL hop
- * 198.51.100.1 20 3            traces that pass it; that end at it pair
- * 198.51.100.1 203.0.113.0/24 20 3        the same, to that prefix
+ *   umbel-stopset table 1
+ *   prefix 24 48                          of pairs: IPv4, IPv6
+ *   traces 461 460                        all; reached the destination
+ *   monitor 192.0.2.1 20 1574867159 1574867900
+ *                                         traces; first, last start
+ *   length 9 34                           traces with that TTL at the end
+ *   hop 198.51.100.1 20 3                 traces that pass it; end there
+ *   pair 198.51.100.1 203.0.113.0/24 20 3
+ *                                         the same, to that prefix
  *
  * A trace ends at the penultimate node, one hop before its destination, and
- * passes the nodes before. Tables are joined by adding up.
+ * passes the nodes before. Tables are merged by adding their counts.
  */
 #ifndef UM_STOPSET_NODE_TABLE_H
 #define UM_STOPSET_NODE_TABLE_H
@@ -23,35 +25,35 @@
 
 #include <stdio.h>
 
-/* Traces that pass something, and that end there. */
+/* How many traces pass something, and how many end there. */
 typedef struct ss_use {
     uint64_t through, ending;
 } ss_use;
 
 typedef struct ss_monitor_use {
-    uint64_t traces, first, last; /* start of the first and last one; 0: ? */
+    uint64_t traces, first, last; /* first and last start; 0 if unknown */
 } ss_monitor_use;
 
-/* Zeroed, but for `prefix`: empty. */
+/* Starts zeroed except for `prefix`. */
 typedef struct ss_table {
     ss_prefix_len prefix;
-    bool prefix_fixed; /* a table with other prefixes does not change ours */
+    bool prefix_fixed; /* prefix is no longer taken from a table that is read */
     uint64_t traces, reached;
     uint64_t length[SS_MAX_TTL + 1];
     ss_index hops, prefixes, monitors;
-    ss_index pairs; /* of the numbers of a hop and of a prefix */
+    ss_index pairs; /* of a hop's and a prefix's number */
     ss_use *hop, *pair;
     ss_monitor_use *monitor;
-    uint32_t stamp;      /* number of the last trace, from 1 */
-    uint32_t *hop_trace; /* the last trace that was counted at a hop */
+    uint32_t stamp;      /* number of the current trace, from 1 */
+    uint32_t *hop_trace; /* the last trace counted at each hop */
     size_t hop_cap, pair_cap, monitor_cap;
-    ss_prefix_len reading; /* prefixes of the table that is being read */
+    ss_prefix_len reading; /* prefixes of the table being read */
 } ss_table;
 
 void ss_table_init(ss_table *t, ss_prefix_len prefix);
 void ss_table_fini(ss_table *t);
 
-/* Counts what a trace shows. */
+/* Counts the nodes of a trace. */
 umbel_status ss_table_learn(ss_table *t, const ss_trace *trace,
                             umbel_error *err);
 /* Adds a line of another table. */
@@ -61,10 +63,11 @@ umbel_status ss_table_line(ss_table *t, const char *line, size_t len,
 /* Learns from files of traces and tables. */
 umbel_status ss_table_read(ss_table *t, const char *const *paths, size_t n,
                            ss_input_counts *counts, umbel_error *err);
-/* Reads one table, and refuses traces. */
+/* Reads one table; refuses traces. */
 umbel_status ss_table_load(ss_table *t, const char *path, umbel_error *err);
 
-/* Writes the table; the same facts give the same text. False: no memory. */
+/* Writes the table; equal tables give equal texts. Returns false without
+ * memory. */
 bool ss_table_write(const ss_table *t, FILE *out);
 
 /* Returns the number of penultimate nodes. */
@@ -72,7 +75,7 @@ uint64_t ss_table_red(const ss_table *t);
 /* Returns the largest first TTL for which at most `share` of the traces reach
  * their destination with the first probe; at least 1. */
 uint8_t ss_table_first_hop(const ss_table *t, double share);
-/* Gives the time of the first and last trace of all monitors; 0: unknown. */
+/* Finds the times of the first and last trace of all monitors; 0 if unknown. */
 void ss_table_times(const ss_table *t, uint64_t *first, uint64_t *last);
 
 #endif

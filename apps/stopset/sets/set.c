@@ -23,8 +23,7 @@ const char *const ss_form_names[] = {"list",   "bloom", "retouched",
 
 static const char HEAD[] = "umbel-stopset set 1\n";
 
-/* --- keys ------------------------------------------------------------------
- */
+/* --- keys ----------------------------------------------------------------- */
 
 ss_prefix_len ss_key_prefix(ss_key key, uint8_t v4, uint8_t v6)
 {
@@ -59,8 +58,7 @@ size_t ss_key_format(const ss_set_info *info, ss_addr hop, ss_addr target,
     return len;
 }
 
-/* --- descriptions ----------------------------------------------------------
- */
+/* --- descriptions --------------------------------------------------------- */
 
 size_t ss_info_format(const ss_set_info *info, char out[SS_INFO_TEXT])
 {
@@ -81,7 +79,8 @@ static int find_name(const char *const *names, const char *name)
     return -1;
 }
 
-/* The exact text that ss_info_format writes, or nothing. */
+/* Parses exactly the text that ss_info_format writes; false for anything
+ * else. */
 static bool scan_info(const char *text, ss_set_info *info)
 {
     char kind[16], key[16], form[16];
@@ -123,8 +122,7 @@ umbel_status ss_info_parse(const char *text, size_t len, size_t *used,
     return UMBEL_OK;
 }
 
-/* --- lists -----------------------------------------------------------------
- */
+/* --- lists ---------------------------------------------------------------- */
 
 bool ss_set_add(ss_set *s, ss_addr hop, ss_addr dst)
 {
@@ -147,7 +145,7 @@ static bool is_listed(const ss_set *s, const ss_question *q)
            ss_index_find(&s->list, ss_pair(a, b)) != SS_NO_NUMBER;
 }
 
-/* A line of a list: the key must be written as it is hashed. */
+/* Adds a line of a list; the key must be written exactly as it is hashed. */
 static bool add_line(ss_set *s, const char *line, size_t len)
 {
     const char *blank = memchr(line, ' ', len);
@@ -195,8 +193,7 @@ static umbel_status read_list(ss_set *s, const char *text, size_t len,
     return UMBEL_OK;
 }
 
-/* --- files -----------------------------------------------------------------
- */
+/* --- files ---------------------------------------------------------------- */
 
 enum { MAX_FILE = 1 << 30 };
 
@@ -242,7 +239,7 @@ static umbel_status parse_set(ss_set *s, const char *bytes, size_t len,
     if (used != data.len || s->info.form == SS_LIST)
         return um_fail(err, UMBEL_E_FORMAT,
                        "the description of the stop set is damaged");
-    /* A keyed filter without its secret, or one that takes other keys. */
+    /* Fails for a keyed filter without its secret, or one for other keys. */
     return umbel_query(s->filter, "192.0.2.1", 9, &(bool){false}, err);
 }
 
@@ -281,8 +278,7 @@ void ss_set_fini(ss_set *s)
     *s = (ss_set){0};
 }
 
-/* --- queries ---------------------------------------------------------------
- */
+/* --- queries -------------------------------------------------------------- */
 
 enum { BATCH = 256 };
 

@@ -1,7 +1,7 @@
 /*
- * set.h - a stop set: what it holds, its file, and its answers.
+ * set.h - a stop set: its contents, its file, and queries.
  *
- * A file is a list, which is text, or a filter of umbel that carries its
+ * A file is a list, which is text, or an umbel filter that contains the
  * description as data:
  *
  *     umbel-stopset set 1
@@ -13,7 +13,7 @@
  *     learned 1574867159 1574867900
  *     members 50
  *
- * In a list the members follow, a line each, written as they are hashed:
+ * In a list the members follow, one per line, written as they are hashed:
  *
  *     198.51.100.1                      key hop
  *     198.51.100.1 203.0.113.0/24       key hop+prefix
@@ -41,32 +41,34 @@ typedef enum ss_form {
     SS_FORMS
 } ss_form;
 
-/* Their names, for options and files; end with NULL. */
+/* Names for options and files; end with NULL. */
 extern const char *const ss_kind_names[], *const ss_key_names[],
                                               *const ss_form_names[];
 
 typedef struct ss_set_info {
     ss_kind kind;
     ss_key key;
-    ss_prefix_len prefix; /* of key hop+prefix */
+    ss_prefix_len prefix; /* for key hop+prefix */
     ss_form form;
     uint64_t members, monitors;
-    uint64_t first, last; /* start of the first and last trace; 0: unknown */
+    uint64_t first, last; /* start of the first and last trace; 0 if unknown */
 } ss_set_info;
 
 enum { SS_KEY_TEXT = 2 * SS_ADDR_TEXT + 8, SS_INFO_TEXT = 512 };
 
-/* Returns the lengths of prefixes that a key has; 0: those that are usual. */
+/* Returns the prefix lengths for a key; 0 means the default. */
 ss_prefix_len ss_key_prefix(ss_key key, uint8_t v4, uint8_t v6);
-/* Returns what a key is by: the destination itself, its prefix, or nothing. */
+/* Returns the target part of a key: the destination itself, its prefix, or
+ * nothing. */
 ss_addr ss_key_target(const ss_set_info *info, ss_addr dst);
-/* Writes a key as it is hashed; returns its length. target: ss_key_target. */
+/* Writes a key as it is hashed; returns its length. target comes from
+ * ss_key_target. */
 size_t ss_key_format(const ss_set_info *info, ss_addr hop, ss_addr target,
                      char out[SS_KEY_TEXT]);
 
 /* Writes the description; returns its length. */
 size_t ss_info_format(const ss_set_info *info, char out[SS_INFO_TEXT]);
-/* Reads one. *used is its length, the last line included. */
+/* Parses a description. *used is its length, including the last line. */
 umbel_status ss_info_parse(const char *text, size_t len, size_t *used,
                            ss_set_info *out, umbel_error *err);
 
@@ -74,25 +76,25 @@ umbel_status ss_info_parse(const char *text, size_t len, size_t *used,
 typedef struct ss_set {
     ss_set_info info;
     uint64_t bytes;       /* of the file */
-    umbel_filter *filter; /* NULL: a list */
+    umbel_filter *filter; /* NULL for a list */
     ss_index hops, targets, list;
 } ss_set;
 
 /* Reads a file. Messages begin with its name. */
 umbel_status ss_set_open(ss_set *s, const char *path, umbel_error *err);
-/* Reads the bytes of a file. */
+/* Parses the bytes of a file. */
 umbel_status ss_set_parse(ss_set *s, const void *bytes, size_t len,
                           umbel_error *err);
 void ss_set_fini(ss_set *s);
-/* Adds a member to a list. False: no memory. */
+/* Adds a member to a list; false without memory. */
 bool ss_set_add(ss_set *s, ss_addr hop, ss_addr dst);
 
-/* What is asked: a node on the way to a destination. */
+/* A question: is this node, on the path to this destination, in the set? */
 typedef struct ss_question {
     ss_addr hop, dst;
 } ss_question;
 
-/* Queries n of them: hit[i] is true if question[i] is in the set. */
+/* Answers n questions: hit[i] is true if question[i] is in the set. */
 umbel_status ss_set_query(const ss_set *s, const ss_question *question,
                           size_t n, bool *hit, umbel_error *err);
 

@@ -1,18 +1,17 @@
 /*
- * probe.c - probes as bytes.
+ * probe.c - encodes probes, and decodes the answers to them.
  *
- * What comes back inside an ICMP error is the beginning of the probe: the first
- * 8 bytes after the IP head always, more from most routers.
+ * An ICMP error quotes the beginning of the probe: always the first 8 bytes
+ * after the IP header, and more from most routers.
  *
- *   echo request   type code checksum id sequence | seal (8) balance (2)
- * contact UDP            ports length checksum          | ttl attempt seal
- * contact
+ *   echo   type code checksum id sequence | seal (8) balance (2) contact
+ *   UDP    ports length checksum          | ttl attempt seal contact
  *
- * Identifier and checksum of an echo request follow from destination and flow
- * under the run's key, 32 bits that a forger must guess when little is quoted;
- * the seal also covers TTL and attempt and adds 64 when more is. The balance
- * makes up for sequence and seal, so that the checksum does not change with the
- * TTL: load balancers hash it.
+ * Identifier and checksum of an echo request are keyed hashes of destination
+ * and flow: 32 bits that a forger must guess if only 8 bytes are quoted. The
+ * seal also covers TTL and attempt; if it is quoted, it adds 64 bits. The
+ * balance compensates for sequence and seal, so that the checksum, which load
+ * balancers hash, is the same for all TTLs.
  */
 #include "stopset/tracer/probe.h"
 
@@ -25,7 +24,7 @@ enum {
     UDP_HEAD = 8,
     IP4_HEAD = 20,
     IP6_HEAD = 40,
-    UDP_NAME = 2 /* ttl, attempt */
+    UDP_NAME = 2 /* TTL and attempt */
 };
 
 enum {
@@ -54,7 +53,8 @@ static void put16(uint8_t *at, unsigned value)
     at[1] = (uint8_t)value;
 }
 
-/* The ones' complement sum of RFC 1071; an odd byte counts as the high half. */
+/* Computes the ones' complement sum of RFC 1071; an odd byte counts as the high
+ * half. */
 static uint16_t sum16(const uint8_t *at, size_t len)
 {
     uint32_t sum = 0;
@@ -68,7 +68,7 @@ static uint16_t sum16(const uint8_t *at, size_t len)
     return (uint16_t)sum;
 }
 
-/* Keyed: 64 bits over the whole name of a probe, or over its flow alone. */
+/* Computes a keyed hash of the whole name of a probe, or of its flow alone. */
 static void seal(const ss_stamp *s, const ss_probe *p, bool whole,
                  uint8_t out[SEAL])
 {
@@ -94,7 +94,7 @@ static size_t write_contact(uint8_t *at, const char *contact)
 
 /* --- ICMP echo ----------------------------------------------------------- */
 
-/* The sum that the message shall have: any but 0, which no sum has. */
+/* Returns the sum that the message shall have: any but 0, which no sum has. */
 static uint16_t wanted_sum(const uint8_t flow_seal[SEAL])
 {
     uint16_t sum = get16(flow_seal + 2);
@@ -125,9 +125,9 @@ size_t ss_write_echo(const ss_stamp *s, const ss_probe *p, const char *contact,
 }
 
 /*
- * Names the probe whose echo request, or the echo of it, lies at m. The
- * checksum is looked at only where nothing else proves the origin: ICMPv6 puts
- * addresses into it, and some middleboxes change it.
+ * Identifies the probe whose echo request, or whose reply, is at m. The
+ * checksum is used only if nothing else proves the origin: ICMPv6 includes
+ * addresses in it, and some middleboxes change it.
  */
 static bool name_echo(const ss_stamp *s, ss_addr to, const uint8_t *m,
                       size_t len, ss_probe *out)
@@ -188,7 +188,7 @@ ss_outcome ss_outcome_of(bool v6, uint8_t type, uint8_t code, bool from_target)
     return SS_UNREACHABLE;
 }
 
-/* Of an error: the destination and the echo request that it quotes. */
+/* Identifies the probe that an ICMP error quotes. */
 static bool read_quote4(const ss_stamp *s, const uint8_t *q, size_t len,
                         ss_probe *out)
 {
@@ -211,7 +211,7 @@ static bool read_quote6(const ss_stamp *s, const uint8_t *q, size_t len,
                      len - IP6_HEAD, out);
 }
 
-/* m: an ICMP message of at least ECHO_HEAD bytes from out->from. */
+/* Parses an ICMP message of at least ECHO_HEAD bytes from out->from. */
 static bool read_message(const ss_stamp *s, const uint8_t *m, size_t len,
                          ss_answer *out)
 {

@@ -1,5 +1,5 @@
 /*
- * probe.h - probes and the answers to them, as bytes.
+ * probe.h - encodes probes, and decodes the answers to them.
  *
  * Nothing here sends or waits. A probe carries its own name (destination, TTL,
  * attempt), authenticated with the key of the run, so answers are matched
@@ -11,14 +11,14 @@
 #include "stopset/formats/trace.h"
 
 enum {
-    SS_PROBE_MAX = 512, /* bytes of a probe, without IP and UDP heads */
+    SS_PROBE_MAX = 512, /* bytes of a probe, without IP and UDP headers */
     SS_CONTACT_MAX = 256,
-    SS_UDP_PORT = 33434 /* plus the flow: the port that traceroute knocks at */
+    SS_UDP_PORT = 33434 /* plus the flow: the port that traceroute uses */
 };
 
 /*
- * Of a run. The key is random: only those who saw a probe can answer it.
- * Routers that share load by flow show one path for each flow.
+ * The key and flow of a run. The key is random: only those who saw a probe can
+ * answer it. Routers that balance load by flow show one path for each flow.
  */
 typedef struct ss_stamp {
     uint8_t key[16];
@@ -31,27 +31,27 @@ typedef struct ss_probe {
 } ss_probe;
 
 typedef enum ss_outcome {
-    SS_EXPIRED,     /* a router on the way: time exceeded */
+    SS_EXPIRED,     /* a router on the path: time exceeded */
     SS_REACHED,     /* the destination */
-    SS_UNREACHABLE, /* somebody says that there is no way */
-    SS_UNANSWERED   /* whoever waited for it has given up */
+    SS_UNREACHABLE, /* a router or host reported that there is no route */
+    SS_UNANSWERED   /* the prober has given up waiting */
 } ss_outcome;
 
 typedef struct ss_answer {
     ss_probe probe;
     ss_addr from;
-    ss_addr at; /* our address; none: not known */
+    ss_addr at; /* our address; zero if unknown */
     ss_outcome outcome;
-    uint8_t icmp_type, icmp_code; /* as received; of ICMPv6 in IPv6 */
-    uint8_t reply_ttl, reply_tos; /* 0: not known */
-    uint16_t reply_id, reply_len; /* 0: not known */
+    uint8_t icmp_type, icmp_code; /* as received; for IPv6 those of ICMPv6 */
+    uint8_t reply_ttl, reply_tos; /* 0 if unknown */
+    uint16_t reply_id, reply_len; /* 0 if unknown */
 } ss_answer;
 
 /*
  * Writes the ICMP echo request of a probe, or the payload of its UDP datagram,
  * and returns its length. The checksum of an echo request is the same for all
- * TTLs of a flow (Augustin et al. 2006, Paris traceroute). contact stands at
- * the end, for whoever looks at the packet.
+ * TTLs of a flow (Augustin et al. 2006, Paris traceroute). contact is appended,
+ * for anyone who inspects the packet.
  */
 size_t ss_write_echo(const ss_stamp *s, const ss_probe *p, const char *contact,
                      uint8_t out[SS_PROBE_MAX]);
@@ -59,8 +59,9 @@ size_t ss_write_udp(const ss_stamp *s, const ss_probe *p, const char *contact,
                     uint8_t out[SS_PROBE_MAX]);
 
 /*
- * Reads an ICMP message: with its IPv4 head as raw sockets give it, or an
- * ICMPv6 message from that address. False: not an answer to a probe of ours.
+ * Parses an ICMP message: a packet with its IPv4 header, as from a raw socket,
+ * or an ICMPv6 message from that address. Returns false if it does not answer
+ * one of our probes.
  */
 bool ss_read_icmp4(const ss_stamp *s, const uint8_t *packet, size_t len,
                    ss_answer *out);
@@ -68,8 +69,8 @@ bool ss_read_icmp6(const ss_stamp *s, ss_addr from, const uint8_t *message,
                    size_t len, ss_answer *out);
 
 /*
- * Names the probe whose UDP payload came back in an error from the network.
- * False when it is not of ours; so are quotes too short to know.
+ * Identifies the probe whose UDP payload an ICMP error quotes. Returns false if
+ * it is not ours, or if the quote is too short.
  */
 bool ss_read_udp(const ss_stamp *s, ss_addr to, const uint8_t *payload,
                  size_t len, ss_probe *out);

@@ -33,7 +33,7 @@ enum {
 typedef struct scamper {
     int fd;
     bool ended;
-    uint32_t allowed; /* commands that it will take */
+    uint32_t allowed; /* commands that it will accept */
     ss_probe *queue;  /* a ring */
     uint32_t first, n;
     ss_trace_buffer *buffer;

@@ -29,9 +29,9 @@
 #include <unistd.h>
 
 enum {
-    RECEIVE_ROOM = 4 << 20, /* bytes the kernel keeps for us */
-    BATCH = 256,            /* answers taken before probes get their turn */
-    SOURCE_PORT = 44434,    /* plus the flow; if taken, any */
+    RECEIVE_ROOM = 4 << 20, /* bytes of the kernel's receive buffer */
+    BATCH = 256,            /* answers read before probes are sent again */
+    SOURCE_PORT = 44434,    /* plus the flow; any port if it is in use */
     FLOWS = 20000
 };
 
@@ -48,14 +48,14 @@ typedef struct method {
     umbel_status (*open)(ss_sockets *s, bool v6, int *fd, umbel_error *err);
     size_t (*write)(const ss_stamp *s, const ss_probe *p, const char *contact,
                     uint8_t out[SS_PROBE_MAX]);
-    /* Takes one answer off the socket. False: there was none. */
+    /* Receives one answer; false if there is none. */
     bool (*take)(ss_sockets *s, bool v6, bool *ours, ss_answer *out);
 } method;
 
 struct ss_sockets {
     ss_sockets_config config;
     const method *method;
-    int fd[2]; /* IPv4, IPv6; -1: not needed */
+    int fd[2]; /* IPv4, IPv6; -1 if not needed */
 };
 
 static socklen_t fill_endpoint(ss_addr a, unsigned port, endpoint *out)
@@ -119,8 +119,8 @@ static umbel_status open_icmp(ss_sockets *s, bool v6, int *fd, umbel_error *err)
 {
     UM_TRY(open_socket(s, v6, SOCK_RAW, v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP, fd,
                        err));
-    /* Only what can be an answer wakes us; failing that, it is read and
-     * dropped. */
+    /* Lets through only messages that can be answers. Without the filter others
+     * are read and dropped. */
     if (v6) {
         struct icmp6_filter f;
         ICMP6_FILTER_SETBLOCKALL(&f);
@@ -149,7 +149,7 @@ static umbel_status open_udp(ss_sockets *s, bool v6, int *fd, umbel_error *err)
     if (setsockopt(*fd, level, v6 ? IPV6_RECVERR : IP_RECVERR, &on,
                    sizeof on) != 0)
         return um_fail_errno(err, "this system has no error queue for UDP");
-    /* The same port in every run keeps the paths comparable. */
+    /* The same source port in every run keeps paths comparable. */
     socklen_t len =
         fill_endpoint(v6 ? (ss_addr){0, 0} : ss_addr_v4(0),
                       SOURCE_PORT + s->config.stamp.flow % FLOWS, &local);
@@ -163,7 +163,7 @@ static umbel_status open_udp(ss_sockets *s, bool v6, int *fd, umbel_error *err)
 
 /* --- sending ------------------------------------------------------------- */
 
-/* A message's TTL, in the form that the version of IP wants it. */
+/* Sets the TTL of a message, in the form that the IP version requires. */
 static void write_ttl(struct msghdr *m, bool v6, int ttl)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -199,13 +199,13 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
         .msg_controllen = sizeof control.bytes};
 
     write_ttl(&m, v6, p->ttl);
-    /* A UDP socket reports an error of an earlier probe once: send again. */
+    /* A UDP socket reports an error of an earlier probe once; then send
+     * again. */
     for (int tries = 0; tries < 4; tries++) {
         if (sendmsg(s->fd[v6], &m, 0) >= 0)
             return UMBEL_OK;
         if (errno == ENOBUFS || errno == EAGAIN)
-            return UMBEL_OK; /* lost before the first hop, as others behind it
-                              */
+            return UMBEL_OK; /* lost before the first hop, like others later */
         if (!udp && errno != EINTR)
             break;
     }
@@ -253,8 +253,8 @@ static bool receive_icmp(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
     return true;
 }
 
-/* The report of an ICMP message in a socket's error queue; NULL: another error.
- */
+/* Finds the report of an ICMP message in a socket's error queue; NULL for other
+ * errors. */
 static const struct sock_extended_err *find_report(struct msghdr *m)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
@@ -304,7 +304,8 @@ static bool receive_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
     return true;
 }
 
-/* A destination that has the port open may answer with a datagram. */
+/* Receives an ICMP error, or discards a datagram from a destination whose port
+ * is open. */
 static bool receive_udp(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
 {
     char nothing;
@@ -350,7 +351,7 @@ static umbel_status wait_for_answers(void *self, uint64_t timeout,
     return UMBEL_OK;
 }
 
-/* --- life ---------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 static void close_sockets(void *self)
 {

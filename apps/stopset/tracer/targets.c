@@ -17,7 +17,8 @@ enum { LINE_ROOM = 512 };
 
 /* --- prefixes ------------------------------------------------------------ */
 
-/* "/24": the length of a prefix; without it that of an address. */
+/* Parses "/24", the length of a prefix; if it is missing, that of an
+ * address. */
 static bool parse_len(const char *text, size_t len, bool v4, uint8_t *out)
 {
     uint64_t bits, most = v4 ? 32 : 128;
@@ -210,7 +211,7 @@ umbel_status ss_targets_check(const ss_targets *t, const ss_prefixes *allow,
 /* --- order --------------------------------------------------------------- */
 
 typedef struct placed {
-    uint32_t round, prefix; /* its number in its prefix; the prefix */
+    uint32_t round, prefix; /* number in the prefix; of the prefix */
     ss_addr a;
 } placed;
 

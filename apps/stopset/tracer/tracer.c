@@ -1,10 +1,10 @@
 /*
- * tracer.c - many traces at once.
+ * tracer.c - runs many traces at once.
  *
- * A slot holds a trace under way. It is in one of two queues: ready to send, or
- * waiting for an answer. All wait equally long, so the one that has waited
- * longest is at the front of its queue, and no heap is needed. Answers find
- * their slot by destination.
+ * A slot has a trace in progress. It is in one of two queues: ready to send, or
+ * waiting for an answer. The timeout is the same for all, so the one that has
+ * waited longest is at the front of its queue, and no heap is needed. The slot
+ * of an answer is found by its destination.
  */
 #include "stopset/tracer/tracer.h"
 
@@ -17,7 +17,7 @@
 
 #define NOWHERE UINT32_MAX /* no slot */
 
-/* A burst may make up for this much lateness of the caller. */
+/* Largest delay of the caller that a burst makes up for. */
 #define CATCH_UP UINT64_C(20000)
 
 typedef struct queue {
@@ -27,9 +27,9 @@ typedef struct queue {
 typedef struct slot {
     ss_walk walk;
     ss_trace trace;
-    ss_hop *hops; /* room for one a TTL */
+    ss_hop *hops; /* space for one per TTL */
     queue *in;
-    uint32_t before, after; /* in its queue; after: the next free one */
+    uint32_t before, after; /* in its queue; after: also the next free */
     bool refresh;           /* ignores the sets */
     uint8_t attempt;
     unsigned probes;
@@ -40,14 +40,14 @@ struct ss_tracer {
     ss_tracer_config config;
     um_pool pool;
     slot *slots;
-    uint32_t *places; /* slot numbers + 1, by the hash of their destination */
+    uint32_t *places; /* slot numbers + 1, hashed by destination */
     size_t place_slots;
     uint32_t free, given;
     queue ready, waiting;
     double interval;    /* between probes, in microseconds */
-    uint64_t allowed;   /* when the next probe may go */
-    double left_over;   /* of that time: less than a microsecond */
-    bool no_more, held; /* no destination left; `next_dst` waits */
+    uint64_t allowed;   /* when the next probe may be sent */
+    double left_over;   /* fraction of a microsecond of that time */
+    bool no_more, held; /* no destination left; next_dst is set */
     ss_addr next_dst;
     um_rng rng;
     ss_tracer_counts counts;
@@ -116,7 +116,7 @@ static uint32_t *find_place(const ss_tracer *t, ss_addr dst)
 
 static uint32_t find_slot(const ss_tracer *t, ss_addr dst)
 {
-    return *find_place(t, dst) - 1; /* of a free place: NOWHERE */
+    return *find_place(t, dst) - 1; /* NOWHERE for a free place */
 }
 
 static void forget_destination(ss_tracer *t, ss_addr dst)
@@ -133,7 +133,8 @@ static bool wants_refresh(ss_tracer *t)
            (double)(um_random(&t->rng) >> 11) * 0x1p-53 < t->config.refresh;
 }
 
-/* The next destination that is not under way already. */
+/* Returns true if there is a next destination that is not being traced
+ * already. */
 static bool peek_destination(ss_tracer *t)
 {
     if (!t->held && !t->no_more) {
@@ -174,7 +175,8 @@ static void count_trace(ss_tracer_counts *c, const slot *s)
     c->silent += s->trace.nhops == 0;
 }
 
-/* Late answers, and the way back, come out of order. */
+/* Sorts hops by TTL: late answers and probes sent backwards are out of
+ * order. */
 static void sort_hops(ss_trace *t)
 {
     for (size_t i = 1; i < t->nhops; i++) {
@@ -292,8 +294,8 @@ static bool is_answered(const ss_trace *t, uint8_t ttl)
 }
 
 /*
- * Did the node answer before, with another hop between? Twice in a row is no
- * loop: some routers answer for the one behind them.
+ * Returns true if the node answered before, with another hop between. Twice in
+ * a row is not a loop: some routers answer for the one behind them.
  */
 static bool is_loop(const slot *s, ss_addr hop)
 {
@@ -316,9 +318,9 @@ static ss_reply judge(ss_tracer *t, const slot *s, const ss_answer *a)
 }
 
 /*
- * An answer to an earlier TTL is late. It is written down, shows that no gap is
- * there, and ends the way forwards if it is the destination's. What was never
- * asked, or is answered already, is strange.
+ * Applies an answer. One to an earlier TTL is late: it is recorded, ends a gap,
+ * and ends the trace forwards if it is from the destination. An answer to a
+ * probe that was not sent, or is already answered, is counted as strange.
  */
 void ss_tracer_answer(ss_tracer *t, uint64_t now, const ss_answer *a)
 {
@@ -372,7 +374,7 @@ const ss_tracer_counts *ss_tracer_counted(const ss_tracer *t)
     return &t->counts;
 }
 
-/* --- life ---------------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 static umbel_status check_config(const ss_tracer_config *c, umbel_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * tracer_run.c - a run of the tracer: the clock, a prober, the sets, the
- * output.
+ * tracer_run.c - runs the tracer: connects it with the clock, a prober, the
+ * sets and the output.
  */
 #include "stopset/tracer/tracer_run.h"
 
@@ -13,7 +13,7 @@
 
 /* --- a run of the tracer ------------------------------------------------- */
 
-enum { LOOK_EVERY = 1000000 }; /* microseconds between looks at sets' files */
+enum { LOOK_EVERY = 1000000 }; /* microseconds between checks of files */
 
 static uint64_t now_us(clockid_t clock)
 {
@@ -23,7 +23,7 @@ static uint64_t now_us(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* The first failure ends the run; the callbacks cannot return it. */
+/* Records the first failure, which ends the run: callbacks cannot return it. */
 static void fail(ss_session *s, umbel_status status, const umbel_error *err)
 {
     if (status && !s->failed) {
@@ -141,10 +141,10 @@ umbel_status ss_session_run(ss_session *s, umbel_error *err)
 /* --- the sets of a run of the tracer ------------------------------------- */
 
 /*
- * What joins when: a node joins the local set at once, because the trace that
- * found it walks on to the monitor whatever others do. A pair joins the global
- * set when its trace is over, and only if the rest of the way is known by then:
- * the trace reached its destination, or stopped where others have gone on.
+ * A node joins the local set at once, because the trace that found it continues
+ * to the monitor in any case. A pair joins the global set when its trace is
+ * over, and only if the rest of the path is known by then: the trace reached
+ * its destination, or stopped where others had continued.
  */
 
 static bool is_current(const ss_live_file *f, const struct stat *st)
@@ -161,7 +161,7 @@ static umbel_status open_file(ss_live_file *f, ss_kind kind, umbel_error *err)
 
     if (!f->path || (stat(f->path, &st) == 0 && f->open && is_current(f, &st)))
         return UMBEL_OK;
-    if (stat(f->path, &st) == 0) { /* if it is bad, it is so until it changes */
+    if (stat(f->path, &st) == 0) { /* a bad one is retried when it changes */
         f->device = st.st_dev;
         f->inode = st.st_ino;
         f->changed = st.st_mtim;

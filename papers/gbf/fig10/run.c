@@ -1,5 +1,5 @@
 /*
- * run.c - gbf-fig10: false positives by the share of ones at first, 25 bits an
+ * run.c - gbf-fig10: false positives by the initial share of ones, 25 bits per
  * element.
  */
 #include "papers/gbf/model/figure.h"

@@ -1,5 +1,6 @@
 /*
- * run.c - gbf-fig11: false positives by the share of ones at first, by size.
+ * run.c - gbf-fig11: false positives by the initial share of ones, for several
+ * sizes.
  */
 #include "papers/gbf/model/figure.h"
 

@@ -1,5 +1,5 @@
 /*
- * run.c - gbf-fig9: the bound of false negatives by the bits an element.
+ * run.c - gbf-fig9: the bound of false negatives by bits per element.
  */
 #include "papers/gbf/model/figure.h"
 

@@ -1,5 +1,6 @@
 /*
- * figure.c - simulate the points of a figure, draw it, read numbers off it.
+ * figure.c - simulates the points of a figure, draws it, and reads numbers off
+ * it.
  */
 #include "papers/gbf/model/figure.h"
 
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A simulated point, whose number in a round is that in the list. */
+/* A simulated point; its index is that of its number in a round. */
 typedef struct point {
     const um_gbf_panel *panel;
     const um_gbf_curve *curve;
@@ -25,7 +26,8 @@ typedef struct shared {
 
 /* --- rounds ----------------------------------------------------------------*/
 
-/* Points along from, from + step .. to, which rounding does not shorten. */
+/* Returns the number of points from, from + step .. to, robust against
+ * rounding. */
 static size_t steps(double from, double to, double step)
 {
     return step > 0 ? (size_t)floor((to - from) / step + 1e-9) + 1 : 0;
@@ -86,7 +88,7 @@ umbel_status um_gbf_figure_round(um_round *r, double *out, umbel_error *err)
 
 /* --- distances -------------------------------------------------------------*/
 
-/* The z of a two-sided p-value. */
+/* Returns the z of a two-sided p-value. */
 static double z_of(double p)
 {
     double low = 0, high = 40;
@@ -101,8 +103,8 @@ static double z_of(double p)
     return low;
 }
 
-/* Rounds differ more than their queries do, as each has its own filter: their
- * own spread counts when it is the larger. */
+/* Uses the spread over the rounds if it is larger than that of the queries:
+ * each round has its own filter. */
 double um_gbf_sigmas(const um_mean *m, double truth, double trials)
 {
     double all = trials * m->n, events = truth * all;
@@ -133,7 +135,7 @@ double um_gbf_truth_at(const um_gbf_panel *p, const um_gbf_curve *c, double x)
     return c->sight->truth(&at, x);
 }
 
-/* Where sign times the curve is largest, among what is drawn. */
+/* Returns where sign times the curve is largest, among the drawn points. */
 static double where(const um_gbf_panel *p, const um_gbf_curve *c, double sign)
 {
     double best = p->from;
@@ -223,7 +225,7 @@ static void draw_equation(um_figure *f, const um_gbf_panel *p,
     um_series *line = um_figure_series(f, c->name);
 
     if (line)
-        line->faint = p->every > 0; /* dots of the simulation lie on it */
+        line->faint = p->every > 0; /* the simulated points are on it */
     for (size_t i = 0; i < steps(p->from, p->to, p->step); i++) {
         double x = p->from + (double)i * p->step;
         um_series_point(line, x, um_gbf_value_at(p, c, x), NAN);

@@ -1,6 +1,6 @@
 /*
  * figure.h - curves of the paper's equations with simulated points on them, as
- * Figs 2 to 12 have them. A row of papers is only the data.
+ * in Figs 2 to 12. A study has only the data.
  */
 #ifndef UM_GBF_FIGURE_H
 #define UM_GBF_FIGURE_H
@@ -21,19 +21,19 @@ enum {
 
 /* What a curve shows, and along which x. */
 typedef struct um_gbf_sight {
-    um_gbf (*at)(um_gbf g, double x); /* the filter that stands at x */
-    /* By the paper's equation; and by its definition, which is simulated. */
+    um_gbf (*at)(um_gbf g, double x); /* the filter at x */
+    /* By the paper's equation, and by its definition, which is simulated. */
     double (*value)(const um_gbf *g, double x);
     double (*truth)(const um_gbf *g, double x);
-    uint32_t trials; /* of a round: queries, or filters */
+    uint32_t trials; /* queries or filters per round */
     double (*seen)(const um_gbf *g, double x, um_gbf_space *s, um_rng *rng);
 } um_gbf_sight;
 
-extern const um_gbf_sight um_gbf_fp_by_ones;        /* x: ones when asked */
-extern const um_gbf_sight um_gbf_fp_by_start;       /* x: ones at first */
+extern const um_gbf_sight um_gbf_fp_by_ones;        /* x: ones at query time */
+extern const um_gbf_sight um_gbf_fp_by_start;       /* x: ones initially */
 extern const um_gbf_sight um_gbf_fp_by_k1;          /* x: functions that set */
-extern const um_gbf_sight um_gbf_fn_by_element;     /* x: 1, the first, to n */
-extern const um_gbf_sight um_gbf_bound_fn_by_ratio; /* x: bits an element */
+extern const um_gbf_sight um_gbf_fn_by_element;     /* x: 1 (the first) to n */
+extern const um_gbf_sight um_gbf_bound_fn_by_ratio; /* x: bits per element */
 extern const um_gbf_sight um_gbf_bound_fp_by_k;     /* x: k0 and k1 */
 extern const um_gbf_sight um_gbf_bound_fn_by_k;     /* likewise */
 extern const um_gbf_sight um_gbf_bound_fp_by_k0;    /* x: k0 */
@@ -49,17 +49,17 @@ typedef struct um_gbf_panel {
     const char *id; /* "a"; NULL ends the list */
     const char *title, *x, *y;
     bool log_y;
-    double from, to, step; /* of the curves */
-    double first, every;   /* of the simulated points, up to `to`; 0: none */
+    double from, to, step; /* for the curves */
+    double first, every;   /* of the simulated points; 0 for none */
     um_gbf_curve curve[GBF_MAX_CURVES + 1];
 } um_gbf_panel;
 
-/* A number to read off a curve, and hold against expected.csv. */
+/* A number to read off a curve and to compare with expected.csv. */
 typedef struct um_gbf_spot {
     const char *item; /* NULL ends the list */
     unsigned panel, curve;
     double (*find)(const um_gbf_panel *p, const um_gbf_curve *c, double x);
-    double x; /* where, if it matters */
+    double x; /* where, if used */
 } um_gbf_spot;
 
 double um_gbf_value_at(const um_gbf_panel *p, const um_gbf_curve *c, double x);
@@ -70,7 +70,8 @@ double um_gbf_where_largest(const um_gbf_panel *p, const um_gbf_curve *c,
 double um_gbf_least(const um_gbf_panel *p, const um_gbf_curve *c, double x);
 double um_gbf_where_least(const um_gbf_panel *p, const um_gbf_curve *c,
                           double x);
-/* From one drawn point to the next: never below 0 where a curve only rises. */
+/* Returns the smallest rise between neighbouring points: never below 0 if the
+ * curve only rises. */
 double um_gbf_least_rise(const um_gbf_panel *p, const um_gbf_curve *c,
                          double x);
 
@@ -86,11 +87,11 @@ void um_gbf_figure_release(um_study *s);
 umbel_status um_gbf_figure_round(um_round *r, double *out, umbel_error *err);
 void um_gbf_figure_conclude(um_study *s);
 
-/* How far a simulated mean is from what is true, in standard errors; by an
- * exact Poisson test where few events are expected. */
+/* Returns the distance of a simulated mean from the true value, in standard
+ * errors; by an exact Poisson test if few events are expected. */
 double um_gbf_sigmas(const um_mean *m, double truth, double trials);
 
-/* The paper's row of the file-scope um_gbf_figure `figure`. */
+/* Defines the paper's row for the file-scope um_gbf_figure `figure`. */
 #define UM_GBF_FIGURE(number, words)                                           \
     static umbel_status prepare(um_study *s, umbel_error *err)                 \
     {                                                                          \

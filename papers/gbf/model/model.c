@@ -5,13 +5,13 @@
 
 #include <math.h>
 
-/* What one element does to one bit, and what becomes of a bit. */
+/* Probabilities of what one element does to one bit. */
 typedef struct touch {
     double q0, q1; /* reset, set (equations 4 and 5) */
-    double b0, b1; /* different bits of g, of h */
+    double b0, b1; /* number of different bits of g and of h */
 } touch;
 
-/* (1 - 1/m)^x, without loss when m is large. */
+/* Returns (1 - 1/m)^x, accurate for large m. */
 static double miss(uint32_t m, double x)
 {
     return exp(x * log1p(-1. / m));
@@ -35,13 +35,14 @@ static touch touch_distinct(const um_gbf *g)
                    .b1 = g->k1};
 }
 
-/* Share of bits that n elements leave alone (equation 6, n times). */
+/* Returns the share of bits that n elements do not touch (equation 6, n
+ * times). */
 static double spared(const touch *t, double n)
 {
     return exp(n * log1p(-t->q0 - t->q1));
 }
 
-/* Share of zeros among those that were touched. */
+/* Returns the share of zeros among touched bits. */
 static double steady(const touch *t)
 {
     return t->q0 / (t->q0 + t->q1);
@@ -103,7 +104,7 @@ double um_gbf_plain_fp(const um_gbf *g)
     return pow(1 - g->p0 * miss(g->m, (double)g->k1 * g->n), g->k1);
 }
 
-/* Equations 9 to 11, with these exponents. */
+/* Computes equations 9 to 11, with these exponents. */
 static double lost(touch t, uint32_t later, double zeros, double ones)
 {
     double same = spared(&t, later), w = steady(&t);

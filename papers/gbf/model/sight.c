@@ -5,12 +5,12 @@
 
 #include <math.h>
 
-enum { QUERIES = 1000, ELEMENTS = 20, BEFORE = 5 }; /* of a round */
+enum { QUERIES = 1000, ELEMENTS = 20, BEFORE = 5 }; /* per round */
 
 /* --- where -----------------------------------------------------------------*/
 
-/* The start that gives this share of ones when all n are in (equation 7).
- */
+/* Chooses the start that leads to this share of ones after all n elements
+ * (equation 7). */
 static um_gbf at_ones(um_gbf g, double x)
 {
     um_gbf none = g, all = g;
@@ -57,7 +57,7 @@ static um_gbf at_ratio(um_gbf g, double x)
     return g;
 }
 
-/* The start that makes f_p as large as it can be (equation 27). */
+/* Chooses the start that maximises f_p (equation 27). */
 static um_gbf at_worst_k(um_gbf g, double x)
 {
     g = at_k(g, x);
@@ -105,7 +105,7 @@ static double fn_defined_of_element(const um_gbf *g, double x)
     return um_gbf_fn_defined_at(g, later_than(g, x));
 }
 
-/* Of an element before the first (section 4.2). */
+/* Returns f_n of an element before the first (section 4.2). */
 static double fn_defined_before(const um_gbf *g, double x)
 {
     (void)x;
@@ -120,7 +120,8 @@ static double see_fp(const um_gbf *g, double x, um_gbf_space *s, um_rng *rng)
     return um_gbf_simulate(g, QUERIES, s, rng).fp;
 }
 
-/* Of that many filters, the share that has lost its element of that number. */
+/* Returns the share of that many filters that lost the element with that
+ * number. */
 static double share_lost(const um_gbf *g, size_t element, uint32_t filters,
                          um_gbf_space *s, um_rng *rng)
 {

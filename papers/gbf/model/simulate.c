@@ -1,9 +1,9 @@
 /*
- * simulate.c - insert, ask, count.
+ * simulate.c - simulates a round: inserts, queries, counts.
  *
- * Rounds run on kind generalized of the library, with the setting collide. It
- * has 32 functions of either sort; Tables 7 and 8 have up to 355, and these
- * cases alone run on the bits below.
+ * Rounds use the library's kind generalized, with the setting collide. It
+ * allows 32 functions of each sort; only the cases of Tables 7 and 8, which
+ * have up to 355, use the bits below.
  */
 #include "papers/gbf/model/simulate.h"
 
@@ -24,8 +24,8 @@ size_t um_gbf_bytes(uint32_t m)
     return ((size_t)m + 63) / 64 * 8;
 }
 
-/* 64 bits, each 1 with probability ones / 2^24: a comparison of binary
- * fractions, digit by digit from the last. */
+/* Returns 64 bits, each 1 with probability ones / 2^24: compares binary
+ * fractions digit by digit, from the last. */
 static uint64_t biased_word(uint32_t ones, um_rng *rng)
 {
     uint64_t word = 0;
@@ -52,7 +52,7 @@ static void clear_bit(uint8_t *bits, uint32_t i)
     bits[i >> 3] &= (uint8_t) ~(1u << (i & 7));
 }
 
-/* The g come last, so that they win. */
+/* Inserts an element. The g come last, so that they win. */
 void um_gbf_insert(uint8_t *bits, const uint32_t *place, unsigned k0,
                    unsigned k1)
 {
@@ -94,7 +94,7 @@ typedef struct functions {
     uint64_t c[GBF_MAX_FUNCTIONS], d[GBF_MAX_FUNCTIONS];
 } functions;
 
-/* Equations 14 and 15. */
+/* Draws functions by equations 14 and 15. */
 static void draw_functions(functions *f, unsigned k, um_rng *rng)
 {
     for (unsigned j = 0; j < k; j++) {
@@ -108,7 +108,7 @@ static uint32_t hash(const functions *f, unsigned j, uint32_t x, uint32_t m)
     return (uint32_t)((f->c[j] * x + f->d[j]) % UM_INTEGER_PRIME) % m;
 }
 
-/* Returns true if functions from .. to-1 of x all lead to such a bit. */
+/* Returns true if functions from .. to-1 of x all hit bits with this value. */
 static bool all_are(const functions *f, unsigned from, unsigned to, uint32_t x,
                     const uint8_t *bits, uint32_t m, bool bit)
 {
@@ -199,7 +199,7 @@ static um_gbf_found simulate_many(const um_gbf *g, uint32_t queries,
 
 /* --- the library's kind ----------------------------------------------------*/
 
-enum { MAX_OF_KIND = 32 }; /* functions of either sort */
+enum { MAX_OF_KIND = 32 }; /* functions of each sort */
 
 static umbel_status open_kind(const um_gbf *g, unsigned reset, uint64_t seed,
                               umbel_filter **out)
@@ -218,7 +218,8 @@ static umbel_status open_kind(const um_gbf *g, unsigned reset, uint64_t seed,
     return umbel_create("generalized", &p, out, NULL);
 }
 
-/* Elements are of the lower half of the numbers, other keys of the upper. */
+/* Draws a key: elements are from the lower half of the numbers, other keys from
+ * the upper. */
 static umbel_digest draw_key(um_rng *rng, uint64_t from)
 {
     uint64_t half = UM_INTEGER_PRIME / 2;
@@ -260,7 +261,7 @@ static umbel_status run_kind(const um_gbf *g, uint32_t queries, umbel_filter *f,
 
     if (status == UMBEL_OK)
         status = accept(f, queries, rng, &out->fp);
-    out->plain_fp = 1; /* without functions that set, it matches all keys */
+    out->plain_fp = 1; /* without functions that set, all keys match */
     if (status == UMBEL_OK && plain)
         status = accept(plain, queries, rng, &out->plain_fp);
     if (status == UMBEL_OK)
@@ -273,7 +274,8 @@ static umbel_status run_kind(const um_gbf *g, uint32_t queries, umbel_filter *f,
     return status;
 }
 
-/* What cannot be measured is no number, and passes no check. */
+/* Simulates with the library's kind. Returns NAN, which passes no check, if
+ * that fails. */
 static um_gbf_found simulate_kind(const um_gbf *g, uint32_t queries,
                                   um_gbf_space *s, um_rng *rng)
 {

@@ -12,24 +12,25 @@
 
 enum { GBF_MAX_FUNCTIONS = 400 };
 
-/* Zeros with probability p0, to the last 2^-24; bits up to a multiple of 64. */
+/* Fills m bits, rounded up to a multiple of 64, with zeros of probability p0,
+ * accurate to 2^-24. */
 void um_gbf_fill(uint8_t *bits, uint32_t m, double p0, um_rng *rng);
-/* Where m bits fit. */
+/* Returns the number of bytes for m bits. */
 size_t um_gbf_bytes(uint32_t m);
 
-/* An element owns k0 + k1 places, those of the g first. */
+/* Inserts or queries an element with k0 + k1 places, those of the g first. */
 void um_gbf_insert(uint8_t *bits, const uint32_t *place, unsigned k0,
                    unsigned k1);
 bool um_gbf_has(const uint8_t *bits, const uint32_t *place, unsigned k0,
                 unsigned k1);
-/* Places anywhere, all different when told so. */
+/* Draws places; all are different if distinct. */
 void um_gbf_places(um_rng *rng, uint32_t m, unsigned k, bool distinct,
                    uint32_t *place);
 
-/* What a round finds. */
+/* The results of a round. */
 typedef struct um_gbf_found {
     double plain_fp, fp; /* share of the queries accepted */
-    double fn;           /* share of the elements denied */
+    double fn;           /* share of the elements not recognised */
 } um_gbf_found;
 
 /* Memory of a round, for cases of up to this many bits and elements. */
@@ -45,10 +46,10 @@ umbel_status um_gbf_space_init(um_gbf_space *s, uint32_t m, uint32_t n,
 void um_gbf_space_fini(um_gbf_space *s);
 
 /*
- * Draw functions ((cx + d) mod 2,100,000,011) mod m, a start and elements from
- * the lower half of the numbers; insert them; query this many of the upper
- * half, and for the elements. A standard filter of the k1 functions that set
- * stands beside it, with the same start.
+ * Draws functions ((cx + d) mod 2,100,000,011) mod m, a start, and elements
+ * from the lower half of the numbers; inserts the elements; queries them and
+ * this many numbers of the upper half. Does the same with a standard filter of
+ * the k1 functions that set, with the same start.
  */
 um_gbf_found um_gbf_simulate(const um_gbf *g, uint32_t queries, um_gbf_space *s,
                              um_rng *rng);

@@ -1,5 +1,6 @@
 /*
- * table.c - compute the cells of a table, simulate its rates, compare.
+ * table.c - computes the cells of a table, simulates its rates, and compares
+ * them.
  */
 #include "papers/gbf/model/table.h"
 
@@ -66,12 +67,12 @@ umbel_status um_gbf_table_round(um_round *r, double *out, umbel_error *err)
 
 /* --- conclusions -----------------------------------------------------------*/
 
-/* The columns that the paper prints; those of the standard filter that are
- * always 0 or 100 % are left out. */
+/* The columns that the paper prints, without those of the standard filter that
+ * are always 0 or 100 %. */
 typedef struct column {
     const char *name;
     double (*value)(const um_gbf *g);
-    int number; /* of a round, that measures it; -1: none does */
+    int number; /* of a round, which measures it; -1 if none does */
 } column;
 
 static const column columns[] = {
@@ -105,7 +106,7 @@ static um_mean measured(const um_study *s, size_t row, const column *c)
     return m;
 }
 
-/* What one query, or one element, adds to the mean of all rounds. */
+/* Returns what one query, or one element, adds to the mean of all rounds. */
 static double unit(const um_study *s, size_t row, const column *c)
 {
     double asked = c->number == GBF_FN ? table_of(s)->row[row].filter.n
@@ -132,7 +133,7 @@ static void check_row(um_study *s, size_t row)
     }
 }
 
-/* As the paper prints it, or with more digits. */
+/* Writes a cell as the paper prints it, or with more digits. */
 static void write_cell(um_study *s, um_sheet *sheet, int digits, double x)
 {
     if (table_of(s)->percent)

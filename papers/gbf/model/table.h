@@ -1,6 +1,6 @@
 /*
  * table.h - one of the Tables 1 to 8: five cases of a filter, computed by the
- * paper's equations and simulated. A row of papers is only the data.
+ * paper's equations and simulated. A study has only the data.
  */
 #ifndef UM_GBF_TABLE_H
 #define UM_GBF_TABLE_H
@@ -13,7 +13,7 @@
 enum {
     GBF_CASES = 5,
     GBF_QUERIES = 10000,
-    /* Numbers of a round, for each case. */
+    /* Numbers of a round for each case. */
     GBF_PLAIN_FP = 0,
     GBF_FP,
     GBF_FN,
@@ -21,13 +21,13 @@ enum {
 };
 
 typedef struct um_gbf_case {
-    const char *name; /* what the first column says: "p0 = 25 %" */
+    const char *name; /* first column of the table: "p0 = 25 %" */
     um_gbf filter;
 } um_gbf_case;
 
 typedef struct um_gbf_table {
     const char *title;
-    bool percent; /* as the paper prints it, with one decimal; else 1.2e-3 */
+    bool percent; /* as in the paper, with one decimal; otherwise 1.2e-3 */
     um_gbf_case row[GBF_CASES];
     const char *errata; /* or NULL */
 } um_gbf_table;
@@ -38,7 +38,7 @@ void um_gbf_table_release(um_study *s);
 umbel_status um_gbf_table_round(um_round *r, double *out, umbel_error *err);
 void um_gbf_table_conclude(um_study *s);
 
-/* The paper's row of the file-scope um_gbf_table `table`. */
+/* Defines the paper's row for the file-scope um_gbf_table `table`. */
 #define UM_GBF_TABLE(number, words)                                            \
     static umbel_status prepare(um_study *s, umbel_error *err)                 \
     {                                                                          \

@@ -1,5 +1,5 @@
 /*
- * run.c - gbf-table5: the size, a quarter of the bits 0 at first.
+ * run.c - gbf-table5: the size, with a quarter of the bits initially 0.
  */
 #include "papers/gbf/model/table.h"
 

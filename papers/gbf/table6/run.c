@@ -1,5 +1,5 @@
 /*
- * run.c - gbf-table6: the size, all bits 0 at first.
+ * run.c - gbf-table6: the size, with all bits initially 0.
  */
 #include "papers/gbf/model/table.h"
 

@@ -1,6 +1,6 @@
 /*
- * run.c - gbf-table7: the standard filter's best number of functions, all bits
- * 0 at first.
+ * run.c - gbf-table7: the standard filter's best number of functions, with all
+ * bits initially 0.
  */
 #include "papers/gbf/model/table.h"
 

@@ -1,5 +1,5 @@
 /*
- * run.c - gbf-table8: the same functions, 1 % of the bits 0 at first.
+ * run.c - gbf-table8: the same functions, with 1 % of the bits initially 0.
  */
 #include "papers/gbf/model/table.h"
 

@@ -1,8 +1,8 @@
 /*
- * run.c - gbf-text: numbers that the text gives beside its tables and figures.
+ * run.c - gbf-text: numbers in the text, besides tables and figures.
  *
  * Two filters of section 4.2 are computed and simulated, each from two starts;
- * the rest are numbers that the text draws from equations or tables.
+ * the rest are numbers that the text derives from equations or tables.
  */
 #include "base/error.h"
 #include "papers/gbf/model/table.h"
@@ -67,7 +67,7 @@ static void check_case(um_study *s, size_t i)
     check_simulated(s, "simulated f_n, %", i, FN, c->filter.n);
 }
 
-/* Section 4.1: the bound falls with the functions. */
+/* Checks section 4.1: the bound decreases with the number of functions. */
 static void check_bounds(um_study *s)
 {
     static const char *const name[] = {"k0 = k1 = 2", "k0 = k1 = 3",
@@ -79,13 +79,14 @@ static void check_bounds(um_study *s)
     }
 }
 
-/* ln f by bits an element, of a standard filter with k n / m = load. */
+/* Returns ln f divided by the bits per element, of a standard filter with k n /
+ * m = load. */
 static double ln_standard(double load)
 {
     return load * log(-expm1(-load));
 }
 
-/* Section 2: the load that makes f least, sought instead of derived. */
+/* Checks section 2: finds the load that minimises f by search. */
 static void check_standard(um_study *s)
 {
     double low = 0.1, high = 2;
@@ -101,7 +102,8 @@ static void check_standard(um_study *s)
     um_check_value(s, "its share of ones", -expm1(-low), NAN);
 }
 
-/* Section 4: the largest half-width of a 95 % interval, had it 1000 rounds. */
+/* Checks section 4: the largest half-width of a 95 % interval over 1000
+ * rounds. */
 static void check_spread(um_study *s)
 {
     double widest = 0;
@@ -113,7 +115,7 @@ static void check_spread(um_study *s)
     um_check_value(s, "largest half-width of a 95 % interval", widest, NAN);
 }
 
-/* Section 5 on Table 8: what an all but saturated filter accepts. */
+/* Checks section 5 on Table 8: what an almost saturated filter accepts. */
 static void check_saturated(um_study *s)
 {
     um_gbf small = {0.01, 1, 22, 8192, 256},

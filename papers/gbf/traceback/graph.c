@@ -1,5 +1,5 @@
 /*
- * graph.c - grow routers, count hops.
+ * graph.c - grows a network of routers, and counts hops.
  */
 #include "papers/gbf/traceback/graph.h"
 
@@ -17,8 +17,9 @@ static void add_link(links *l, size_t a, size_t b)
 }
 
 /*
- * A new router joins one of the latter two thirds, which makes ways long;
- * every third one has a second link, to a router about as old as itself.
+ * Grows the network. A new router is linked to one of the newer two thirds,
+ * which makes paths long; every third one has a second link, to a router of
+ * about the same age.
  */
 static void grow(links *l, um_rng *rng)
 {
@@ -50,7 +51,7 @@ static void sort_by_node(graph *g, const links *l)
     }
 }
 
-/* Breadth first, from the victim. */
+/* Counts hops from the victim, breadth first. */
 static void count_hops(graph *g)
 {
     uint16_t queue[NODES];
@@ -85,7 +86,7 @@ static void draw(graph *g, um_rng *rng)
             g->far[g->nfar++] = (uint16_t)i;
 }
 
-/* A network without a way so long is rare; then another. */
+/* Draws networks until one has a path of HOPS hops; most do. */
 void graph_make(graph *g, um_rng *rng)
 {
     do

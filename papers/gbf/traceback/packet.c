@@ -1,5 +1,5 @@
 /*
- * packet.c - mark a packet on its way, and go the way back.
+ * packet.c - marks a packet on its path, and traces it back.
  */
 #include "papers/gbf/traceback/packet.h"
 
@@ -9,10 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-/* A packet, and the filter of the library that its routers agree on. */
+/* A packet, and the filter parameters that its routers agree on. */
 typedef struct packet {
     const way *way;
-    umbel_packet *shape; /* cells of a router are its own in every packet */
+    umbel_packet *shape; /* a router has the same cells in every packet */
     uint8_t bits[BITS / 8];
 } packet;
 
@@ -30,7 +30,8 @@ um_gbf way_model(const way *w, const start *s)
                     .n = HOPS};
 }
 
-/* Which bits are one does not matter: no place is likelier than another. */
+/* Begins a packet. Which bits are one does not matter: all places are equally
+ * likely. */
 static umbel_status begin(packet *p, const way *w, const start *s, um_rng *rng,
                           umbel_error *err)
 {
@@ -55,7 +56,7 @@ static void mark(packet *p, uint16_t router)
     umbel_packet_add(p->shape, p->bits, &router, sizeof router);
 }
 
-/* How many cells of the router are not as it leaves them. */
+/* Returns the number of cells that differ from what the router writes. */
 static uint32_t inverted(const packet *p, const uint8_t *unknown,
                          uint16_t router)
 {
@@ -68,7 +69,8 @@ static bool is_marked(const packet *p, uint16_t router)
     return inverted(p, NULL, router) == 0;
 }
 
-/* Of routers that did not mark it, the share accepted: by what arrived. */
+/* Returns the share of routers not on the path that are accepted, given the
+ * bits that arrived. */
 static double share_accepted(const packet *p)
 {
     um_gbf g = {.k0 = p->way->k0, .k1 = p->way->k1, .m = BITS};
@@ -86,7 +88,8 @@ static bool is_among(const uint16_t path[HOPS], uint16_t router)
     return false;
 }
 
-/* From the victim: ask all neighbours, go on from those that are marked. */
+/* Traces back from the victim: queries all neighbours, and continues from those
+ * that match. */
 static void walk(const graph *g, const uint16_t path[HOPS], const packet *p,
                  trace *out)
 {
@@ -112,18 +115,18 @@ static void walk(const graph *g, const uint16_t path[HOPS], const packet *p,
     }
 }
 
-/* A router on the way back, and the cells of those between it and the victim.
- */
+/* A router on the path back, and the cells of the routers between it and the
+ * victim. */
 typedef struct step {
     uint16_t at;
     uint8_t unknown[BITS / 8];
 } step;
 
 /*
- * The same with wildcards: what routers nearer to the victim overwrote does not
- * speak against one (section 6, after [14]); or with that many inverted cells
- * forgiven. Counts the false routers that are followed; *found: the source is
- * reached.
+ * Does the same with wildcards: cells that routers nearer to the victim
+ * overwrote do not count against a router (section 6, after [14]); or with that
+ * many inverted cells tolerated. Returns the number of false routers that are
+ * followed; *found is 1 if the source is reached.
  */
 static double walk_kindly(const graph *g, const uint16_t path[HOPS],
                           const packet *p, bool wild, uint32_t forgiven,

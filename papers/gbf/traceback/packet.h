@@ -1,6 +1,6 @@
 /*
- * packet.h - a filter that a packet carries: who starts it how, who inserts
- * himself, and what a victim finds in it.
+ * packet.h - the filter in a packet: its initial bits, the routers that insert
+ * themselves, and what a victim finds in it.
  */
 #ifndef UM_TRACEBACK_PACKET_H
 #define UM_TRACEBACK_PACKET_H
@@ -16,37 +16,37 @@ enum { BITS = 256, ASKED = 64 };
 typedef struct way {
     const char *name;
     unsigned k0, k1;
-    bool distinct; /* else as the paper defines it */
+    bool distinct; /* otherwise as the paper defines it */
 } way;
 
-/* The bits that an attacker sends out. */
+/* The bits that an attacker sends. */
 typedef struct start {
     const char *name;
-    double ones; /* an exact share; below 0: the worst there is for the way */
-    bool random; /* each bit one with that probability instead */
+    double ones; /* exact share; below 0 for the worst case */
+    bool random; /* each bit is one with that probability instead */
 } start;
 
-/* What became of a packet. */
+/* The results of tracing a packet. */
 typedef struct trace {
     double tests;    /* of routers that are not on the path */
-    double branches; /* of these, those that were accepted, and so followed */
-    double expected; /* the same, by the zeros that arrived */
-    double asked;    /* accepted of ASKED others, followed or not */
-    double missed;   /* routers of the path that the filter denies */
+    double branches; /* false routers that were accepted, and so followed */
+    double expected; /* the same, computed from the zeros that arrived */
+    double asked;    /* accepted of ASKED other routers */
+    double missed;   /* routers of the path that do not match */
     double found;    /* 1 when the source was reached */
-    /* The same when cells of routers that were found count as wildcards, and
-     * when one inverted cell is forgiven (footnote 1). */
+    /* The same if cells of routers found before count as wildcards, and if one
+     * inverted cell is tolerated (footnote 1). */
     double wild_branches, wild_found;
     double one_branches, one_found;
-    bool lost[HOPS]; /* whether it denies the nearest, and so on */
+    bool lost[HOPS]; /* whether the nearest router is missed, and so on */
 } trace;
 
-/* The share of zeros that the attacker sends. */
+/* Returns the share of zeros that the attacker sends. */
 double start_zeros(const start *s, const way *w);
-/* The filter after n routers, for the equations. */
+/* Returns the filter after n routers, for the equations. */
 um_gbf way_model(const way *w, const start *s);
 
-/* Send a packet along path, and trace it back. */
+/* Sends a packet along path, and traces it back. */
 umbel_status packet_trace(const graph *g, const uint16_t path[HOPS],
                           const way *w, const start *s, um_rng *rng, trace *out,
                           umbel_error *err);

@@ -1,8 +1,8 @@
 /*
- * run.c - gbf-traceback: the paper's motive: who sent this packet?
+ * run.c - gbf-traceback: the paper's motivation: who sent this packet?
  *
- * Every router on the way marks the filter of 256 bits that the packet carries.
- * The attacker has chosen its bits before. The victim asks its neighbours, then
+ * Every router on the path marks the 256-bit filter in the packet, whose
+ * initial bits the attacker has chosen. The victim tests its neighbours, then
  * theirs, and follows every router that the filter accepts.
  */
 #include "base/error.h"
@@ -30,9 +30,9 @@ static const start starts[] = {
 enum {
     WAYS = UM_COUNT(ways),
     STARTS = UM_COUNT(starts),
-    SWEPT = 5, /* starts that a figure has along its x */
+    SWEPT = 5, /* starts along the x axis of a figure */
     LAST_START = STARTS - 1,
-    /* Numbers of a round, for each way and start. */
+    /* Numbers of a round for each way and start. */
     TESTS = 0,
     BRANCHES,
     EXPECTED,
@@ -44,7 +44,7 @@ enum {
     ONE_BRANCHES,
     ONE_FOUND,
     NUMBERS,
-    /* Then, for each way, whether it denies the nearest router, ... */
+    /* Then, for each way, whether the nearest router is missed, ... */
     BY_HOP = WAYS * STARTS * NUMBERS,
     WIDTH = BY_HOP + WAYS * HOPS
 };
@@ -92,7 +92,7 @@ static void retain(const trace *t, size_t w, size_t s, double *out)
         out[BY_HOP + w * HOPS + i] = t->lost[i];
 }
 
-/* One source, one packet for every way and start. */
+/* Runs a round: one source, and one packet for every way and start. */
 static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 {
     const graph *g = r->study->shared;
@@ -111,7 +111,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 
 /* --- formulas --------------------------------------------------------------*/
 
-/* Equations 7 and 16. */
+/* Computes equations 7 and 16. */
 static double accepted_by_formula(const way *w, const start *s)
 {
     um_gbf g = way_model(w, s);
@@ -120,7 +120,7 @@ static double accepted_by_formula(const way *w, const start *s)
                                           : um_gbf_zeros(&g));
 }
 
-/* Equation 11, and the hole where there is one. */
+/* Computes equation 11, and the hole if there is one. */
 static double missed_by_formula(const way *w, uint32_t later)
 {
     um_gbf g = way_model(w, &starts[0]);
@@ -138,8 +138,8 @@ static double missed_on_average(const way *w)
     return sum / HOPS;
 }
 
-/* What no content can make it accept: of distinct places a little more than
- * equation 19 says. */
+/* Returns the largest share that any content can make it accept; with distinct
+ * places a little more than equation 19. */
 static double bound_of(const way *w)
 {
     um_gbf g = way_model(w, &starts[0]);
@@ -161,7 +161,8 @@ static void check_farthest(um_study *s, const char *what, const way *w,
     um_check_value(s, item, worst, NAN);
 }
 
-/* Of what was followed, given the zeros that arrived: a fair game. */
+/* Returns the deviation of the routers followed from the number expected, given
+ * the zeros that arrived, in standard errors. */
 static double branches_off(const um_study *s, size_t w, size_t at)
 {
     um_mean seen = um_column(s, column(w, at, BRANCHES));
@@ -221,7 +222,8 @@ static void check_way(um_study *s, size_t w)
                    farthest(s, w, above_bound));
 }
 
-/* The router next to the victim: nobody came after it. */
+/* Checks the router nearest to the victim, after which no other marked the
+ * packet. */
 static void check_nearest(um_study *s, size_t w)
 {
     char item[UM_TEXT_LEN];
@@ -262,7 +264,8 @@ static void list(um_study *s)
         }
 }
 
-/* Random bits: the paper's reconstruction with wildcards, and footnote 1. */
+/* Lists, for random bits, the paper's reconstruction with wildcards, and
+ * footnote 1. */
 static void list_kinder(um_study *s)
 {
     static const char *const heads[] = {"filter",        "source found, %",
@@ -284,7 +287,8 @@ static void list_kinder(um_study *s)
     }
 }
 
-/* Distinct cells: the true path survives wildcards whole. */
+/* Checks that with distinct cells the true path survives wildcards
+ * completely. */
 static void check_kinder(um_study *s)
 {
     char item[UM_TEXT_LEN];
@@ -298,7 +302,7 @@ static void check_kinder(um_study *s)
                        um_column(s, column(w, LAST_START, WILD_FOUND)).value,
                        NAN);
         if (ways[w].k0 > 1)
-            continue; /* hardly any source is found without it */
+            continue; /* hardly any source is found without them */
         snprintf(item, sizeof item, "one inverted, found over none, %s",
                  ways[w].name);
         um_check_value(s, item,
@@ -319,7 +323,7 @@ static void draw_branches(um_study *s)
         f->log_y = true;
     for (size_t w = 0; w < WAYS; w++) {
         if (ways[w].k0 && !ways[w].distinct)
-            continue; /* hardly another curve */
+            continue; /* the curve would hardly differ */
         um_series *c = um_figure_series(f, ways[w].name);
         for (size_t at = 0; at < SWEPT; at++) {
             um_mean m = um_column(s, column(w, at, BRANCHES));
@@ -328,7 +332,8 @@ static void draw_branches(um_study *s)
     }
 }
 
-/* The equation as a line, and dots of the definition and of distinct places. */
+/* Draws the equation as a line, and simulated points for the definition and for
+ * distinct places. */
 static void draw_misses(um_study *s)
 {
     um_figure *f = um_record_figure(&s->record, "misses",

@@ -1,6 +1,6 @@
 /*
- * run.c - rbf-2010: counts that follow every step (Donnet, Baynat, Friedman
- * 2010).
+ * run.c - rbf-2010: counts that are updated at every step (Donnet, Baynat,
+ * Friedman 2010).
  */
 #include "papers/rbf/experiment.h"
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Pairs: as in 2006, then with tracked counts. */
+/* Pairs of curves: as in 2006, and with tracked counts. */
 static const um_rbf_curve curves[] = {
     {"min-fn", "Minimum FN", {.method = "min-fn", .count_outside = true}},
     {"min-fn tracked",
@@ -33,7 +33,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
     return um_rbf_sweep(&r->rng, curves, CURVES, out, err);
 }
 
-/* By how many percent tracking raises chi; instances are the same. */
+/* Returns by how many percent tracking raises chi, for the same instances. */
 static um_mean gain(const um_study *s, size_t pair, size_t beta)
 {
     um_mean m = um_column_ratio(s, um_rbf_column(2 * pair + 1, beta, RBF_CHI),
@@ -44,7 +44,7 @@ static um_mean gain(const um_study *s, size_t pair, size_t beta)
     return m;
 }
 
-/* Checks every gain of a pair; gives their mean. */
+/* Checks every gain of a pair; returns their mean. */
 static double check_gains(um_study *s, size_t pair)
 {
     char item[UM_TEXT_LEN];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BIASED = 0.85; /* links that prefer routers with many */
+static const double BIASED = 0.85; /* share that prefer large degrees */
 static const double CHAIN = 1.5;   /* routers inside a link, on average */
 
 static double uniform(um_rng *rng)
@@ -42,7 +42,8 @@ static void join(core_graph *g, uint32_t a, uint32_t b, um_rng *rng)
     l->weight = fresh_weight(l, rng);
 }
 
-/* An end of a random link is a router in proportion to its degree. */
+/* Returns a random end of a random link, which is a router with probability
+ * proportional to its degree, or a uniformly random router. */
 static uint32_t partner(const core_graph *g, uint32_t routers, um_rng *rng)
 {
     if (g->nlinks && uniform(rng) < BIASED) {
@@ -78,7 +79,7 @@ bool core_grow(core_graph *g, uint32_t routers, um_rng *rng)
             uint32_t to;
             do
                 to = partner(g, i, rng);
-            while (to == i); /* its own first link may be drawn */
+            while (to == i); /* the end of its own first link may be drawn */
             join(g, i, to, rng);
         }
     }
@@ -106,7 +107,7 @@ static uint32_t other_end(const core_link *l, uint32_t end)
     return l->end[l->end[0] == end];
 }
 
-/* The nearest that is not done; MAX_CORE when all are. */
+/* Returns the nearest router that is not done; MAX_CORE if all are. */
 static uint32_t nearest(const core_tree *t, const bool *done)
 {
     uint32_t best = MAX_CORE;
@@ -118,7 +119,8 @@ static uint32_t nearest(const core_tree *t, const bool *done)
     return best;
 }
 
-/* A few thousand routers: a heap would be longer, not noticeably faster. */
+/* Finds shortest paths with Dijkstra's algorithm. For a few thousand routers a
+ * heap would be longer, but not noticeably faster. */
 void core_shortest(const core_graph *g, uint32_t root, core_tree *out)
 {
     bool done[MAX_CORE] = {false};

@@ -1,5 +1,5 @@
 /*
- * quotes.c - the numbers and sentences of section V, held against the runs.
+ * quotes.c - compares the numbers and sentences of section V with the runs.
  */
 #include "base/error.h"
 #include "papers/rbf/case-study/study.h"
@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Success at beta 0.1 and 0.3 is what 0.7015 to 0.7218 stands for in the text,
- * short at 10,000 and 100,000 bits with beta 0.25 what a cut by 76.17 % and
- * 84.35 % leaves of 0.9981 and 0.7668. */
+/* Some numbers are derived: the text gives the success at beta 0.1 and 0.3 as
+ * 0.7015 to 0.7218, and the short traces at 10,000 and 100,000 bits with beta
+ * 0.25 as cuts by 76.17 % and 84.35 % from 0.9981 and 0.7668. */
 const quote case_quotes[QUOTES] = {
     {"Bloom filter, m = 10,000", 10000, 0, NAN, 0.9981, NAN},
     {"Bloom filter, m = 60,000", 60000, 0, 0.3077, 0.6842, 0.0081},
@@ -50,8 +50,8 @@ static um_mean found(const um_study *s, size_t reading_of, size_t quote_of,
                      rates[rate].what);
 }
 
-/* The tracked methods change nothing about a plain filter, and the paper of
- * 2006 does not have them: they are shown, not held. */
+/* Checks a quoted rate. The tracked methods do not affect a plain filter, and
+ * the paper of 2006 does not have them, so they are only shown. */
 static void check_quote(um_study *s, size_t i, size_t rate)
 {
     char item[UM_TEXT_LEN];
@@ -97,7 +97,7 @@ static void list_quotes(um_study *s, size_t rate)
     }
 }
 
-/* What tracking (2010) changes where Ratio is used, k = 5. */
+/* Checks what tracking (2010) changes where Ratio is used, k = 5. */
 static void check_tracked(um_study *s)
 {
     enum { FIVE = 0, TRACKED = 4, ALL_GONE = 6 };
@@ -119,7 +119,8 @@ void case_check_quotes(um_study *s)
     check_tracked(s);
 }
 
-/* The smallest rise of a rate between 10,000, 40,000, 70,000, 100,000 bits. */
+/* Returns the smallest rise of a rate between 10,000, 40,000, 70,000 and
+ * 100,000 bits. */
 static double least_rise(const um_study *s, size_t which, size_t what)
 {
     double least = INFINITY;
@@ -130,7 +131,8 @@ static double least_rise(const um_study *s, size_t which, size_t what)
     return least;
 }
 
-/* The smallest rise of a rate between beta 0.01, 0.1, 0.3 and 1 of Fig. 13. */
+/* Returns the smallest rise of a rate between beta 0.01, 0.1, 0.3 and 1 in Fig.
+ * 13. */
 static double least_rise_by_beta(const um_study *s, size_t what, double sign)
 {
     static const size_t at[] = {0, 9, 29, 99};
@@ -160,8 +162,8 @@ static double times_missed(const um_study *s, size_t what)
            case_at_size(s, 5, RATIO_25, what).value;
 }
 
-/* The least share that the plain filter misses below 70,000 bits: the text says
- * above 80 %. */
+/* Returns the smallest share that the plain filter misses below 70,000 bits;
+ * the text says above 80 %. */
 static double least_missed(const um_study *s, size_t what)
 {
     double least = 1;
@@ -171,7 +173,8 @@ static double least_missed(const um_study *s, size_t what)
     return least;
 }
 
-/* At how many sizes beta 0.10 collides less often than the list. */
+/* Returns the number of sizes at which beta 0.10 collides less often than the
+ * list. */
 static double sizes_below_list(const um_study *s, double list)
 {
     size_t n = 0;
@@ -181,7 +184,7 @@ static double sizes_below_list(const um_study *s, double list)
     return (double)n;
 }
 
-/* What the figures look like, as numbers. */
+/* Checks the shapes of the figures, as numbers. */
 void case_check_figures(um_study *s)
 {
     const outcome *list = &((const shared *)s->shared)->tuned.of_list;

@@ -2,9 +2,10 @@
  * run.c - rbf-case-study: route tracing with a red stop set (2006, section V).
  *
  * Figs 8 to 13 and Table I on two synthetic internets (world.c). The worlds are
- * made once, from the seed; a round draws another hash. Every setting is a way
- * of writing the stop set down, and a size. The replay is that of
- * umbel-stopset. quotes.c holds the results against the numbers of the text. */
+ * generated once, from the seed; a round draws a new hash. Every setting is a
+ * representation of the stop set, and a size. The replay is that of
+ * umbel-stopset. quotes.c compares the results with the numbers of the text.
+ */
 #include "base/error.h"
 #include "papers/rbf/case-study/study.h"
 
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ways of Figs 8, 10, 11 and 12, and two that the paper does not have. */
+/* The representations in Figs 8, 10, 11 and 12, and two that the paper does not
+ * have. */
 const way case_ways[WAYS] = {
     {"plain", "Bloom filter", 5, NULL, 0, 0, 0},
     {"ratio 0.01", "Ratio, beta 0.01", 5, "ratio", 0.01, 0, 0},
@@ -73,8 +75,7 @@ static umbel_status create_corpus(const routes *r, ss_corpus *c,
     return UMBEL_OK;
 }
 
-/* Replays the second cycle: match[a] says whether a trace stops at address a.
- */
+/* Replays the second cycle; traces stop at addresses a with match[a]. */
 static umbel_status replay(const case_world *all, bool *match, ss_found *found,
                            outcome *out, umbel_error *err)
 {
@@ -144,7 +145,7 @@ static void release(um_study *s)
     s->shared = NULL;
 }
 
-/* What a round needs in one of the worlds. */
+/* Memory of a round in one of the worlds. */
 typedef struct bench {
     const case_world *c;
     notebook n;
@@ -227,7 +228,7 @@ static void draw_list(um_figure *f, double y)
     um_series_point(c, (double)size_at(SIZES - 1), y, NAN);
 }
 
-/* A rate against the size, a curve for each way, and the list's. */
+/* Draws a rate by size, with a curve for each way, and that of the list. */
 static void draw_sizes(um_study *s, const char *id, const char *title,
                        size_t what, double list)
 {
@@ -266,7 +267,8 @@ static void draw_sweep(um_study *s)
     }
 }
 
-/* Fig. 9 in bins that double: who would be how troublesome. */
+/* Draws Fig. 9 in bins that double: how many addresses would stop how many
+ * traces. */
 static void draw_troubles(um_study *s)
 {
     const world *w = &((const shared *)s->shared)->tuned.w;

@@ -1,5 +1,5 @@
 /*
- * study.h - the settings of a round, and what comes of them.
+ * study.h - the settings of a round, and their results.
  */
 #ifndef UM_CASE_STUDY_H
 #define UM_CASE_STUDY_H
@@ -8,7 +8,8 @@
 #include "papers/rbf/case-study/ways.h"
 #include "stopset/replay/replay.h"
 
-/* The ways of Figs 8, 10, 11 and 12, and two that the paper does not have. */
+/* The representations in Figs 8, 10, 11 and 12, and two that the paper does not
+ * have. */
 enum {
     PLAIN = 0,
     RATIO_10 = 3,
@@ -19,35 +20,35 @@ enum {
 };
 extern const way case_ways[WAYS];
 
-/* Rates that the text quotes; NAN where it quotes none. */
+/* Rates that the text quotes; NAN if it does not. */
 typedef struct quote {
     const char *what;
     uint64_t bits;
-    double beta; /* 0: the plain filter */
+    double beta; /* 0 for the plain filter */
     double success, shorter, collision;
 } quote;
 
-/* What comes of a setting: shares of the traces, and of what the list would
+/* The result of a setting: shares of the traces, and of what the list would
  * have discovered. */
 typedef struct outcome {
     double genuine, lucky, shorter, collision;
     double nodes_missed, links_missed;
 } outcome;
 
-enum { OUTCOME = 6 }; /* numbers in it */
+enum { OUTCOME = 6 }; /* number of its members */
 
-/* Numbers of an outcome, in its order, and the sum of the first two. */
+/* Numbers of an outcome, in order, and the sum of the first two. */
 enum { GENUINE, LUCKY, SHORT, COLLISION, NODES, LINKS, SUCCESS };
 
-/* How the settings of a quote are tried: by the number of hash functions, in
- * which world, and with the tracked method of 2010 instead of Ratio. */
+/* How the settings of a quote are tried: number of hash functions, world, and
+ * whether the tracked method of 2010 replaces Ratio. */
 typedef struct reading {
     const char *name;
     uint32_t hashes;
     bool wide, tracked;
 } reading;
 
-/* The settings of a round, one after the other. */
+/* The settings of a round, in order. */
 enum {
     SIZES = 10,
     GRID = SIZES * WAYS,
@@ -61,7 +62,7 @@ enum {
 extern const quote case_quotes[QUOTES];
 extern const reading case_readings[READINGS];
 
-/* An internet, and what an exact list does in it. */
+/* An internet, and the results of an exact list in it. */
 typedef struct case_world {
     world w;
     ss_corpus probe; /* the second cycle */
@@ -78,12 +79,12 @@ static inline uint64_t size_at(size_t i)
     return 10000 * (1 + i);
 }
 
-/* Mean over the rounds of one number of a setting; in the grid by size and way.
- */
+/* Returns the mean over the rounds of one number of a setting, or of a size and
+ * way in the grid. */
 um_mean case_rate(const um_study *s, size_t setting, size_t what);
 um_mean case_at_size(const um_study *s, size_t size, size_t which, size_t what);
 
-/* Holds the quoted rates and sentences of the text against what came out. */
+/* Compares the rates and sentences of the text with the results. */
 void case_check_quotes(um_study *s);
 void case_check_figures(um_study *s);
 

@@ -1,8 +1,8 @@
 /*
  * ways.c - filters of the red stop set.
  *
- * Whatever is done to a filter knows the learning round only: false positives
- * are addresses met there, weighed by the traces that passed them.
+ * Filters are built with knowledge of the learning cycle only: false positives
+ * are addresses met there, weighted by the traces that passed them.
  */
 #include "papers/rbf/case-study/ways.h"
 

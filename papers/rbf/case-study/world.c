@@ -1,17 +1,18 @@
 /*
- * world.c - how the synthetic internet is grown.
+ * world.c - generates the synthetic internet.
  *
  * A core of routers grows by preferential attachment. Its links are chains of a
- * geometric number of hops. Last-hop routers hang on core routers, some on two,
- * some behind another last hop; destinations hang on these. Monitors look at
- * the core from behind a few private hops. An address belongs to a directed
- * link, as routers answer from the interface that a probe came in by. Routes
- * are shortest paths; links of last hops are too costly for transit.
+ * geometric number of hops. Last-hop routers are attached to core routers, some
+ * to two, and some behind another last hop; destinations are attached to these.
+ * Monitors reach the core through a few private hops. An address belongs to a
+ * directed link, because routers answer from the interface on which a probe
+ * arrived. Routes are shortest paths; links of last hops are too costly for
+ * transit.
  *
- * Between the two cycles some destinations move to a last hop nobody has seen,
- * some get one more router before them, and some core links a new weight. The
- * shares below were tuned by hand, so that an exact list does about what the
- * paper's list did: 8,006 stops, 0.7812 / 0.0936 / 0.1251.
+ * Between the two cycles some destinations move to a new last hop, some get an
+ * additional router before them, and some core links get a new weight. The
+ * shares below were tuned by hand so that an exact list has about the results
+ * of the paper's list: 8,006 stops, 0.7812 / 0.0936 / 0.1251.
  */
 #include "papers/rbf/case-study/world.h"
 
@@ -22,16 +23,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BEHIND = 0.055;   /* last hops behind another */
-static const double DUAL = 0.3;       /* last hops on two core routers */
-static const double MOVED = 0.125;    /* destinations that move */
-static const double INSERTED = 0.045; /* destinations behind a new router */
-static const double REWEIGHED = 0.05; /* core links of a new weight */
+static const double BEHIND = 0.055;   /* share of last hops behind another */
+static const double DUAL = 0.3;       /* last hops with two core routers */
+static const double MOVED = 0.125;    /* share of destinations that move */
+static const double INSERTED = 0.045; /* destinations with a new router */
+static const double REWEIGHED = 0.05; /* core links with a new weight */
 
 enum { LAST_HOPS = 6650, PRIVATE_MIN = 3, PRIVATE_SPAN = 3, NONE = -1 };
 
 typedef struct last_hop {
-    uint32_t core[2]; /* where it hangs; both the same when on one */
+    uint32_t core[2]; /* where it is attached; equal if only to one */
     uint32_t address[2];
     double cost[2];
     int behind; /* another last hop, or NONE */
@@ -39,10 +40,11 @@ typedef struct last_hop {
 
 typedef struct monitor {
     uint32_t core;
-    uint32_t hops, address; /* private ones, numbered on from address */
+    uint32_t hops, address; /* private hops, with consecutive addresses */
 } monitor;
 
-/* Where a destination hangs: on last, perhaps with one router more. */
+/* Where a destination is attached: to last, possibly behind an additional
+ * router. */
 typedef struct place {
     uint32_t last;
     bool inserted;
@@ -68,7 +70,7 @@ static bool by_chance(um_rng *rng, double p)
     return uniform(rng) < p;
 }
 
-/* --- what is there in the first cycle ------------------------------------- */
+/* --- the first cycle ------------------------------------------------------ */
 
 static uint32_t some_core(growth *g)
 {
@@ -88,7 +90,8 @@ static void hang(growth *g, last_hop *l, double dual)
     }
 }
 
-/* Some hang behind an earlier one that does not itself. */
+/* Attaches all last hops; some are behind an earlier one that is attached to
+ * the core. */
 static void hang_all(growth *g)
 {
     for (g->nlast = 0; g->nlast < LAST_HOPS; g->nlast++) {
@@ -102,7 +105,8 @@ static void hang_all(growth *g)
     }
 }
 
-/* Every last hop serves somebody; the rest choose at random. */
+/* Attaches the destinations: at least one to every last hop, the rest at
+ * random. */
 static void settle_destinations(growth *g)
 {
     for (uint32_t d = 0; d < DESTINATIONS; d++)
@@ -122,7 +126,7 @@ static void place_monitors(growth *g)
     }
 }
 
-/* --- what happens before the second --------------------------------------- */
+/* --- changes before the second cycle -------------------------------------- */
 
 static void change(growth *g)
 {
@@ -163,7 +167,7 @@ static void add_core_path(world *w, routes *r, const core_tree *t, uint32_t to)
     }
 }
 
-/* The way to a last hop: over the nearer of its core routers. */
+/* Adds the path to a last hop, over the nearer of its core routers. */
 static void add_last_hop(world *w, routes *r, const growth *g,
                          const core_tree *t, uint32_t last)
 {
@@ -201,7 +205,7 @@ static void trace_all(world *w, routes *r, const growth *g)
     }
 }
 
-/* --- what follows from the routes ----------------------------------------- */
+/* --- counts of the routes ------------------------------------------------- */
 
 static void count_learned(world *w)
 {

@@ -14,8 +14,8 @@
 
 enum { MONITORS = 10, DESTINATIONS = 10000, TRACES = 100000 };
 
-/* Routes: trace t passes the addresses hop[start[t]] .. hop[start[t+1]-1]; the
- * last is the penultimate node, the destination itself is not in it. */
+/* Routes: trace t passes the addresses hop[start[t]] .. hop[start[t+1]-1]. The
+ * last is the penultimate node; the destination itself is not included. */
 typedef struct routes {
     uint32_t *start, *hop;
     size_t n, cap; /* hops */
@@ -30,11 +30,11 @@ typedef struct world {
     bool bad; /* out of memory */
 } world;
 
-/* The two internets: the first was tuned to the paper's list, the second has
- * more routers in its core, so that traces of a monitor meet later. */
+/* The cores of the two internets: the first was tuned to the paper's list; the
+ * second has more routers, so that traces of a monitor meet later. */
 enum { TUNED_CORE = 3000, WIDE_CORE = 14000 };
 
-/* Makes one with that many routers in its core. False when memory runs out.
+/* Generates a world with that many routers in its core; false without memory.
  * Release with world_fini in any case. */
 bool world_make(world *w, uint32_t core, um_rng *rng);
 void world_fini(world *w);

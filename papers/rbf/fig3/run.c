@@ -2,8 +2,9 @@
  * run.c - rbf-fig3: the false positive rate against k, m and n (2006, Fig. 3,
  * eqn 5).
  *
- * Each point is a filter of its own, built from random keys and asked for
- * others. The paper draws the formula; we draw the formula and what filters do.
+ * Each point is a separate filter, built from random keys and queried with
+ * others. The paper draws the formula; we draw the formula and the measured
+ * rates.
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"
@@ -21,7 +22,7 @@ enum {
     POINTS = 20, /* of a curve */
     CURVES = 3,
     WIDTH = CURVES * POINTS,
-    ASKED = 50000 /* keys from outside, a point and round */
+    ASKED = 50000 /* non-members queried per point and round */
 };
 
 typedef struct setting {
@@ -29,7 +30,7 @@ typedef struct setting {
     uint64_t bits, keys;
 } setting;
 
-/* The i-th point of a curve: one of k, m, n runs, the others stand. */
+/* Returns the i-th point of a curve, along which one of k, m and n varies. */
 static setting setting_at(size_t curve, size_t i)
 {
     setting s = {HASHES, BITS, KEYS};
@@ -51,7 +52,7 @@ static double varied(size_t curve, size_t i)
                         : (double)s.keys;
 }
 
-/* Equation 5. */
+/* Computes equation 5. */
 static double formula(const setting *s)
 {
     double m = (double)s->bits, kn = s->hashes * (double)s->keys;
@@ -59,8 +60,9 @@ static double formula(const setting *s)
 }
 
 /*
- * Variance of the rate measured in one round: binomial, and that of the fill,
- * which differs between filters (bits thrown into m cells, k n times).
+ * Returns the variance of the rate measured in one round: binomial, plus that
+ * of the fill, which differs between filters (bits thrown into m cells, k n
+ * times).
  */
 static double variance(const setting *s)
 {
@@ -72,7 +74,7 @@ static double variance(const setting *s)
     return f * (1 - f) / ASKED + slope * slope * of_fill;
 }
 
-/* Random 64-bit keys: those from outside are new ones. */
+/* Measures the false positive rate with random 64-bit keys. */
 static umbel_status measure(um_round *r, const setting *s, uint64_t *keys,
                             double *share, umbel_error *err)
 {
@@ -111,7 +113,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
     return status;
 }
 
-/* The point farthest from the formula, in standard errors. */
+/* Returns the largest distance from the formula, in standard errors. */
 static double worst(um_study *s, size_t curve)
 {
     double most = 0;

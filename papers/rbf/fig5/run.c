@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Max FP and Ratio count false positives: of B, or all of them. */
+/* Max FP and Ratio count either the false positives in B, or all of them. */
 static const um_rbf_curve curves[] = {
     {"random", "Random Selection", {.method = "random"}},
     {"min-fn", "Minimum FN", {.method = "min-fn"}},
@@ -34,7 +34,8 @@ static double reset(const um_study *s, size_t curve, size_t beta)
     return um_column(s, um_rbf_column(curve, beta, RBF_RESET)).value;
 }
 
-/* The smallest surplus of one curve over another, in percent, from beta 5 %. */
+/* Returns the smallest surplus of one curve over another, in percent, from beta
+ * 5 % on. */
 static double least_surplus(const um_study *s, size_t more, size_t less)
 {
     double least = INFINITY;

@@ -26,14 +26,14 @@ static const um_rbf_curve curves[] = {
 enum { CURVES = sizeof curves / sizeof *curves };
 enum { RANDOM, MIN_FN, MAX_FP, RATIO, MAX_FP_B, RATIO_B };
 
-/* Bits cleared at random, whomever they belong to. */
+/* Numbers of bits cleared at random. */
 static const uint64_t cleared[] = {400, 1600, 6400};
 enum { CLEARED = sizeof cleared / sizeof *cleared };
 enum { AFTER_CURVES = CURVES * RBF_BETAS * RBF_NUMBERS };
-/* Numbers of each: chi, and the share removed over that of equation 16. */
+/* Numbers for each: chi, and the share removed relative to equation 16. */
 enum { CHI, OVER_EQUATION, CLEARED_NUMBERS };
 
-/* Equation 16: 1 - (1 - s / (p1 m))^k. */
+/* Computes equation 16: 1 - (1 - s / (p1 m))^k. */
 static double equation_16(double s)
 {
     double kn = (double)RBF_HASHES * RBF_MEMBERS;
@@ -79,8 +79,8 @@ static um_mean chi(const um_study *s, size_t curve, size_t beta)
     return um_column(s, um_rbf_column(curve, beta, RBF_CHI));
 }
 
-/* "Ratio Selection does best, followed by Maximum FP, Minimum FN, and Random":
- * the smallest gap between neighbours, over all beta below 100 %. */
+/* Checks "Ratio Selection does best, followed by Maximum FP, Minimum FN, and
+ * Random": returns the smallest gap between neighbours over all beta. */
 static double least_gap(const um_study *s, size_t ratio, size_t max_fp)
 {
     const size_t order[] = {ratio, max_fp, MIN_FN, RANDOM};
@@ -103,7 +103,7 @@ static double least_chi(const um_study *s)
     return least;
 }
 
-/* Fall from beta 1 % to 100 %, in percent. */
+/* Returns the decrease from beta 1 % to 100 %, in percent. */
 static double fall(const um_study *s, size_t curve)
 {
     return 100 *

@@ -1,10 +1,11 @@
 /*
- * run.c - rbf-ours: how far retouching goes beyond the papers, and what else
- * there is.
+ * run.c - rbf-ours: how far our methods go beyond the papers, and alternatives
+ * to retouching.
  *
- * Three parts: our methods beside the papers' on the experiment of section IV;
- * the weight that is left when some keys hurt more than others and the loss has
- * a limit; and retouching beside groups and an anti-filter at equal bytes.
+ * It has three parts: our methods compared with the papers' in the experiment
+ * of section IV; the weight that is left if some keys cost more than others and
+ * the loss is limited; and retouching compared with groups and an anti-filter
+ * of equal size.
  */
 #include "base/error.h"
 #include "papers/rbf/experiment.h"
@@ -69,7 +70,8 @@ static const double limits[] = {0.01, 0.05, 0.10};
 
 enum { LIMITS = 3 };
 
-/* The false positives are in no order, so ranks may follow it. */
+/* Measures the weight left under limits. The false positives are in random
+ * order, so weights by rank may follow it. */
 static umbel_status run_limits(const um_rbf *x, double *out, umbel_error *err)
 {
     double *weight = malloc(x->npositives * sizeof *weight);
@@ -168,7 +170,7 @@ static void check_column(um_study *s, const char *item, size_t column)
     um_check_mean(s, item, &m);
 }
 
-/* The best of all rounds, over that of ratio. */
+/* Returns the smallest time of all rounds, relative to that of ratio. */
 static double times_ratio(const um_study *s, size_t method)
 {
     double best = INFINITY, ratio = INFINITY;

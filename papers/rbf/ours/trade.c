@@ -1,9 +1,9 @@
 /*
  * trade.c - plain, grouped, retouched and double filters of the same bits.
  *
- * Whatever is built, the same keys are asked afterwards: members, keys that
- * must not match, and keys of neither list. So the ways are judged by what they
- * answer, not by what they say of themselves.
+ * All filters are then queried with the same keys: members, keys that must not
+ * match, and keys of neither list. So the ways are compared by their answers,
+ * not by their own reports.
  */
 #include "papers/rbf/ours/trade.h"
 
@@ -24,7 +24,7 @@ static uint64_t *draw(um_rng *rng, size_t n)
     uint64_t *keys = malloc(n * sizeof *keys);
 
     for (size_t i = 0; keys && i < n; i++)
-        keys[i] = um_random_key(rng); /* 64 bits: never the same twice */
+        keys[i] = um_random_key(rng); /* 64 bits: practically unique */
     return keys;
 }
 
@@ -80,9 +80,10 @@ static umbel_status open_filter(const trade *t, const trade_way *how,
     return umbel_create("bloom", &p, out, err);
 }
 
-/* --- judging -------------------------------------------------------------- */
+/* --- measuring ------------------------------------------------------------ */
 
-/* hit[i]: matches f, and not the anti-filter, which may be NULL. */
+/* Queries keys: hit[i] is true if key i matches f and not the anti-filter,
+ * which may be NULL. */
 static umbel_status ask(const umbel_filter *f, const umbel_filter *anti,
                         const uint64_t *keys, size_t n, bool *hit,
                         umbel_error *err)
@@ -142,7 +143,7 @@ static umbel_status add_members(const trade *t, umbel_filter *f,
                            NULL, err);
 }
 
-/* Groups and retouching take digests. */
+/* Assigns groups, or retouches: both need digests. */
 static umbel_status parse_back(const trade *t, const trade_way *how,
                                umbel_filter *f, const umbel_digest *members,
                                const umbel_digest *never, umbel_error *err)
@@ -194,8 +195,8 @@ static umbel_status run_single(const trade *t, const trade_way *how,
 }
 
 /*
- * Unwanted keys that match the first filter go into the second, the heaviest
- * first, as they stand, up to a key in ten bits: it errs on 1 % of the members.
+ * Adds the unwanted keys that match the first filter to the second, heaviest
+ * first, up to one key per ten bits: it is then wrong about 1 % of the members.
  */
 static umbel_status fill_anti(const trade *t, const umbel_filter *f,
                               umbel_filter *anti, umbel_error *err)
@@ -234,7 +235,8 @@ static umbel_status run_pair(const trade *t, const trade_way *how,
     return status;
 }
 
-/* The bits are shared out as suits it best: least weight left and lost. */
+/* Tries several divisions of the bits, and uses the one with the least weight
+ * left and lost. */
 static umbel_status run_anti(const trade *t, const trade_way *how,
                              uint64_t bits, trade_result *out, umbel_error *err)
 {

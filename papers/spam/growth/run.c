@@ -2,8 +2,8 @@
  * run.c - spam-growth: when errors appear, and how far counters grow (section
  * V-B).
  *
- * Whole filters of 80,000 cells, every insertion: this also counts cells, which
- * the short way of papers/spam/filter.h leaves out.
+ * Uses whole filters of 80,000 cells with every insertion: this study also
+ * counts cells, for which the shortcut of papers/spam/filter.h does not work.
  */
 #include "papers/spam/table.h"
 
@@ -24,7 +24,7 @@ enum {
     CHUNKS_AT = PARTS,
     CELLS_AT = 2 * PARTS
 };
-/* Of an experiment at one k. */
+/* Numbers of an experiment at one k. */
 enum { PLAIN_ABOVE, REFINED_ABOVE, PLAIN_FULL, REFINED_MAX, NUMBERS };
 enum { WIDTH = CELLS_AT + EXPERIMENTS * SPAM_HASHES * NUMBERS };
 
@@ -36,13 +36,13 @@ static size_t column(size_t experiment, size_t hashes, size_t what)
 
 /* --- rounds ----------------------------------------------------------------*/
 
-/* Inserts a sequence of PARTS parts; out: keys that are miscounted after each.
- */
+/* Inserts a sequence in PARTS parts; out[i] is the number of keys miscounted
+ * after each. */
 static umbel_status watch(umbel_filter *f, um_spam_space *s, size_t part,
                           double out[PARTS], umbel_error *err)
 {
     const uint32_t *next = s->sequence;
-    um_spam_keys *k = &s->some; /* amounts: inserted so far */
+    um_spam_keys *k = &s->some; /* amounts: insertions so far */
     umbel_status status = UMBEL_OK;
 
     *k = s->keys;
@@ -75,7 +75,8 @@ static umbel_status watch_new(um_spam_space *s, uint64_t seed, double *out,
     return status;
 }
 
-/* A round inserts each key once; a chunk is as long. */
+/* Counts errors after each round of Experiment 1, which inserts each key once,
+ * and after each chunk of Experiment 3, which is as long. */
 static umbel_status watch_errors(um_spam_space *s, um_rng *rng, double *out,
                                  umbel_error *err)
 {
@@ -102,7 +103,7 @@ static void count_cells(const umbel_filter *f, double *above, double *full,
     }
 }
 
-/* All insertions of one experiment, with one extension. */
+/* Runs all insertions of one experiment with one extension. */
 static umbel_status fill(const um_spam_experiment *e, size_t hashes,
                          unsigned update, um_spam_space *s, um_rng *rng,
                          double found[3], umbel_error *err)
@@ -114,7 +115,7 @@ static umbel_status fill(const um_spam_experiment *e, size_t hashes,
 
     if (status != UMBEL_OK)
         return status;
-    /* Plain updates give the same in any order. */
+    /* Plain updates give the same counters in any order. */
     status =
         um_spam_insert(f, update == SPAM_PLAIN_UPDATE ? SPAM_RUNS : e->sequence,
                        &s->keys, s, rng, err);
@@ -210,7 +211,7 @@ static void check_errors(um_study *s)
     um_check_value(s, "Exp. 3: new errors in a chunk, least", least, NAN);
 }
 
-/* The largest of all rounds. */
+/* Returns the largest value of all rounds. */
 static double max_of(const um_study *s, size_t number)
 {
     double most = 0;

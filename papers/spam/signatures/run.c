@@ -2,9 +2,10 @@
  * run.c - spam-signatures: hash functions for signatures of 160 bits (section
  * III).
  *
- * Chunks of SHA-1 reach 2^(160/k) cells and no more, in k parts of the filter k
- * times as many; equation 2 over the whole signature reaches all. The cells are
- * private to this study (signature.h says why), the last row is the library's.
+ * Chunks of SHA-1 reach at most 2^(160/k) cells, or k times as many in k parts
+ * of the filter; equation 2 over the whole signature reaches all cells. The
+ * cells are private to this study (signature.h says why); the last row is the
+ * library's.
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"
@@ -36,14 +37,14 @@ static const shape shapes[] = {
     {8, 500000}, {8, 1500000}, {10, 500000}, {10, 1500000}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, LARGEST = 1500000 };
 
-/* Numbers of a round: the error, and the share of the cells that lie up to the
- * highest one that is set. */
+/* Numbers of a round: the error, and the share of the cells up to the highest
+ * one that is set. */
 enum { ERROR, REACH, NUMBERS };
 enum { WIDTH = SHAPES * WAYS * NUMBERS };
 
-/* --- what is to be expected ------------------------------------------------*/
+/* --- expected values ------------------------------------------------------ */
 
-/* Cells that a function can reach. */
+/* Returns the number of cells that a function can reach. */
 static double utilisable(const shape *h, int way)
 {
     double chunk = ldexp(1, (int)(SIGNATURE_BITS / h->hashes));
@@ -55,9 +56,10 @@ static double utilisable(const shape *h, int way)
 }
 
 /*
- * Equation 1 over the cells that can be reached. A chunk modulo m is not even:
- * of its r values, the first r mod m cells get one more than the others, so the
- * chance that a function meets a set cell is a mean over both sorts.
+ * Computes equation 1 over the cells that can be reached. A chunk modulo m is
+ * not uniform: of its r values, the first r mod m cells get one more than the
+ * others, so the probability that a function hits a set cell is a mean over
+ * both sorts.
  */
 static double formula(const shape *h, int way)
 {
@@ -68,7 +70,7 @@ static double formula(const shape *h, int way)
     double each = floor(chunk / cells), more = chunk - each * cells;
     double u = (each + 1) / chunk, v = each / chunk;
 
-    if (way >= LINEAR) /* the prime is far above m */
+    if (way >= LINEAR) /* the prime is much larger than m */
         return pow(-expm1(-throws / cells), h->hashes);
     return pow(more * u * -expm1(-throws * u) +
                    (cells - more) * v * -expm1(-throws * v),
@@ -80,7 +82,7 @@ static double formula(const shape *h, int way)
 typedef struct space {
     um_wide signature[ALL];
     um_wide c[SIGNATURE_MAX], d[SIGNATURE_MAX];
-    uint8_t bit[LARGEST]; /* a byte a bit */
+    uint8_t bit[LARGEST]; /* one byte per bit */
 } space;
 
 static uint64_t cell_of(const space *s, const shape *h, int way,
@@ -117,7 +119,8 @@ static void measure(space *s, const shape *h, int way, double *out)
     out[REACH] = (double)(highest + 1) / (double)h->cells;
 }
 
-/* The same signatures as keys of the library, which hashes them first. */
+/* Measures the library's filter with the same signatures as keys, which it
+ * hashes. */
 static umbel_status measure_library(um_round *r, const space *s, const shape *h,
                                     double *out, umbel_error *err)
 {
@@ -192,7 +195,8 @@ static void check(um_study *s, size_t i, int way)
     um_check_events(s, item, &m, 1 / ((double)ASKED * (double)s->rounds));
 }
 
-/* The library has the paper's limit for MD5, and refuses what exceeds it. */
+/* Returns true if the library accepts this many cells with MD5: it has the
+ * paper's limit. */
 static bool md5_takes(uint64_t cells)
 {
     umbel_params p = UMBEL_PARAMS_INIT;

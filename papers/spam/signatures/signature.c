@@ -1,5 +1,5 @@
 /*
- * signature.c - arithmetic modulo 2^160 + 7 in words of 32 bits.
+ * signature.c - arithmetic modulo 2^160 + 7 in 32-bit words.
  */
 #include "papers/spam/signatures/signature.h"
 
@@ -35,7 +35,7 @@ static int compare(const um_wide *a, const um_wide *b)
 
 static const um_wide prime = {{ABOVE, 0, 0, 0, 0, 1}};
 
-/* a - b, which is not negative. */
+/* Computes a - b, which must not be negative. */
 static void subtract(um_wide *a, const um_wide *b)
 {
     uint64_t borrow = 0;
@@ -59,7 +59,7 @@ um_wide um_wide_draw(um_rng *rng, bool positive)
     return x;
 }
 
-/* The product, 11 words, and d added to it. */
+/* Computes c x + d, in 11 words. */
 static void multiply(const um_wide *c, const um_wide *x, const um_wide *d,
                      uint32_t out[2 * WORDS + 2])
 {
@@ -81,8 +81,9 @@ static void multiply(const um_wide *c, const um_wide *x, const um_wide *d,
 }
 
 /*
- * 2^160 is -7: high 2^160 + low = low - 7 high. 7 high is below 2^165, so it is
- * folded once more: 7 high = e 2^160 + f = f - 7 e, e below 2^5.
+ * Reduces modulo p. 2^160 is -7, so high 2^160 + low = low - 7 high. 7 high is
+ * below 2^165, so it is folded once more: 7 high = e 2^160 + f = f - 7 e, e
+ * below 2^5.
  */
 static um_wide reduce(const uint32_t in[2 * WORDS + 2])
 {
@@ -95,10 +96,10 @@ static um_wide reduce(const uint32_t in[2 * WORDS + 2])
         seven.word[i] = (uint32_t)carry;
         carry >>= 32;
     }
-    /* The words above those: what two bits 2^160 make of a product. */
+    /* The words above those are not 0 if both factors have the bit 2^160. */
     carry += (uint64_t)ABOVE * in[2 * (size_t)WORDS];
     um_wide more = {{(uint32_t)(ABOVE * carry)}};
-    /* low - seven + more, and p added until nothing is borrowed. */
+    /* Computes low - seven + more, and adds p until nothing is borrowed. */
     carry = more.word[0];
     for (size_t i = 0; i <= WORDS; i++) {
         carry += (uint64_t)low.word[i] + prime.word[i];

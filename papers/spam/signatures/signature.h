@@ -1,5 +1,5 @@
 /*
- * signature.h - signatures of 160 bits, and the cells that they own.
+ * signature.h - 160-bit signatures, and their cells.
  *
  * A signature is the SHA-1 of a message. Its cells are chunks of it modulo m;
  * or a chunk in each of k parts of the filter (the paper's partial solution);
@@ -7,7 +7,8 @@
  *
  *   h(x) = ((c x + d) mod p) mod m,   0 < c < p, 0 <= d < p
  *
- * A digest of the library has 128 bits, so no addressing of it can own these.
+ * A digest of the library has 128 bits, so none of its addressings can compute
+ * these.
  */
 #ifndef UM_SPAM_SIGNATURE_H
 #define UM_SPAM_SIGNATURE_H
@@ -24,14 +25,15 @@ typedef struct um_wide {
     uint32_t word[SIGNATURE_WORDS + 1];
 } um_wide;
 
-/* The SHA-1 of the eight bytes of a message, as a number. */
+/* Returns the SHA-1 of the eight bytes of a message, as a number. */
 um_wide um_signature_of(uint64_t message);
-/* A number below p; never 0 if positive is true. */
+/* Draws a number below p; never 0 if positive. */
 um_wide um_wide_draw(um_rng *rng, bool positive);
-/* (c x + d) mod p, and a number mod m; m is not 0 and below 2^48. */
+/* Returns (c x + d) mod p, or x mod m; m is not 0 and below 2^48. */
 um_wide um_wide_linear(const um_wide *c, const um_wide *x, const um_wide *d);
 uint64_t um_wide_mod(const um_wide *x, uint64_t m);
-/* The i-th of k chunks of 160 / k bits, from the top; k divides 160, k >= 4. */
+/* Returns the i-th of k chunks of 160 / k bits, from the top; k divides 160, k
+ * >= 4. */
 uint64_t um_wide_chunk(const um_wide *x, uint32_t i, uint32_t k);
 
 #endif

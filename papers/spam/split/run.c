@@ -2,11 +2,12 @@
  * run.c - spam-split: what split storage saves, and what it costs (section IV).
  *
  * Signatures with heavy-tailed counts, P(c >= x) = 1/x up to 1,000,000, are
- * inserted in random order, refined, into kind counting with cells of 32 bits
- * and into a split store; both must hold the same counts, also when two servers
- * with half of the insertions each merge. The size of each layout follows
- * from the cells that overflow. Beside them kind tally of the library, where
- * keys overflow instead of cells, gets the same insertions.
+ * inserted in random order, with refined updates, into kind counting with
+ * 32-bit cells and into a split store. Both must have the same counts, also
+ * after a merge of two servers with half of the insertions each. The size of
+ * each layout is computed from the number of cells that overflow. For
+ * comparison, the library's kind tally, in which keys overflow instead of
+ * cells, gets the same insertions.
  */
 #include "base/error.h"
 #include "papers/spam/split/store.h"
@@ -20,17 +21,17 @@
 #include <stdlib.h>
 
 enum {
-    KEYS = 210000, /* one percent of the signatures that DCC has */
+    KEYS = 210000, /* 1 % of the signatures that DCC has */
     PER_KEY = 8,
     CELLS = KEYS * PER_KEY,
     HASHES = 4,
     MOST = 1000000,
-    COUNT_BITS = 20, /* for a million */
+    COUNT_BITS = 20, /* for a count of a million */
     LEAST_LOW = 2,
     LOWS = 4 /* s = 2 .. 5 */
 };
 
-/* Numbers of a round: cells of at least 2^s for each s, then these. */
+/* Numbers of a round: cells of at least 2^s for each s, then the following. */
 enum {
     DIFFERENT = LOWS,
     MERGED_DIFFERENT,
@@ -41,7 +42,7 @@ enum {
     WIDTH
 };
 
-/* Keys, in the order of their insertions. */
+/* Draws the keys, in the order of their insertions. */
 static uint32_t *draw_stream(um_rng *rng, size_t *n)
 {
     uint32_t *count = malloc(KEYS * sizeof *count), *stream = NULL;
@@ -64,7 +65,8 @@ static uint32_t *draw_stream(um_rng *rng, size_t *n)
     return stream;
 }
 
-/* The refined update. A cell twice is harmless: it is raised once. */
+/* Applies the refined update. A cell that occurs twice is harmless: it is
+ * incremented once. */
 static void add_split(um_split *s, const uint64_t *cell)
 {
     uint32_t value[HASHES], least = UINT32_MAX;
@@ -78,7 +80,7 @@ static void add_split(um_split *s, const uint64_t *cell)
             um_split_append(s, (uint32_t)cell[i], least + 1);
 }
 
-/* A server: counts of the library, and the same in a split store. */
+/* A server: the library's counters, and the same in a split store. */
 typedef struct server {
     umbel_filter *plain;
     um_split split;
@@ -131,7 +133,7 @@ static double count_different(server *v)
     return n;
 }
 
-/* Two servers with half of the insertions each, merged both ways. */
+/* Merges two servers with half of the insertions each, both ways. */
 static umbel_status try_merge(const uint32_t *stream, size_t n, uint64_t seed,
                               double *out, umbel_error *err)
 {
@@ -163,7 +165,8 @@ static void count_cells(server *v, double *out)
     out[DIFFERENT] = count_different(v);
 }
 
-/* Keys whose count in f is not how often they stand in the stream. */
+/* Counts the keys whose count in f is not the number of times they occur in the
+ * stream. */
 static umbel_status count_wrong(const umbel_filter *f, const uint32_t *stream,
                                 size_t n, double *wrong, umbel_error *err)
 {
@@ -235,8 +238,8 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 }
 
 /*
- * Bits a signature: the base, and tables filled to 0.85 whose entries have the
- * number of the cell in its chunk and the high bits.
+ * Returns the bits per signature: the base, and tables with a load of 0.85
+ * whose entries have the number of the cell in its chunk and the high bits.
  */
 static double split_bits(const um_study *s, unsigned low, unsigned index_bits)
 {
@@ -258,7 +261,8 @@ static double best_bits(const um_study *s, unsigned index_bits, unsigned *low)
     return best;
 }
 
-/* One table for 2.1 million signatures, and chunks of 2^16 and 2^8 cells. */
+/* Lists the sizes of one table for 2.1 million signatures, and of chunks of
+ * 2^16 and 2^8 cells. */
 static void list(um_study *s)
 {
     static const unsigned index_bits[] = {24, 16, 8};

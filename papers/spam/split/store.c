@@ -1,5 +1,5 @@
 /*
- * store.c - counters in two places.
+ * store.c - split storage of counters.
  */
 #include "papers/spam/split/store.h"
 
@@ -35,17 +35,17 @@ void um_split_fini(um_split *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Where the cell is in the table of its chunk, or the empty slot where it would
- * be. A table that is full has every cell of the chunk. */
+/* Returns the slot of a cell in the table of its chunk, or the empty slot for
+ * it. A full table has every cell of the chunk. */
 static uint64_t find(um_split *s, uint32_t cell)
 {
     uint64_t table = cell - cell % SPLIT_CHUNK;
     uint8_t index = (uint8_t)(cell % SPLIT_CHUNK);
-    uint8_t at = (uint8_t)(index * 0x9Du); /* odd: another place for each */
+    uint8_t at = (uint8_t)(index * 0x9Du); /* odd: a permutation */
 
     s->lookups++;
     while (s->taken[table + at] && s->index[table + at] != index)
-        at++; /* around the table, which has as many slots as a byte */
+        at++; /* wraps around the table, which has 256 slots */
     return table + at;
 }
 

@@ -1,10 +1,10 @@
 /*
  * store.h - split storage of counters (spam paper, end of section IV).
  *
- * A base filter of s + 1 bits a cell: the low bits of the count, and a flag
- * that tells that more bits are in a table. The base is divided into N chunks
- * of 256 cells, each with its own table, so that an entry needs only the number
- * of the cell within its chunk: 8 bits.
+ * The base filter has s + 1 bits per cell: the low bits of the count, and a
+ * flag that is set if more bits are in a table. The base is divided into N
+ * chunks of 256 cells, each with its own table, so that an entry needs only the
+ * number of the cell within its chunk: 8 bits.
  */
 #ifndef UM_SPAM_STORE_H
 #define UM_SPAM_STORE_H
@@ -15,7 +15,7 @@ typedef struct um_split {
     unsigned low;   /* s: bits of a count in the base, without the flag */
     uint8_t *base;  /* flag above the low bits */
     uint8_t *index; /* of the tables: number of the cell within its chunk */
-    bool *taken;    /* a slot of a table */
+    bool *taken;    /* whether a slot of a table is used */
     uint32_t *high;
     uint64_t used;
     uint64_t lookups; /* in the table, so far */
@@ -23,8 +23,9 @@ typedef struct um_split {
 
 enum { SPLIT_CHUNK = 256 };
 
-/* For n cells; a chunk has a slot for each of its cells, so that all may
- * overflow. Sizes of tables that are just large enough are computed (run.c). */
+/* Creates a store for n cells. A chunk has a slot for each of its cells, so
+ * that all may overflow; run.c computes the sizes of tables that are just large
+ * enough. */
 umbel_status um_split_init(um_split *s, unsigned low, uint64_t n,
                            umbel_error *err);
 void um_split_fini(um_split *s);

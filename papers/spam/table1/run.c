@@ -2,7 +2,7 @@
  * run.c - spam-table1: what a Bloom filter saves for Razor (Table I, equation
  * 1).
  *
- * The paper computes the table; we compute it again and measure filters of
+ * The paper computes the table; we compute it, too, and measure filters of
  * these shapes.
  */
 #include "base/error.h"
@@ -25,13 +25,13 @@ typedef struct shape {
 static const shape shapes[] = {{16, 4}, {10, 8}, {16, 8}, {40, 8}, {40, 16}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Equation 1, its last form. */
+/* Computes equation 1, its last form. */
 static double formula(const shape *s)
 {
     return pow(-expm1(-(double)s->hashes / s->bits_a_key), s->hashes);
 }
 
-/* Keys, then others: random 64-bit numbers. */
+/* Measures the false positive rate with random 64-bit keys. */
 static umbel_status measure(um_round *r, const shape *s, uint64_t *keys,
                             double *share, umbel_error *err)
 {

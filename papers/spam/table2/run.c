@@ -1,7 +1,7 @@
 /*
- * run.c - spam-table2: counters grow slower when refined: Table II, and two
- * servers that merge (section IV), in filters of three counters of the library.
- * No chance in it: one round tells all.
+ * run.c - spam-table2: refined counters grow more slowly: Table II, and two
+ * servers that merge (section IV), in library filters of three counters. It is
+ * deterministic, so one round is enough.
  */
 #include "papers/spam/table.h"
 
@@ -42,7 +42,7 @@ static umbel_status open_server(unsigned update, const uint8_t value[CELLS],
     return UMBEL_OK;
 }
 
-/* Server b: its cells before x, and after each occurrence of it. */
+/* Records the cells of server b before x, and after each occurrence of it. */
 static umbel_status grow(unsigned update, double *out, umbel_error *err)
 {
     static const uint8_t before[CELLS] = {1, 1, 0};
@@ -61,8 +61,8 @@ static umbel_status grow(unsigned update, double *out, umbel_error *err)
     return status;
 }
 
-/* Two servers that see x `times` times more, and merge. With `apart` their
- * counts are added instead. */
+/* Merges two servers that see x `times` more times. With `apart` their counts
+ * are added instead. */
 static umbel_status meet(unsigned update, uint64_t times, bool apart,
                          double *out, umbel_error *err)
 {

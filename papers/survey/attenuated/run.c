@@ -1,6 +1,6 @@
 /*
  * run.c - survey-attenuated: arrays of filters by distance (section 6.2): each
- * edge of an overlay has a filter of the files that lie d hops behind it.
+ * edge of an overlay has a filter of the files that are d hops behind it.
  *
  * Filters of one distance are merged (OR) from those of the neighbours; a
  * search follows the edge that matches at the least distance.
@@ -17,9 +17,9 @@
 
 enum {
     NODES = 120,
-    LINKS = 2, /* that a node makes when it joins */
+    LINKS = 2, /* that a node creates when it joins */
     EDGES = 2 * LINKS * NODES,
-    FILES = 8, /* of a node */
+    FILES = 8, /* per node */
     DEPTH = 3,
     BITS = 8192,
     HASHES = 6,
@@ -67,8 +67,8 @@ static void grow(overlay *o, um_rng *rng)
     measure_hops(o);
 }
 
-/* Distance 1: the files of the node at the end. Further: what its other edges
- * have at one less. */
+/* Fills the filter of an edge. At distance 1 it has the files of the node at
+ * the end; at larger ones, what that node's other edges have at one less. */
 static umbel_status fill_edge(overlay *o, size_t depth, size_t e, uint64_t seed,
                               umbel_error *err)
 {
@@ -95,7 +95,8 @@ static umbel_status fill(overlay *o, uint64_t seed, umbel_error *err)
     return status;
 }
 
-/* The edge of the node that matches at the least distance; EDGES: none. */
+/* Finds the edge of the node that matches at the smallest distance; EDGES if
+ * none. */
 static umbel_status best_edge(const overlay *o, size_t node, uint64_t key,
                               size_t *best, umbel_error *err)
 {
@@ -115,7 +116,7 @@ static umbel_status best_edge(const overlay *o, size_t node, uint64_t key,
     return status;
 }
 
-/* A file that lies 1 to DEPTH hops away, looked for from a node. */
+/* Searches for a file that is 1 to DEPTH hops away. */
 static umbel_status search(const overlay *o, um_rng *rng, double *out,
                            umbel_error *err)
 {

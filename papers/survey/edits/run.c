@@ -13,7 +13,7 @@ enum {
     LENGTH = 8,
     EDITED = 200,
     STRANGERS = 100,
-    BITS = 48000, /* f about 1e-5, so that errors can be counted */
+    BITS = 48000, /* error about 1e-5, enough to count */
     HASHES = 16
 };
 enum { FOUND, ACCEPTED, EXPECTED, WIDTH };

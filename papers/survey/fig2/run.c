@@ -20,12 +20,12 @@ enum {
     FIRST = 2, /* shares of counters of at least 2 .. 7 are measured */
     LAST = 7,
     SHARES = LAST - FIRST + 1,
-    GREATEST = SHARES, /* the column of the greatest counter */
+    GREATEST = SHARES, /* the column of the largest counter */
     WIDTH = SHARES + 1,
-    OVERFLOW = 16 /* of 4 bits */
+    OVERFLOW = 16 /* the first count that 4 bits cannot hold */
 };
 
-static const double load = 0.69314718055994530942; /* ln 2: the best k */
+static const double load = 0.69314718055994530942; /* ln 2: the optimal k */
 
 static umbel_status open_counters(um_rng *rng, umbel_filter **out,
                                   umbel_error *err)
@@ -54,7 +54,8 @@ static void count_shares(const umbel_filter *f, double *out)
     }
 }
 
-/* A filter of kind counting with as many keys as make m ln 2 increments. */
+/* Fills a filter of kind counting with as many keys as make m ln 2
+ * increments. */
 static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 {
     size_t n = (size_t)(load * COUNTERS / HASHES);
@@ -80,8 +81,8 @@ static double bound(double j)
     return pow(exp(1) * load / j, j);
 }
 
-/* P(X >= j), X ~ Poisson(ln 2): from its largest term, so that nothing is lost
- * to rounding. */
+/* Returns P(X >= j), X ~ Poisson(ln 2), starting from the largest term, so that
+ * nothing is lost to rounding. */
 static double tail(double j)
 {
     double term = exp(j * log(load) - load - lgamma(j + 1)), sum = 0;
@@ -93,8 +94,8 @@ static double tail(double j)
     return sum;
 }
 
-/* The flow of Fig. 2 in a filter of three counters that starts with 2, 3, 8;
- * the text gives only the least. */
+/* Runs the flow of Fig. 2 in a filter of three counters that start with 2, 3,
+ * 8; the text gives only the smallest. */
 static umbel_status run_example(double out[3], umbel_error *err)
 {
     static const uint8_t before[] = {2, 3, 8};
@@ -125,7 +126,7 @@ static void check_example(um_study *s)
     um_check_value(s, "Fig. 2: counter that was above", counter[2], NAN);
 }
 
-/* The shares beside the bound of the text. */
+/* Draws the shares, and the bound in the text. */
 static void draw(um_study *s)
 {
     um_figure *f = um_record_figure(

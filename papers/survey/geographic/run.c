@@ -1,9 +1,10 @@
 /*
- * run.c - survey-geographic: mobile hosts in a square that is divided by four
- * again and again (section 6.3): a filter of the hosts of each square.
+ * run.c - survey-geographic: mobile hosts in a square that is recursively
+ * divided into four (section 6.3): each square has a filter of its hosts.
  *
- * A sender looks for the smallest square around it that has the destination,
- * then the message goes down, at each level to a child that matches.
+ * A sender looks for the smallest square around it that contains the
+ * destination; then the message descends, at each level to a child that
+ * matches.
  */
 #include "papers/survey/filters.h"
 
@@ -14,11 +15,11 @@
 #include <math.h>
 
 enum {
-    LEVELS = 4, /* below the whole */
+    LEVELS = 4, /* below the whole square */
     SIDE = 1 << LEVELS,
     HOSTS = 4096,
     SENT = 500,
-    PER_HOST = 10, /* bits of a square's filter */
+    PER_HOST = 10, /* bits per host in a square's filter */
     HASHES = 7
 };
 enum { DELIVERED, EXPECTED, WIDTH };
@@ -29,7 +30,7 @@ typedef struct region {
     uint8_t x[HOSTS], y[HOSTS];
 } region;
 
-/* Every level has room for all hosts, evenly. */
+/* Opens the filters; at every level all hosts fit if evenly distributed. */
 static umbel_status open_squares(region *g, uint64_t seed, umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
@@ -68,7 +69,7 @@ static bool has(const region *g, size_t level, size_t x, size_t y, uint64_t key)
            hit;
 }
 
-/* Down to the smallest squares; the first child that matches is taken. */
+/* Descends to the smallest squares, always to the first child that matches. */
 static bool go_down(const region *g, size_t level, size_t x, size_t y,
                     size_t to)
 {

@@ -1,6 +1,6 @@
 /*
  * run.c - survey-multicast: a filter of group addresses for each interface
- * (section 7.3); leaving a group wants counters.
+ * (section 7.3); leaving a group requires counters.
  */
 #include "papers/survey/filters.h"
 
@@ -14,7 +14,7 @@
 enum {
     INTERFACES = 8,
     GROUPS = 500, /* joined at each interface */
-    LEFT = 100,   /* of them are left again */
+    LEFT = 100,   /* number that are left again */
     OTHERS = 2000,
     CELLS = 8 * (GROUPS - LEFT),
     HASHES = 6

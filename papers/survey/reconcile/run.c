@@ -1,7 +1,7 @@
 /*
  * run.c - survey-reconcile: approximate set reconciliation (section 5.2): B
- * sends a filter of what it has, A sends what does not match; or B sends the
- * filters of a tree, and A asks only where the trees differ.
+ * sends a filter of its items, and A sends the items that do not match; or B
+ * sends the filters of a tree, and A searches only where the trees differ.
  */
 #include "papers/survey/filters.h"
 #include "papers/survey/reconcile/tree.h"
@@ -14,12 +14,12 @@
 #include <string.h>
 
 enum { COMMON = 9000, MISSING = 1000, BITS = 8 * COMMON, HASHES = 6 };
-/* Of the tree: a small difference, half of the bits for nodes. */
+/* For the tree: a small difference, and half of the bits for nodes. */
 enum { FEW = 50, TREE_BITS = 4 * COMMON, TREE_HASHES = 3 };
 enum { SENT, NEEDLESS, RATE, TREE_SENT, TREE_ASKED, WIDTH };
 
-/* Which share of a small difference the tree finds, and how many nodes it asks
- * for, as a share of the items. */
+/* Measures the share of a small difference that the tree finds, and the number
+ * of nodes looked up, as a share of the items. */
 static umbel_status run_tree(um_round *r, const uint64_t *common, double *out,
                              umbel_error *err)
 {
@@ -48,17 +48,17 @@ static umbel_status run_tree(um_round *r, const uint64_t *common, double *out,
 }
 
 /*
- * What the tree should find: the leaf must not match falsely, nor two nodes
- * above it in a row. At depth j the way to an item branches if the other half
- * has one of the n others; a node on that way matches falsely at the rate of
- * the filter.
+ * Returns the share that the tree should find: the leaf must not match falsely,
+ * nor two consecutive nodes above it. At depth j the path to an item branches
+ * if the other half has one of the n others; a node on that path matches
+ * falsely at the rate of the filter.
  */
 static double tree_finds(void)
 {
     double f =
         pow(-expm1(-(double)TREE_HASHES * COMMON / TREE_BITS), TREE_HASHES);
-    double none = 1,
-           one = 0; /* not given up, after that many matches in a row */
+    double none = 1, one = 0; /* probabilities of not having given up, after
+                                 this many consecutive matches */
 
     for (int depth = 0; depth < 60; depth++) {
         double branch = -expm1((COMMON + FEW - 1) * log1p(-pow(2, -depth - 1)));

@@ -1,5 +1,5 @@
 /*
- * tree.c - trees that are ranges of sorted items, made while they are walked.
+ * tree.c - trees that are ranges of sorted items, computed during traversal.
  */
 #include "papers/survey/reconcile/tree.h"
 
@@ -27,7 +27,8 @@ void um_tree_items(const uint64_t *keys, size_t n, um_item *out)
     qsort(out, n, sizeof *out, by_place);
 }
 
-/* Where the second half of a range begins: places differ there first. */
+/* Returns where the second half of a range begins: at the first bit in which
+ * places differ. */
 static size_t split(const um_item *item, size_t n)
 {
     uint64_t differ = item[0].place ^ item[n - 1].place;

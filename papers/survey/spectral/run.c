@@ -14,7 +14,7 @@
 enum { KEYS = 10000, CELLS = 80000, HASHES = 4 };
 enum { PLAIN_WRONG, MINIMAL_WRONG, PLAIN_OVER, MINIMAL_OVER, TOO_LOW, WIDTH };
 
-/* Counts that fall as 1 / rank, 1 to 1000. */
+/* Returns the count of item i, which falls as 1 / rank, from 1001 towards 1. */
 static uint64_t count_of(size_t i)
 {
     return 1 + 1000 / (1 + i);

@@ -1,9 +1,9 @@
 /*
- * run.c - survey-table1: larger and sparser filters in at most sixteen bits a
+ * run.c - survey-table1: larger and sparser filters in at most sixteen bits per
  * key after compression (Table 1, after Mitzenmacher 2001).
  *
  * A round builds the three filters of the table, encodes them as coded files,
- * decodes the files, and asks what came out.
+ * decodes the files, and queries the decoded filters.
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"
@@ -30,10 +30,11 @@ static const struct {
     uint32_t hashes;
 } table[COLUMNS] = {{16, 11}, {28, 4}, {48, 3}};
 
-/* What a round finds of each. */
+/* The results of a round for each filter. */
 enum { SHANNON, FILE_RATIO, BY_FILL, BY_QUERY, WIDTH };
 
-/* Numbers from first on, mixed by their own filter's seed. */
+/* Fills in consecutive numbers from first on as keys; each filter hashes them
+ * with its own seed. */
 static void next_keys(uint64_t first, uint64_t keys[BATCH])
 {
     for (size_t i = 0; i < BATCH; i++)
@@ -71,7 +72,7 @@ static umbel_status ask_all(const umbel_filter *f, double *rate,
     return status;
 }
 
-/* The filter again, from the bytes of its coded file. */
+/* Replaces the filter by one decoded from its coded file. */
 static umbel_status through_file(umbel_filter **f, size_t *len,
                                  umbel_error *err)
 {

@@ -22,9 +22,9 @@
  *     AA                                         one for each recipient
  *     X-DCC-umbel-Metrics: HOST 1; bulk Body=many Fuz1=7 Fuz2=many
  *
- * The last line for the words header, cksums and body. For cksums a line with
- * "reported:" and one for each checksum follow, for body the mail. The server
- * never rejects: whether a count is too many is the client's business.
+ * The last line is sent for the words header, cksums and body. For cksums a
+ * line with "reported:" and one for each checksum follow; for body, the mail.
+ * The server never rejects a mail: the client decides which count is too high.
  */
 #ifndef UM_CLEARINGHOUSE_DCCIFD_INTERNAL_H
 #define UM_CLEARINGHOUSE_DCCIFD_INTERNAL_H
@@ -35,10 +35,9 @@
 #include "mail/pool.h"
 #include "net/dccifd.h"
 
-/* --- settings ---------------------------------------------------------------
- */
+/* --- settings ------------------------------------------------------------- */
 
-/* What a look-up counts. */
+/* What one look-up adds to the counts. */
 typedef enum um_dccifd_counting {
     UM_DCCIFD_PER_MAIL,
     UM_DCCIFD_PER_RECIPIENT
@@ -53,8 +52,7 @@ typedef struct um_dccifd_settings {
     uint64_t mails;   /* bytes of all mails that are being received */
 } um_dccifd_settings;
 
-/* --- the envelope -----------------------------------------------------------
- */
+/* --- the envelope --------------------------------------------------------- */
 
 /* Words of the first line; others are ignored. */
 #define UM_DCCIFD_WORD_LIST(X)                                                 \
@@ -82,7 +80,7 @@ enum {
 };
 
 enum {
-    UM_DCCIFD_RECIPIENTS = 1000, /* lines of them */
+    UM_DCCIFD_RECIPIENTS = 1000, /* lines */
     UM_DCCIFD_CLIENT = 64,
     UM_DCCIFD_SENDER = 328
 };
@@ -90,36 +88,37 @@ enum {
 typedef enum um_dccifd_state {
     UM_DCCIFD_MORE,
     UM_DCCIFD_DONE,     /* the mail follows */
-    UM_DCCIFD_TOO_LONG, /* a line, or their number */
-    UM_DCCIFD_NO_TEXT   /* a byte that no envelope has */
+    UM_DCCIFD_TOO_LONG, /* a line, or too many lines */
+    UM_DCCIFD_NO_TEXT   /* a byte that envelopes never contain */
 } um_dccifd_state;
 
-/* Zero to begin. */
+/* Starts zeroed. */
 typedef struct um_dccifd_envelope {
     um_dccifd_state state;
-    unsigned line;  /* number of the next one */
-    unsigned words; /* bits */
+    unsigned line;  /* number of the next line */
+    unsigned words; /* bits, UM_DCCIFD_QUERY ... */
     unsigned recipients;
-    char client[UM_DCCIFD_CLIENT]; /* "": not given, or longer */
+    char client[UM_DCCIFD_CLIENT]; /* "" if missing or too long */
     char sender[UM_DCCIFD_SENDER];
 } um_dccifd_envelope;
 
 /*
- * Takes whole lines while state is UM_DCCIFD_MORE; returns the number of bytes.
- * Fewer than len: state has changed, or the rest is no whole line.
+ * Parses whole lines while state is UM_DCCIFD_MORE. Returns the number of bytes
+ * used: fewer than len if state has changed, or if the rest is not a whole
+ * line.
  */
 size_t um_dccifd_parse(um_dccifd_envelope *e, const uint8_t *bytes, size_t len);
 
-/* Without a recipient nobody receives the mail, so it is only looked up. */
+/* Returns true if the mail is only looked up: on request, or because it has no
+ * recipients. */
 static inline bool um_dccifd_is_query(const um_dccifd_envelope *e)
 {
     return e->words & UM_DCCIFD_QUERY || e->recipients == 0;
 }
 
-/* --- answers ----------------------------------------------------------------
- */
+/* --- answers -------------------------------------------------------------- */
 
-/* Signatures by the names that clients know; lists in the same order. */
+/* Signatures by the names that clients use, in the order of the lists. */
 typedef enum um_dccifd_sum {
     UM_DCCIFD_SUM_BODY, /* exact */
     UM_DCCIFD_SUM_FUZ1, /* pyzor */
@@ -129,7 +128,7 @@ typedef enum um_dccifd_sum {
 
 enum {
     UM_DCCIFD_HOST = 64,
-    UM_DCCIFD_CHECKSUM = 16, /* bytes that are shown */
+    UM_DCCIFD_CHECKSUM = 16, /* bytes that are printed */
     UM_DCCIFD_REPLY = UM_DCCIFD_RECIPIENTS + 1024
 };
 
@@ -140,29 +139,28 @@ typedef struct um_dccifd_count {
 } um_dccifd_count;
 
 typedef struct um_dccifd_reply {
-    bool failed;       /* temporarily: T */
-    bool welcome;      /* by a rule of the operator: no counts */
-    uint64_t many;     /* counts from which on the word is shown */
-    uint64_t reported; /* how often it was counted now */
+    bool failed;       /* temporarily; the answer is T */
+    bool welcome;      /* by a welcome rule: no counts */
+    uint64_t many;     /* counts of at least this are printed as "many" */
+    uint64_t reported; /* how often the mail was counted now */
     um_dccifd_count sum[UM_DCCIFD_SUMS];
 } um_dccifd_reply;
 
-/* Returns true if a count is shown as many. */
+/* Returns true if a count is printed as "many". */
 bool um_dccifd_is_bulk(const um_dccifd_reply *r);
 
-/* Prints all but the mail; returns the length. */
+/* Prints the answer without the mail; returns its length. */
 size_t um_dccifd_print(const um_dccifd_reply *r, const um_dccifd_envelope *e,
                        const char *host, char out[UM_DCCIFD_REPLY]);
 
-/* --- the running protocol ---------------------------------------------------
- */
+/* --- the running protocol ------------------------------------------------- */
 
 /* Operations in metrics. */
 typedef enum um_dccifd_op {
-    UM_DCCIFD_OP_LOOKUP, /* counts, too */
+    UM_DCCIFD_OP_LOOKUP, /* looks up and counts */
     UM_DCCIFD_OP_QUERY,
     UM_DCCIFD_OP_REPORT,     /* as spam */
-    UM_DCCIFD_OP_CONNECTION, /* without a request */
+    UM_DCCIFD_OP_CONNECTION, /* that ended without a request */
     UM_DCCIFD_OPS
 } um_dccifd_op;
 
@@ -182,37 +180,37 @@ typedef enum um_dccifd_outcome {
 
 typedef struct um_dccifd_service um_dccifd_service;
 
-/* A connection, and the mail that came by it. It outlives the connection while
- * a worker reads the mail. */
+/* A connection and its mail. It outlives the connection while a worker reads
+ * the mail. */
 typedef struct um_dccifd_job {
     um_dccifd_service *service;
-    um_stream *stream; /* NULL: the client is gone */
+    um_stream *stream; /* NULL if the client is gone */
     um_address client; /* of the connection */
     um_dccifd_envelope envelope;
     um_dccifd_outcome outcome;
     um_mail_in mail;
-    uint8_t *copy; /* for the word body */
+    uint8_t *copy; /* of the mail, for the word body */
     size_t copied;
     bool reading, waiting; /* a worker reads, the store writes */
     um_dccifd_reply reply;
-    uint64_t ticket; /* that the store has to commit before the answer */
-    struct um_dccifd_job *next; /* that waits for the store */
+    uint64_t ticket;            /* sent when it is committed */
+    struct um_dccifd_job *next; /* the next one that waits for the store */
 } um_dccifd_job;
 
 struct um_dccifd_service {
     const um_environment *env;
     const um_protocol_section *section;
     um_service_stats *stats;
-    uint64_t many; /* a setting that a reload does not change */
+    uint64_t many; /* setting that a reload does not change */
     um_protocol_stream streams;
-    um_mail_budget budget; /* of mails that are being received, and copies */
-    size_t reading;        /* jobs */
-    um_dccifd_job *first, *last; /* that wait for the store, oldest first */
-    um_log_topic answers;        /* of the word log */
+    um_mail_budget budget;       /* for mails being received, and copies */
+    size_t reading;              /* jobs that workers have */
+    um_dccifd_job *first, *last; /* waiting for the store, oldest first */
+    um_log_topic answers;        /* log lines of the word log */
     char host[UM_DCCIFD_HOST];
 };
 
-/* Returns the settings, those that are live as a reload left them. */
+/* Returns the current settings; a reload changes live ones. */
 static inline const um_dccifd_settings *
 um_dccifd_settings_of(const um_dccifd_service *f)
 {
@@ -228,7 +226,7 @@ static inline um_dccifd_op um_dccifd_op_of(const um_dccifd_envelope *e)
                                        : UM_DCCIFD_OP_LOOKUP;
 }
 
-/* Answers jobs that the store has committed, or cannot. */
+/* Answers jobs whose ticket the store has committed, or cannot commit. */
 void um_dccifd_answer_pending(um_dccifd_service *f);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * milter.c - starts umbel-milter beside the server, and starts it again
- * when it ends.
+ * milter.c - runs umbel-milter next to the server, and restarts it when it
+ * ends.
  *
- * libmilter wants threads and signals of its own, so the filter is a process of
- * its own (apps/milter), a client of the dccifd protocol like any other. It
- * ends with the server.
+ * libmilter has its own threads and signal handlers, so the filter is a
+ * separate process (apps/milter), a client of the dccifd protocol like any
+ * other. It ends with the server.
  */
 #include "base/error.h"
 #include "clearinghouse/protocols/dccifd/internal.h"
@@ -58,8 +58,8 @@ enum { CHECK_MS = 1000, LONGEST_PAUSE = 60, MAX_ARGUMENTS = 160 };
 typedef struct milter_protocol {
     const um_environment *env;
     um_timer *timer;
-    bool stopping;       /* it is not started any more */
-    pid_t pid;           /* 0: it does not run */
+    bool stopping;       /* do not start it again */
+    pid_t pid;           /* 0 if it is not running */
     uint64_t start;      /* when it may be started, milliseconds */
     uint64_t pause;      /* seconds until the next start */
     uint64_t started_at; /* milliseconds */
@@ -70,10 +70,9 @@ static const milter_settings *settings_of(const um_config *c)
     return um_config_get(c, &um_section_milter);
 }
 
-/* --- the process -----------------------------------------------------------
- */
+/* --- the process ---------------------------------------------------------- */
 
-/* The program beside the server's own. */
+/* Finds umbel-milter in the directory of the running server. */
 static bool find_program(char out[PATH_MAX])
 {
     ssize_t len = readlink("/proc/self/exe", out, PATH_MAX - 32);
@@ -82,7 +81,7 @@ static bool find_program(char out[PATH_MAX])
         return false;
     out[len] = '\0';
     char *name = strrchr(out, '/');
-    static const char program[] = "umbel-milter"; /* there is room for it */
+    static const char program[] = "umbel-milter"; /* fits */
     memcpy(name ? name + 1 : out, program, sizeof program);
     return true;
 }
@@ -92,7 +91,7 @@ static int spawn(const char *const *argv, pid_t *pid)
     extern char **environ;
     posix_spawnattr_t a;
     sigset_t none, all;
-    /* posix_spawn's type is older than const; it only reads. */
+    /* posix_spawn takes no const strings, but only reads them. */
     union {
         const char *const *in;
         char *const *plain;
@@ -148,8 +147,7 @@ static int start_process(const milter_protocol *f, pid_t *pid)
     return spawn(argv, pid);
 }
 
-/* --- restarts ----------------------------------------------------------------
- */
+/* --- restarts ------------------------------------------------------------- */
 
 static void note_end(milter_protocol *f, const char *how, int number)
 {
@@ -209,11 +207,9 @@ static void tick(void *ctx)
         try_start(f);
 }
 
-/* --- the protocol
- * -------------------------------------------------------------
- */
+/* --- the protocol --------------------------------------------------------- */
 
-/* Refuses what cannot work; it needs no memory of the server. */
+/* Refuses settings that cannot work. The server needs no memory for it. */
 static umbel_status check(const um_config *c, uint64_t *need, umbel_error *err)
 {
     const milter_settings *s = settings_of(c);
@@ -289,11 +285,11 @@ static void hint(const void *state, FILE *out)
 
 /* --- the probe of doctor --------------------------------------------------
  *
- * A mail server that asks its filter about a mail.
+ * Acts as a mail server that passes a mail to its filter.
  *
  * Packets: four bytes, the length of what follows in network order; a letter;
- * its data. The mail has no text, so the clearinghouse has nothing to count;
- * that the filter adds its header shows that it was asked.
+ * its data. The mail has no text, so the clearinghouse counts nothing. If the
+ * filter adds its header, it has queried the clearinghouse.
  */
 
 enum { VERSION = 6, ADD_AND_CHANGE_HEADERS = 0x11, MAX_PACKET = 4096 };
@@ -344,7 +340,7 @@ static umbel_status receive_packet(int fd, packet *p, umbel_error *err)
     return receive_exactly(fd, p->data, p->len, err);
 }
 
-/* A step of a mail, and whether the filter answers it with "continue". */
+/* Sends one step of a mail, and checks that the filter answers "continue". */
 static umbel_status run_step(int fd, char letter, const void *data, size_t len,
                              umbel_error *err)
 {
@@ -370,7 +366,7 @@ static umbel_status negotiate(int fd, umbel_error *err)
     return um_fail(err, UMBEL_E_FORMAT, "what answers there is not a milter");
 }
 
-/* Returns true if the filter added its header. */
+/* Ends the mail; *added is true if the filter added its header. */
 static umbel_status end_mail(int fd, bool *added, umbel_error *err)
 {
     packet p;
@@ -403,7 +399,7 @@ static umbel_status send_mail(int fd, bool *added, umbel_error *err)
     return send_packet(fd, 'Q', NULL, 0, err);
 }
 
-/* Reads "inet:8894@127.0.0.1", "inet6:8894@::1" or "unix:/PATH". */
+/* Converts "inet:8894@127.0.0.1", "inet6:8894@::1" or "unix:/PATH". */
 static umbel_status read_socket(const char *text, char out[UM_ADDRESS_TEXT],
                                 umbel_error *err)
 {

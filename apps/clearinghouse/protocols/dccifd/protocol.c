@@ -1,5 +1,6 @@
 /*
- * protocol.c - mails of dccifd clients, over TCP and unix sockets.
+ * protocol.c - dccifd over TCP and unix sockets: settings, opening, and the
+ * probe of `doctor`.
  */
 #include "base/error.h"
 #include "clearinghouse/protocols/dccifd/internal.h"
@@ -73,10 +74,10 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
     return UMBEL_OK;
 }
 
-/* --- opening ---------------------------------------------------------------
- */
+/* --- opening -------------------------------------------------------------- */
 
-/* A client is silent while its mail waits for a worker, and is read. */
+/* Returns the idle timeout. A client is silent while its mail waits for a
+ * worker and is read. */
 static uint64_t idle_ms(const um_dccifd_service *f)
 {
     uint64_t reading = 2 * f->env->opened->mail.time + 1000;
@@ -122,8 +123,9 @@ static umbel_status open_protocol(const um_environment *env, void **state,
                                       .ends = UM_DCCIFD_ENDS,
                                       .owner = f,
                                       .gone = free,
-                                      /* As a port on loopback: mail filters
-                                         have users of their own. */
+                                      /* Open to all users, like a port on
+                                       * loopback: mail filters run as their own
+                                       * users. */
                                       .socket_mode = 0666};
     return open_streams(f, err);
 }
@@ -145,7 +147,8 @@ static bool busy(const void *state)
     return f->reading || f->first;
 }
 
-/* The pool is closed before, so no job is with a worker. */
+/* Closes the connections. The pool is closed already, so no worker has a
+ * job. */
 static void close_protocol(void *state)
 {
     um_protocol_stream_close(&((um_dccifd_service *)state)->streams);

@@ -1,6 +1,6 @@
 /*
- * request.c - the envelope that a client of dccifd sends, line by line in
- * bounded memory, and the bytes of an answer.
+ * request.c - parses a dccifd client's envelope, line by line in bounded
+ * memory, and prints answers.
  */
 #include "clearinghouse/protocols/dccifd/internal.h"
 
@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- the envelope -----------------------------------------------------------
- */
+/* --- the envelope --------------------------------------------------------- */
 
 enum { WORDS, CLIENT, HELO, SENDER, RECIPIENTS };
 
@@ -40,8 +39,8 @@ static unsigned read_words(umbel_slice line)
     return bits;
 }
 
-/* Copies what stands before a CR. A value that is too long is none: half of an
- * address is the address of somebody else. */
+/* Copies the text before a CR. A value that is too long becomes empty: half an
+ * address would be a different one. */
 static void copy_value(umbel_slice line, char *out, size_t cap)
 {
     const char *cr = memchr(line.data, '\r', line.len);
@@ -103,8 +102,7 @@ size_t um_dccifd_parse(um_dccifd_envelope *e, const uint8_t *bytes, size_t len)
     return at;
 }
 
-/* --- answers ----------------------------------------------------------------
- */
+/* --- answers -------------------------------------------------------------- */
 
 static const char *const names[UM_DCCIFD_SUMS] = {"Body", "Fuz1", "Fuz2"};
 
@@ -144,7 +142,8 @@ static char *write_results(const um_dccifd_reply *r, unsigned recipients,
     return at;
 }
 
-/* rspamd wants something behind "; ", so a blank is always written. */
+/* Writes the X-DCC line. rspamd requires something after ";", so a blank is
+ * written if nothing else follows. */
 static char *write_header(const um_dccifd_reply *r, const char *host, char *at)
 {
     at += sprintf(at, "X-DCC-umbel-Metrics: %.*s 1;%s", UM_DCCIFD_HOST, host,

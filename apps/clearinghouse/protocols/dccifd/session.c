@@ -1,10 +1,10 @@
 /*
  * session.c - a connection of dccifd: envelope, mail, facts, counts, answer.
  *
- * One mail per connection. The mail is kept until the client has sent all of
- * it, within a limit for each mail and one for all of them; then a worker
- * (mail/pool.h) reads it. What it finds is counted, and the answer waits until
- * the store has it.
+ * One mail per connection. The mail is buffered until the client has sent all
+ * of it, within a limit per mail and one for all mails. Then a worker
+ * (mail/pool.h) reads it, its signatures are counted, and the answer is sent
+ * when the store has committed them.
  *
  * A mail has up to ten keys: its exact signature in the list body, Pyzor's in
  * fuz1, eight super-shingles in fuz2.
@@ -23,8 +23,7 @@ _Static_assert((int)UM_DCCIFD_SUM_BODY == (int)UM_KEY_EXACT &&
                    (int)UM_DCCIFD_SUM_FUZ2 == (int)UM_KEY_SHINGLE,
                "the order of the lists");
 
-/* --- counting --------------------------------------------------------------
- */
+/* --- counting ------------------------------------------------------------- */
 
 static uint64_t amount_of(const um_dccifd_job *job)
 {
@@ -64,8 +63,7 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
     return full ? UM_DCCIFD_LIST_FULL : UM_DCCIFD_OK;
 }
 
-/* --- counts ----------------------------------------------------------------
- */
+/* --- counts --------------------------------------------------------------- */
 
 static void fill_reply(um_dccifd_reply *r, const um_mail_facts *facts,
                        const um_mail_counts *k)
@@ -110,10 +108,9 @@ static um_dccifd_outcome count_mail(um_dccifd_job *job,
     return outcome;
 }
 
-/* --- memory ----------------------------------------------------------------
- */
+/* --- memory --------------------------------------------------------------- */
 
-/* The stream is gone and no worker has the mail. */
+/* Frees a job whose stream is closed and whose mail no worker has. */
 static void free_job(um_dccifd_job *job)
 {
     um_mail_in_drop(&job->mail);
@@ -123,8 +120,8 @@ static void free_job(um_dccifd_job *job)
 }
 
 /*
- * Keeps what workers will read, and one byte more, by which they know that the
- * mail goes on. A mail that is sent back must be kept whole.
+ * Buffers as much as workers read, and one byte more, which shows them that the
+ * mail continues. A mail that is sent back must be complete.
  */
 static um_dccifd_outcome retain_mail(um_dccifd_job *job, const uint8_t *bytes,
                                      size_t len)
@@ -141,8 +138,7 @@ static um_dccifd_outcome retain_mail(um_dccifd_job *job, const uint8_t *bytes,
                                       largest)];
 }
 
-/* --- answers ---------------------------------------------------------------
- */
+/* --- answers -------------------------------------------------------------- */
 
 static void note_answer(const um_dccifd_job *job, const char *text)
 {
@@ -169,7 +165,8 @@ static void send_answer(um_dccifd_job *job)
     um_stream_write(job->stream, (umbel_slice){text, len});
     if (job->copy && !job->reply.failed)
         um_stream_write(job->stream, (umbel_slice){job->copy, job->copied});
-    /* What the client has not read yet the stream holds, and copied counts. */
+    /* The stream has its own buffer of what the client has not read; copied
+     * still counts it. */
     free(job->copy);
     job->copy = NULL;
 }
@@ -194,15 +191,14 @@ static void finish(um_dccifd_job *job, um_dccifd_outcome outcome)
     um_stream_end(job->stream, UM_END_DONE);
 }
 
-/* The client may try again, and then be answered. */
+/* Answers with a temporary failure, so that the client may try again. */
 static void finish_failed(um_dccifd_job *job, um_dccifd_outcome outcome)
 {
     job->reply.failed = true;
     finish(job, outcome);
 }
 
-/* --- the store -------------------------------------------------------------
- */
+/* --- the store ------------------------------------------------------------ */
 
 static void wait_for_store(um_dccifd_job *job)
 {
@@ -243,8 +239,7 @@ void um_dccifd_answer_pending(um_dccifd_service *f)
     }
 }
 
-/* --- the mail --------------------------------------------------------------
- */
+/* --- the mail ------------------------------------------------------------- */
 
 static void on_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
@@ -269,7 +264,7 @@ static void on_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
         finish(job, job->outcome);
 }
 
-/* Keeps the mail for the word body. */
+/* Copies the mail for the word body; false if there is no memory. */
 static bool copy_mail(um_dccifd_job *job)
 {
     um_dccifd_service *f = job->service;
@@ -318,8 +313,7 @@ static void ask_worker(um_dccifd_job *job)
     }
 }
 
-/* --- the stream ------------------------------------------------------------
- */
+/* --- the stream ----------------------------------------------------------- */
 
 static void opened(um_stream *s)
 {
@@ -349,8 +343,8 @@ static size_t parse_envelope(um_dccifd_job *job, const uint8_t *bytes,
     return taken;
 }
 
-/* A mail that is refused is read to its end, too: clients read no answer
- * before. */
+/* Buffers the next bytes of a mail. A refused mail is also read to its end,
+ * because clients read no answer before. */
 static void append_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
 {
     if (job->outcome == UM_DCCIFD_OK)
@@ -359,7 +353,8 @@ static void append_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
         um_mail_in_drop(&job->mail);
 }
 
-/* A client that wants the mail back must not consume none for it. */
+/* Answers a refused mail. If the client wants the mail back, an answer without
+ * it would lose the mail, so that is a temporary failure. */
 static void refuse_mail(um_dccifd_job *job)
 {
     if (job->outcome == UM_DCCIFD_LARGE &&

@@ -1,8 +1,8 @@
 /*
- * internal.h - rspamd's fuzzy storage, for its own files: request.c has the
- * datagrams, which are not encrypted, protocol.c all the rest.
+ * internal.h - rspamd's fuzzy storage, for its own files: request.c parses and
+ * prints datagrams, which are not encrypted; protocol.c has the rest.
  *
- * A request, little endian as all of its numbers:
+ * A request, with little-endian numbers:
  *
  *     u8 version | u8 command | u8 shingles, 0 or 32 | u8 flag | i32 value
  *     u32 tag | 64 bytes: the digest of a mail | 32 x u64: its shingles
@@ -13,9 +13,9 @@
  *     i32 value | u32 flag | u32 tag, as asked | f32 probability
  *     64 bytes: digest | u32 time | 12 zeros
  *
- * rspamd writes numbers in the byte order of its machine. Those of another one
- * show in the value of a write: nobody means a multiple of 65,536, or more than
- * 16,777,215.
+ * rspamd writes numbers in the byte order of its machine. A client with the
+ * other byte order is recognised by the value of a write: multiples of 65,536
+ * and values above 16,777,215 do not occur otherwise.
  */
 #ifndef UM_CLEARINGHOUSE_FUZZY_INTERNAL_H
 #define UM_CLEARINGHOUSE_FUZZY_INTERNAL_H
@@ -25,8 +25,7 @@
 #include "clearinghouse/protocols/doctor_probe.h"
 #include "net/server/datagram.h"
 
-/* --- requests ---------------------------------------------------------------
- */
+/* --- requests ------------------------------------------------------------- */
 
 enum {
     UM_FUZZY_PLAIN = 76, /* bytes of a request without shingles */
@@ -35,7 +34,7 @@ enum {
     UM_FUZZY_REPLY = 96
 };
 
-/* Commands, and operations in metrics. */
+/* Commands; also the operations in metrics. */
 typedef enum um_fuzzy_op {
     UM_FUZZY_CHECK,
     UM_FUZZY_WRITE,
@@ -70,11 +69,11 @@ typedef struct um_fuzzy_request {
     uint32_t tag;
     const uint8_t *digest; /* of UM_NEAR_NAME bytes, in the datagram */
     bool has_shingles;
-    uint64_t shingle[UM_NEAR_SHINGLES]; /* as they came */
+    uint64_t shingle[UM_NEAR_SHINGLES]; /* as received */
 } um_fuzzy_request;
 
-/* Reads a datagram. Anything but UM_FUZZY_OK says what is wrong; op is set
- * all the same. */
+/* Parses a datagram. Any result but UM_FUZZY_OK says what is wrong; op is set
+ * in any case. */
 um_fuzzy_outcome um_fuzzy_parse(const uint8_t *data, size_t len,
                                 um_fuzzy_request *out);
 
@@ -82,14 +81,13 @@ typedef struct um_fuzzy_reply {
     int32_t value;
     uint32_t flag, tag;
     float probability;
-    const uint8_t *digest; /* NULL: zeros */
+    const uint8_t *digest; /* NULL for zeros */
     uint32_t time;
 } um_fuzzy_reply;
 
 void um_fuzzy_print(const um_fuzzy_reply *r, uint8_t out[UM_FUZZY_REPLY]);
 
-/* --- the running protocol ---------------------------------------------------
- */
+/* --- the running protocol ------------------------------------------------- */
 
 typedef struct um_fuzzy_settings {
     um_texts listen, writers;
@@ -101,7 +99,7 @@ typedef struct um_fuzzy_writer {
     unsigned bits;
 } um_fuzzy_writer;
 
-/* A request on its way through a batch. */
+/* A request of a batch. */
 typedef struct um_fuzzy_job {
     const um_datagram *datagram;
     um_fuzzy_request request;
@@ -110,10 +108,10 @@ typedef struct um_fuzzy_job {
 } um_fuzzy_job;
 
 typedef struct um_fuzzy_service {
-    um_protocol_datagram net; /* first */
+    um_protocol_datagram net; /* must be first */
     const um_environment *env;
     um_service_stats *stats;
-    uint64_t secret[UM_NEAR_SHINGLES]; /* of um_near_shingle */
+    uint64_t secret[UM_NEAR_SHINGLES]; /* for um_near_shingle */
     um_fuzzy_writer *writer;
     size_t nwriters;
     um_fuzzy_view view;

@@ -1,7 +1,6 @@
 /*
- * protocol.c - rspamd's fuzzy storage over UDP, without encryption: settings, a
- * batch of datagrams (writes are recorded, look-ups answered), and the probe of
- * `doctor`.
+ * protocol.c - rspamd's fuzzy storage over UDP, without encryption: settings,
+ * batches of datagrams (writes and look-ups), and the probe of `doctor`.
  */
 #include "clearinghouse/protocols/fuzzy/internal.h"
 
@@ -54,8 +53,7 @@ static const um_fuzzy_settings *settings_of(const um_environment *env)
     return um_config_get(env->config, &um_section_fuzzy);
 }
 
-/* --- replies ----------------------------------------------------------------
- */
+/* --- replies -------------------------------------------------------------- */
 
 static void send_bytes(um_fuzzy_service *f, um_datagrams *to,
                        const um_address *client, unsigned op,
@@ -66,8 +64,8 @@ static void send_bytes(um_fuzzy_service *f, um_datagrams *to,
     um_service_count(f->stats, op, outcome);
 }
 
-/* Returns true if a refusal is answered, with 403 as rspamd's own storage does:
- * not if the request is malformed, or a flood may have forged the sender. */
+/* Returns true if a refusal is answered with 403, as rspamd's own storage does.
+ * Malformed requests and floods, whose senders may be forged, get no answer. */
 static bool gets_reply(um_fuzzy_outcome outcome)
 {
     return outcome == UM_FUZZY_FORBIDDEN || outcome == UM_FUZZY_NOT_STORED ||
@@ -92,7 +90,7 @@ static void refuse(um_fuzzy_service *f, um_datagrams *to,
     um_service_log_refusal(f->stats, job->outcome, client, NULL);
 }
 
-/* --- judging -------------------------------------------------------------- */
+/* --- verdicts ------------------------------------------------------------- */
 
 static bool may_write(const um_fuzzy_service *f, const um_address *client)
 {
@@ -184,7 +182,7 @@ static void handle_change(um_fuzzy_service *f, um_datagrams *to,
                       (umbel_slice){note, sizeof note});
 }
 
-/* A reply that waited, or that it cannot be stored. */
+/* Sends a pending reply, or an error if the store has failed. */
 static void answer_one(um_fuzzy_service *f, const um_answer *a, bool stored)
 {
     uint8_t *room = um_datagrams_reserve(a->to);
@@ -231,8 +229,8 @@ static void fill_hit(um_fuzzy_reply *r, const um_fuzzy_mail *m,
     r->probability = (float)shared / UM_NEAR_SHINGLES;
 }
 
-/* The mail of one filter that has most of the shingles; of all filters the one
- * with most, and of these the latest. */
+/* Searches all filters for the mail with the most shingles in common; of
+ * several, the latest. */
 static void search(const um_fuzzy_service *f, const um_fuzzy_request *q,
                    um_fuzzy_reply *r)
 {
@@ -272,7 +270,8 @@ static void check_mail(um_fuzzy_service *f, um_datagrams *to,
     send_bytes(f, to, job->datagram->from, q->op, UM_FUZZY_OK, &r);
 }
 
-/* Mails of this server; rspamd's storage has their number there, too. */
+/* Returns the number of this server's mails, which rspamd's storage reports as
+ * well. */
 static uint32_t count_mails(const um_fuzzy_service *f)
 {
     um_list_stats s;
@@ -296,7 +295,7 @@ static void answer_plain(um_fuzzy_service *f, um_datagrams *to,
 
 /* --- the batch ------------------------------------------------------------ */
 
-/* Begins to fetch what the look-ups of the batch will read. */
+/* Prefetches what the look-ups of the batch will read. */
 static void fetch(um_fuzzy_service *f, um_fuzzy_job *job)
 {
     const um_fuzzy_request *q = &job->request;
@@ -412,12 +411,11 @@ static void hint(const void *state, FILE *out)
                 address);
 }
 
-/* --- the probe of doctor ----------------------------------------------------
- */
+/* --- the probe of doctor -------------------------------------------------- */
 
-/* Acts as rspamd's module fuzzy_check: ping, check, and the right to write.
- * That is tried by a deletion of a mail that nobody has, which changes nothing.
- */
+/* Acts as rspamd's module fuzzy_check: ping, check, and the permission to
+ * write. The last is tried by deleting a mail that nobody has, which changes
+ * nothing. */
 
 enum { TAG = 11335, FORBIDDEN = 403 };
 
@@ -475,8 +473,7 @@ static umbel_status probe(const um_doctor_context *d, const um_address *at,
     return UMBEL_OK;
 }
 
-/* --- the row ----------------------------------------------------------------
- */
+/* --- the row -------------------------------------------------------------- */
 
 static const um_doctor_row doctor[] = {
     {"fuzzy", offsetof(um_fuzzy_settings, listen), SOCK_DGRAM, probe, NULL},

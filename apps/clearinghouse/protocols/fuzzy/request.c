@@ -25,7 +25,7 @@ static bool is_swapped(const um_fuzzy_request *r)
             (r->value && (r->value & 0xffff) == 0));
 }
 
-/* A request that is encrypted begins with "rsf" and a letter. */
+/* Returns true for an encrypted request: it begins with "rsf" and a letter. */
 static bool is_encrypted(const uint8_t *data, size_t len)
 {
     return len >= 4 && memcmp(data, "rsf", 3) == 0;

@@ -1,17 +1,18 @@
 /*
- * accounts.c - accounts and what they may do, from the files of pyzord; their
- * signatures; and how a request is answered.
+ * accounts.c - accounts and their permissions from the files of pyzord,
+ * signatures, and the verdict on a request.
  *
- * The client signs the text that it sends, and pyzord the text that it prints
- * again from the fields it parsed. Both are the same for what clients send, so
+ * The client signs the text that it sends; pyzord signs the text that it prints
+ * from the parsed fields. For the requests that clients send both are equal, so
  * only the second is computed here.
  *
  * A request is checked in pyzord's order. An answer gets no answer: a forged
- * datagram would make two servers answer each other for ever. Codes are
- * pyzord's, but for two. A request that is too long gets 413, where pyzord
- * counts what fits. A signed request without a time gets 401, where pyzord
- * answers with the text of an exception. An unknown account and a wrong
- * signature get the same answer, so that strangers cannot list the accounts.
+ * datagram would make two servers answer each other forever. Codes are
+ * pyzord's, with two exceptions. A request that is too long gets 413, where
+ * pyzord counts the part that fits. A signed request without a time gets 401,
+ * where pyzord answers with the text of an exception. An unknown account and a
+ * wrong signature get the same answer, so that strangers cannot list the
+ * accounts.
  */
 #include "clearinghouse/protocols/pyzor/internal.h"
 
@@ -28,8 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- accounts ---------------------------------------------------------------
- */
+/* --- accounts ------------------------------------------------------------- */
 
 const char *const um_pyzor_op_names[UM_PYZOR_OPS] = {
     "ping", "pong", "check", "info", "report", "whitelist"};
@@ -57,7 +57,7 @@ static umbel_slice name_of(const um_pyzor_account *a)
     return (umbel_slice){a->name, strlen(a->name)};
 }
 
-/* The place of a name: of its account, or of the first that is larger. */
+/* Returns the index of an account, or of the first with a larger name. */
 static size_t account_place(const um_pyzor_accounts *a, umbel_slice name)
 {
     size_t low = 0, high = a->n;
@@ -82,7 +82,7 @@ um_pyzor_account *um_pyzor_account_find(const um_pyzor_accounts *a,
     return NULL;
 }
 
-/* Finds the account, or makes it. NULL: no memory. */
+/* Finds an account, or creates it. NULL without memory. */
 static um_pyzor_account *account_get(um_pyzor_accounts *a, umbel_slice name)
 {
     um_pyzor_account *found = um_pyzor_account_find(a, name);
@@ -113,7 +113,7 @@ unsigned um_pyzor_op_find(const um_pyzor_accounts *a, umbel_slice name)
     return i < UM_PYZOR_MAX_OPS && a->op[i] ? i : UM_PYZOR_MAX_OPS;
 }
 
-/* Finds the operation, or gives it a number if one is left. */
+/* Finds an operation, or gives it a number if one is left. */
 static unsigned op_get(um_pyzor_accounts *a, umbel_slice name)
 {
     unsigned i = um_pyzor_op_find(a, name);
@@ -135,7 +135,7 @@ static uint64_t bit_of(unsigned op)
 
 /* --- files ---------------------------------------------------------------- */
 
-/* What the lines of a file are read into. */
+/* The file whose lines are being parsed, and where the results go. */
 typedef struct line_reader {
     um_pyzor_accounts *accounts;
     const um_line_warning *warning;
@@ -149,7 +149,7 @@ static void warn_line(const line_reader *r, const char *what)
         r->warning->warn(r->warning->ctx, r->file, r->line, what);
 }
 
-/* Warns of a word that means nothing. */
+/* Warns about an unknown word. */
 static void warn_word(const line_reader *r, const char *kind, umbel_slice word,
                       const char *hint)
 {
@@ -182,7 +182,7 @@ static umbel_status read_account(line_reader *r, umbel_slice line,
     return UMBEL_OK;
 }
 
-/* The operations that a rule names, as bits. */
+/* Returns the operations that a rule names, as bits. */
 static uint64_t rule_operations(line_reader *r, umbel_slice names)
 {
     umbel_slice word;
@@ -249,7 +249,7 @@ static umbel_status read_rule(line_reader *r, umbel_slice line,
 typedef umbel_status read_line(line_reader *r, umbel_slice line,
                                umbel_error *err);
 
-/* Lines that are empty or begin with # are comments. */
+/* Parses all lines except empty ones and comments, which begin with #. */
 static umbel_status read_lines(line_reader *r, umbel_slice text,
                                read_line *read, umbel_error *err)
 {
@@ -277,7 +277,7 @@ static umbel_status read_access(line_reader *r, umbel_slice text,
     return status;
 }
 
-/* The rule of pyzord when there is no access file. */
+/* Grants what pyzord allows if there is no access file. */
 static void grant_default(um_pyzor_account *anonymous)
 {
     anonymous->granted = bit_of(UM_PYZOR_CHECK) | bit_of(UM_PYZOR_REPORT) |
@@ -323,8 +323,9 @@ umbel_status um_pyzor_accounts_read(um_pyzor_accounts *a, umbel_slice passwd,
     return status;
 }
 
-/* Reads a file, if there is one. As pyzord does, a server starts without; but a
- * path that was mistyped opens it to anonymous reports, so it is named. */
+/* Reads a file, if it exists. Like pyzord, a server starts without it; but a
+ * mistyped path would open the server to anonymous reports, so there is a
+ * warning. */
 static umbel_status read_optional(um_file_text *out, const char *path,
                                   const um_line_warning *w, const char *what,
                                   umbel_error *err)
@@ -372,8 +373,7 @@ void um_pyzor_accounts_fini(um_pyzor_accounts *a)
     *a = (um_pyzor_accounts){0};
 }
 
-/* --- signatures -------------------------------------------------------------
- */
+/* --- signatures ----------------------------------------------------------- */
 
 void um_pyzor_hash_key(umbel_slice user, umbel_slice key,
                        char out[UM_SHA1_HEX + 1])
@@ -401,8 +401,8 @@ static char *append(char *at, const void *data, size_t len)
 }
 
 /*
- * Writes M to out, which has room: a field of n >= 2 bytes becomes n + 1 at
- * most, and one more LF.
+ * Writes M to out, which is large enough: a field of n >= 2 bytes takes at most
+ * n + 1, and one more LF.
  */
 static size_t signed_text(umbel_slice text, char out[2 * UM_PYZOR_MAX])
 {
@@ -448,8 +448,7 @@ bool um_pyzor_time(umbel_slice value, uint64_t *out)
            um_decimal_read(value.data, value.len, UINT64_MAX, out);
 }
 
-/* --- verdicts ---------------------------------------------------------------
- */
+/* --- verdicts ------------------------------------------------------------- */
 
 #define UNAUTHORIZED "Unauthorized: account, time or signature is wrong"
 
@@ -493,7 +492,7 @@ static um_pyzor_outcome check_signature(const um_pyzor_request *r,
     return UM_PYZOR_OK;
 }
 
-/* PV is any number whose whole part is 2. */
+/* Checks PV: any number whose integer part is 2. */
 static um_pyzor_outcome check_version(umbel_slice pv)
 {
     char text[32], *end;

@@ -4,11 +4,11 @@
  *     protocol.c   the row: settings, opening, reload, the probe of doctor
  *     request.c    requests and replies: one datagram of "Name: value" lines
  *     accounts.c   who may do what, and how a request is answered
- *     reports.c    a batch of requests: what is counted, and look-ups
+ *     reports.c    a batch of requests: reports and look-ups
  *
- * A parsed request points into the bytes that were received. Nothing is
- * allocated, and no bytes are refused: a request without fields is judged like
- * any other.
+ * A parsed request points into the bytes that were received. Parsing allocates
+ * nothing and never fails: a request without fields gets its verdict like any
+ * other.
  *
  * Signatures of requests by accounts:
  *
@@ -22,10 +22,10 @@
  *   passwd   user : key
  *   access   operations : users : allow|deny
  *
- * In the access file the last line that matches wins, and what no line allows
- * is denied. "all" operations are the six of the protocol; "all" users are
- * those of the passwd file, so not anonymous. Lines of the access file are read
- * in lower case, names of users in requests are not.
+ * In the access file the last matching line wins; operations that no line
+ * allows are denied. "all" operations are the six of the protocol; "all" users
+ * are those of the passwd file, so not anonymous. Lines of the access file are
+ * converted to lower case, user names in requests are not.
  */
 #ifndef UM_CLEARINGHOUSE_PYZOR_INTERNAL_H
 #define UM_CLEARINGHOUSE_PYZOR_INTERNAL_H
@@ -36,8 +36,7 @@
 #include "clearinghouse/runtime/file_text.h"
 #include "net/server/datagram.h"
 
-/* --- settings ---------------------------------------------------------------
- */
+/* --- settings ------------------------------------------------------------- */
 
 typedef struct um_pyzor_settings {
     um_texts listen;
@@ -46,23 +45,23 @@ typedef struct um_pyzor_settings {
     uint64_t once_capacity;
 } um_pyzor_settings;
 
-/* --- requests ---------------------------------------------------------------
- */
+/* --- requests ------------------------------------------------------------- */
 
 enum { UM_PYZOR_MAX = 8192 }; /* bytes of a request, as in pyzord */
 
-/* Fields that are absent have data NULL. The first of several is kept. */
+/* Absent fields have data NULL. If a field occurs twice, the first one
+ * counts. */
 typedef struct um_pyzor_request {
-    umbel_slice text; /* as it was received */
+    umbel_slice text; /* as received */
     umbel_slice op, thread, pv, user, time, sig;
     umbel_slice digest; /* the first Op-Digest */
-    umbel_slice code;   /* which only answers have */
+    umbel_slice code;   /* only answers have it */
     size_t ndigests;
 } um_pyzor_request;
 
 void um_pyzor_parse(const void *bytes, size_t len, um_pyzor_request *out);
 
-/* Walks over the fields of a request, in their order. */
+/* Position of an iteration over the fields of a request, in order. */
 typedef struct um_pyzor_walk {
     const char *at, *end;
 } um_pyzor_walk;
@@ -76,26 +75,25 @@ bool um_pyzor_next(um_pyzor_walk *w, um_pyzor_field *out);
 /* Finds the next field Op-Digest. */
 bool um_pyzor_next_digest(um_pyzor_walk *w, umbel_slice *out);
 
-/* Compares the name of a field, in any case. */
+/* Compares the name of a field, ignoring case. */
 bool um_pyzor_is_named(const um_pyzor_field *f, const char *name);
 bool um_pyzor_is(umbel_slice s, const char *text);
 
-/* --- replies ----------------------------------------------------------------
- */
+/* --- replies -------------------------------------------------------------- */
 
 enum {
     UM_PYZOR_THREAD_MAX = 32, /* bytes of Thread that are sent back */
     UM_PYZOR_REPLY_MAX = 512
 };
 
-/* Which fields follow those that every reply has. */
+/* The fields after those that every reply has. */
 typedef enum um_pyzor_body {
     UM_PYZOR_NOTHING,
     UM_PYZOR_COUNTS,
     UM_PYZOR_TIMES_AND_COUNTS
 } um_pyzor_body;
 
-/* Times in seconds since 1970; 0: never. */
+/* Times in seconds since 1970; 0 if never. */
 typedef struct um_pyzor_times {
     uint64_t entered, updated, wl_entered, wl_updated;
 } um_pyzor_times;
@@ -110,15 +108,14 @@ typedef struct um_pyzor_reply {
 } um_pyzor_reply;
 
 /* Writes the datagram; returns its length. A Thread that is not short and
- * printable is left empty: strangers do not choose what we send. */
+ * printable is left empty, so that strangers do not choose what we send. */
 size_t um_pyzor_print(const um_pyzor_reply *r, char out[UM_PYZOR_REPLY_MAX]);
 
-/* --- signatures -------------------------------------------------------------
- */
+/* --- signatures ----------------------------------------------------------- */
 
 enum { UM_SHA1_HEX = 40 };
 
-/* Writes K, in hexadecimal and terminated. */
+/* Writes K as NUL-terminated hexadecimal text. */
 void um_pyzor_hash_key(umbel_slice user, umbel_slice key,
                        char out[UM_SHA1_HEX + 1]);
 
@@ -131,8 +128,7 @@ void um_pyzor_sign(umbel_slice text, uint64_t time,
 /* Parses the value of Time: digits only. */
 bool um_pyzor_time(umbel_slice value, uint64_t *out);
 
-/* --- accounts ---------------------------------------------------------------
- */
+/* --- accounts ------------------------------------------------------------- */
 
 /* The operations of the protocol. */
 typedef enum um_pyzor_op {
@@ -142,7 +138,7 @@ typedef enum um_pyzor_op {
     UM_PYZOR_INFO,
     UM_PYZOR_REPORT,
     UM_PYZOR_WHITELIST,
-    UM_PYZOR_OPS, /* from here on: others that an access file names */
+    UM_PYZOR_OPS, /* and above: other names in an access file */
     UM_PYZOR_MAX_OPS = 64
 } um_pyzor_op;
 
@@ -154,49 +150,47 @@ typedef struct um_pyzor_account {
     char *name;
     char hashed_key[UM_SHA1_HEX + 1];
     uint64_t granted; /* bit i: operation i */
-    uint32_t weight;  /* of its reports */
+    uint32_t weight;  /* of each of its reports */
     bool listed;      /* in the passwd file */
 } um_pyzor_account;
 
 typedef struct um_pyzor_accounts {
     um_pyzor_account *account; /* sorted by name; anonymous is one of them */
     size_t n;
-    char *op[UM_PYZOR_MAX_OPS]; /* names; NULL behind the last */
+    char *op[UM_PYZOR_MAX_OPS]; /* names; NULL after the last */
 } um_pyzor_accounts;
 
-/* warn is called for each line that is no rule and is ignored, for each unknown
- * operation or user in a rule, and for a file that does not exist. */
+/* Called for each line that is ignored because it is not a rule, for each
+ * unknown operation or user in a rule, and for a missing file. */
 typedef struct um_line_warning {
     um_warn_line *warn;
     void *ctx;
-    const char *passwd, *access; /* what the files are called */
+    const char *passwd, *access; /* names of the files */
 } um_line_warning;
 
 /*
- * Reads both files. A path that is NULL, or a file that does not exist, means:
- * no accounts, and anonymous may check, report, ping, pong and info.
+ * Reads both files. If a path is NULL or a file does not exist, there are no
+ * accounts, and anonymous may check, report, ping, pong and info.
  */
 umbel_status um_pyzor_accounts_init(um_pyzor_accounts *a, const char *passwd,
                                     const char *access, um_warn_line *warn,
                                     void *ctx, umbel_error *err);
-/* Reads the texts of both files; data NULL: there is no such file. */
+/* Parses the texts of both files; data is NULL for a missing file. */
 umbel_status um_pyzor_accounts_read(um_pyzor_accounts *a, umbel_slice passwd,
                                     umbel_slice access,
                                     const um_line_warning *w, umbel_error *err);
-/* Accepts half-built and zeroed ones. */
+/* Frees the accounts; accepts half-built and zeroed ones. */
 void um_pyzor_accounts_fini(um_pyzor_accounts *a);
 
-/* Returns an account; NULL: there is no account of that name. */
+/* Returns the account of that name, or NULL. */
 um_pyzor_account *um_pyzor_account_find(const um_pyzor_accounts *a,
                                         umbel_slice name);
-/* Returns the number of an operation; UM_PYZOR_MAX_OPS if none has that name.
- */
+/* Returns the number of an operation, or UM_PYZOR_MAX_OPS. */
 unsigned um_pyzor_op_find(const um_pyzor_accounts *a, umbel_slice name);
 
-/* --- verdicts ---------------------------------------------------------------
- */
+/* --- verdicts ------------------------------------------------------------- */
 
-/* Seconds that the time of a signed request may differ from ours. */
+/* Seconds by which the time of a signed request may differ from ours. */
 enum { UM_PYZOR_WINDOW = 300 };
 
 /* Rows of um_pyzor_verdicts. */
@@ -212,18 +206,18 @@ typedef enum um_pyzor_outcome {
     UM_PYZOR_NOT_IMPLEMENTED,
     UM_PYZOR_NOT_STORED,
     UM_PYZOR_LIST_FULL,  /* a digest was left out */
-    UM_PYZOR_ANSWER,     /* of another server; not answered */
+    UM_PYZOR_ANSWER,     /* sent by another server; not answered */
     UM_PYZOR_RATE_LIMIT, /* not answered */
     UM_PYZOR_OUTCOMES
 } um_pyzor_outcome;
 
 extern const um_verdict um_pyzor_verdicts[UM_PYZOR_OUTCOMES + 1];
 
-/* The account and the operation of a request; set as far as the request was
+/* The account and the operation of a request, as far as it was
  * authenticated. */
 typedef struct um_pyzor_decision {
-    const um_pyzor_account *account; /* NULL: not authenticated */
-    unsigned op;                     /* UM_PYZOR_OPS: none of the protocol's */
+    const um_pyzor_account *account; /* NULL if not authenticated */
+    unsigned op;                     /* UM_PYZOR_OPS if unknown */
     bool is_signed;
 } um_pyzor_decision;
 
@@ -231,10 +225,9 @@ um_pyzor_outcome um_pyzor_decide(const um_pyzor_request *r,
                                  const um_pyzor_accounts *accounts,
                                  uint64_t now, um_pyzor_decision *out);
 
-/* --- the running protocol ---------------------------------------------------
- */
+/* --- the running protocol ------------------------------------------------- */
 
-/* A request on its way through a batch. */
+/* A request of a batch. */
 typedef struct um_pyzor_job {
     const um_datagram *datagram;
     um_pyzor_request request;
@@ -243,19 +236,20 @@ typedef struct um_pyzor_job {
 } um_pyzor_job;
 
 typedef struct um_pyzor_service {
-    um_protocol_datagram net; /* first */
+    um_protocol_datagram net; /* must be first */
     const um_environment *env;
     um_service_stats *stats;
     um_pyzor_accounts accounts;
-    um_duplicates *once; /* NULL: every report counts */
+    um_duplicates *once; /* NULL if every report counts */
     uint64_t last_ticket;
     um_pyzor_job job[UM_DATAGRAM_BATCH];
 } um_pyzor_service;
 
-/* Handles a batch: um_datagrams_config.take, with a um_protocol_socket. */
+/* Handles a batch: um_datagrams_config.take, with a um_protocol_socket as
+ * context. */
 void um_pyzor_handle_batch(void *ctx, const um_datagram *d, size_t n);
 
-/* Answers reports that the store has committed, or cannot. */
+/* Answers reports that the store has committed, or cannot commit. */
 void um_pyzor_answer_pending(void *state);
 
 #endif

@@ -55,7 +55,7 @@ static umbel_status check_files(const void *settings_given, FILE *out,
     return UMBEL_OK;
 }
 
-/* A weight that weighs nobody's reports is most often a name misspelt. */
+/* Logs weights of accounts that nobody has: most are misspelt names. */
 static void log_strange_weights(const um_environment *env,
                                 const um_pyzor_accounts *a)
 {
@@ -117,7 +117,7 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
     const um_pyzor_settings *s = um_config_get(c, &um_section_pyzor);
     um_duplicates *once;
 
-    if (s->passwd) /* marks of signed reports; and again while they move */
+    if (s->passwd) /* replay guard, twice while resized */
         *need += 2 * (uint64_t)UM_REPLAY_GUARD_MAX_BYTES;
     if (!s->once_per_reporter)
         return UMBEL_OK;
@@ -181,15 +181,14 @@ static void hint(const void *state, FILE *out)
             address);
 }
 
-/* --- the probe of doctor ----------------------------------------------------
- */
+/* --- the probe of doctor -------------------------------------------------- */
 
-/* Acts as a Pyzor client without an account: ping, check, report. The report is
- * of the empty text, which is never counted. */
+/* Acts as a Pyzor client without an account: ping, check, and a report of the
+ * empty text, which is never counted. */
 
 enum { THREAD = 24441, ANSWERED = 200, FORBIDDEN = 403 };
 
-/* Reads the code of an answer with our thread; 0: it is none. */
+/* Returns the code of an answer to our thread; 0 if it is something else. */
 static unsigned code_of(umbel_slice text)
 {
     um_pyzor_request r;
@@ -233,7 +232,7 @@ static void ignore_line(void *ctx, const char *file, size_t line,
     (void)what;
 }
 
-/* Accounts of the passwd file that may report. */
+/* Returns the number of accounts in the passwd file that may report. */
 static size_t count_reporters(const um_pyzor_settings *s)
 {
     um_pyzor_accounts a = {0};
@@ -293,8 +292,7 @@ static umbel_status probe(const um_doctor_context *d, const um_address *at,
     return status;
 }
 
-/* --- the row ----------------------------------------------------------------
- */
+/* --- the row -------------------------------------------------------------- */
 
 static const um_doctor_row doctor[] = {
     {"pyzor", offsetof(um_pyzor_settings, listen), SOCK_DGRAM, probe, NULL},

@@ -1,12 +1,13 @@
 /*
- * reports.c - a batch of datagrams: verifies all, counts reports, then hashes
- * and queries all look-ups at once, so that their memory fetches overlap.
+ * reports.c - handles a batch of datagrams: verifies all, counts reports, then
+ * hashes and queries all look-ups at once, so that their memory fetches
+ * overlap.
  *
- * Not counted, but answered like other reports: the digest of an empty text,
- * one that is welcome or forgotten, a signed request that comes again, reports
- * of accounts with weight 0, and with once_per_reporter a digest that the
- * reporter has reported lately. A report counts as often as the weight of its
- * account says (load_accounts in protocol.c sets it).
+ * Some reports are answered like others, but not counted: of the digest of an
+ * empty text, of welcome or forgotten digests, replayed signed requests, those
+ * of accounts with weight 0, and with once_per_reporter digests that the
+ * reporter has recently reported. Each report counts as often as the weight of
+ * its account (set by load_accounts in protocol.c).
  */
 #include "clearinghouse/protocols/pyzor/internal.h"
 
@@ -18,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what is counted --------------------------------------------------------
- */
+/* --- what is counted ------------------------------------------------------ */
 
-/* The mark of a signed request: from its signature, never 0. */
+/* Returns the mark of a signed request for the replay guard: from its
+ * signature, never 0. 0 if it is not signed. */
 static uint64_t mark_of(const um_pyzor_job *job)
 {
     uint64_t mark = 0;
@@ -38,19 +39,19 @@ static bool is_never(const um_pyzor_service *f, umbel_slice digest)
            um_lists_welcomes(f->env->lists, digest);
 }
 
-/* Digests of one request on their way into the store. */
+/* The digests of one report, on their way into the store. */
 typedef struct counting {
     um_pyzor_service *service;
     um_reporter reporter;
     uint32_t amount;
-    uint64_t mark; /* goes with the first entry */
+    uint64_t mark; /* stored with the first entry */
     umbel_slice key[UM_STORE_BATCH];
     um_entry entry[UM_STORE_BATCH];
     uint64_t ticket;
-    bool full; /* a digest was left out: the list has no room for it */
+    bool full; /* a digest was left out because the list is full */
 } counting;
 
-/* Reads up to a batch of digests; returns how many. */
+/* Reads up to a batch of digests; returns their number. */
 static size_t next_keys(counting *c, um_pyzor_walk *w)
 {
     size_t n = 0;
@@ -73,7 +74,7 @@ static bool is_repeated(const counting *c, const umbel_digest *d, size_t n)
     return um_duplicates_seen(c->service->once, &c->reporter, d);
 }
 
-/* Makes entries of those digests that count; returns how many. */
+/* Creates entries for the digests that count; returns their number. */
 static size_t create_entries(counting *c, size_t n)
 {
     const um_environment *env = c->service->env;
@@ -140,7 +141,7 @@ static um_pyzor_outcome count_report(um_pyzor_service *f,
     if (c.amount == 0)
         return UM_PYZOR_OK;
     if (c.mark && um_store_is_replay(env->store, c.mark, env->clock->now)) {
-        *ticket = f->last_ticket; /* the first one may still wait */
+        *ticket = f->last_ticket; /* the first one may still be pending */
         return UM_PYZOR_OK;
     }
     if (job->decision.op == UM_PYZOR_WHITELIST)
@@ -156,8 +157,7 @@ static um_pyzor_outcome count_report(um_pyzor_service *f,
     return outcome;
 }
 
-/* --- replies ----------------------------------------------------------------
- */
+/* --- replies -------------------------------------------------------------- */
 
 static void send_reply(um_pyzor_service *f, um_datagrams *to,
                        const um_address *client, unsigned op,
@@ -189,7 +189,7 @@ static void send_job(um_pyzor_service *f, um_datagrams *to,
                &claim, r);
 }
 
-/* --- judging -------------------------------------------------------------- */
+/* --- verdicts ------------------------------------------------------------- */
 
 static bool is_report(const um_pyzor_job *job)
 {
@@ -215,7 +215,7 @@ static um_pyzor_outcome judge_datagram(um_pyzor_service *f, um_pyzor_job *job)
                            &job->decision);
 }
 
-/* Reports have a limit of their own, by the digests they name. */
+/* Checks a request, and the limit on the digests that reports contain. */
 static void judge_job(um_pyzor_service *f, um_pyzor_job *job)
 {
     const um_environment *env = f->env;
@@ -271,7 +271,7 @@ void um_pyzor_answer_pending(void *state)
 
 /* --- look-ups ------------------------------------------------------------- */
 
-/* Look-ups of a batch: counts[i] belongs to job[i]. */
+/* The look-ups of a batch: count[0][i] and count[1][i] belong to job[i]. */
 typedef struct lookups {
     um_pyzor_job *job[UM_DATAGRAM_BATCH];
     umbel_slice key[UM_DATAGRAM_BATCH];
@@ -299,7 +299,7 @@ static void query_all(const um_pyzor_service *f, lookups *l)
                        l->count[i]);
 }
 
-/* The times of the counts that the client gets. */
+/* Returns the times for the counts that are sent. */
 static um_pyzor_times times_of(const um_pyzor_service *f, const umbel_digest *d,
                                const um_pyzor_reply *r)
 {
@@ -334,13 +334,14 @@ static void answer_lookup(um_pyzor_service *f, um_datagrams *to,
     send_job(f, to, job, &r);
 }
 
-/* Answers of servers would come back, and a flood may have forged senders. */
+/* Returns true if nothing is sent: an answer from a server would be answered
+ * again, and a flood may have forged senders. */
 static bool is_silent(um_pyzor_outcome outcome)
 {
     return outcome == UM_PYZOR_RATE_LIMIT || outcome == UM_PYZOR_ANSWER;
 }
 
-/* Ping, pong, look-ups without a digest, and refusals. */
+/* Answers ping, pong, look-ups without a digest, and refused requests. */
 static void answer_plain(um_pyzor_service *f, um_datagrams *to,
                          const um_pyzor_job *job)
 {

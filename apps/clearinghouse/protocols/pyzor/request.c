@@ -2,21 +2,20 @@
  * request.c - requests and replies of the Pyzor protocol.
  *
  * pyzord replaces every LF LF by LF, because old clients send a blank line
- * before Sig, and hands the rest to Python's parser of mail headers. So one
- * blank line between fields is skipped and a second one ends the request, as
- * does a line that is no field. A line that begins with a blank continues the
+ * before Sig, and passes the rest to Python's parser for mail headers. So one
+ * blank line between fields is skipped; a second one ends the request, as does
+ * a line that is not a field. A line that begins with a blank continues the
  * value before it.
  *
- * Replies are written without printf: a server that answers from memory would
- * spend a third of its time there.
+ * Replies are written without printf, which would take a third of the server's
+ * time.
  */
 #include "clearinghouse/protocols/pyzor/internal.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* --- requests ---------------------------------------------------------------
- */
+/* --- requests ------------------------------------------------------------- */
 
 bool um_pyzor_is(umbel_slice s, const char *text)
 {
@@ -41,7 +40,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The end of the line at at: its LF, or the end of the text. */
+/* Returns the end of a line: its LF, or the end of the text. */
 static const char *line_end(const char *at, const char *end)
 {
     const char *lf = memchr(at, '\n', (size_t)(end - at));
@@ -49,7 +48,7 @@ static const char *line_end(const char *at, const char *end)
     return lf ? lf : end;
 }
 
-/* Behind the line that ends at lf, and behind one blank line. */
+/* Returns the start of the line after lf, skipping one blank line. */
 static const char *skip_line_end(const char *lf, const char *end)
 {
     const char *at = lf < end ? lf + 1 : end;
@@ -57,7 +56,7 @@ static const char *skip_line_end(const char *lf, const char *end)
     return lf < end && at < end && *at == '\n' ? at + 1 : at;
 }
 
-/* The colon behind the name of a field; NULL if the line is none. */
+/* Returns the colon after a field's name; NULL if the line is not a field. */
 static const char *find_colon(const char *at, const char *end)
 {
     for (; at < end; at++) {
@@ -69,7 +68,7 @@ static const char *find_colon(const char *at, const char *end)
     return NULL;
 }
 
-/* The end of a value: of its line, and of those that continue it. */
+/* Returns the end of a value, with its continuation lines. */
 static const char *value_end(const char *at, const char *end)
 {
     const char *lf = line_end(at, end);
@@ -144,8 +143,7 @@ void um_pyzor_parse(const void *bytes, size_t len, um_pyzor_request *out)
         set_field(out, &f);
 }
 
-/* --- replies ----------------------------------------------------------------
- */
+/* --- replies -------------------------------------------------------------- */
 
 static char *write_bytes(char *at, const void *data, size_t len)
 {
@@ -169,7 +167,7 @@ static char *write_number(char *at, uint64_t n)
     return write_bytes(at, digits + i, sizeof digits - i);
 }
 
-/* LF, the name of a field and its value. */
+/* Appends a field; name includes the LF before it and the colon. */
 static char *write_field(char *at, const char *name, uint64_t n)
 {
     return write_number(write_text(at, name), n);

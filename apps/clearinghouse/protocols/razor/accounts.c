@@ -32,7 +32,7 @@ bool um_razor_is_name(umbel_slice text)
     return true;
 }
 
-/* --- notes ---------------------------------------------------------------- */
+/* --- records -------------------------------------------------------------- */
 
 typedef struct note_name {
     char bytes[PREFIX_LEN + UM_RAZOR_NAME];

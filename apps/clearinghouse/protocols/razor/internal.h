@@ -5,7 +5,7 @@
  *     session.c    a connection: greeting, requests, mails
  *     reports.c    checks, reports and revocations of a request
  *     login.c      registration, challenge and answer
- *     reply.c      what clients are sent, now or once the store has committed
+ *     reply.c      replies, sent now or after the commit
  *     request.c    lines, batches and mails as clients send them
  *     accounts.c   names and passwords; shared.c those of peers
  *
@@ -16,11 +16,10 @@
  *     -a=c&e=4&s=? / S1 / S2 / .           one with a template
  *     -a=r&message=* / ... / .             one that is a mail
  *
- * Lines end with CR LF; LF is taken as well, except at the end of a mail, whose
- * own lines may have it. Values are URI-escaped.
+ * Lines end with CR LF; LF alone is accepted, too, except at the end of a mail,
+ * whose lines may contain it. Values are URI-escaped.
  *
- * Parsers hold no socket and allocate nothing. Slices point into the bytes that
- * they were given.
+ * Parsers use no socket and allocate nothing. Slices point into the input.
  */
 #ifndef UM_CLEARINGHOUSE_RAZOR_INTERNAL_H
 #define UM_CLEARINGHOUSE_RAZOR_INTERNAL_H
@@ -33,29 +32,27 @@
 
 #include <string.h>
 
-/* --- settings ---------------------------------------------------------------
- */
+/* --- settings ------------------------------------------------------------- */
 
 typedef struct um_razor_settings {
     um_texts listen, announce;
     char *seed;
     unsigned order;        /* um_razor_order */
-    unsigned registration; /* 0: open */
-    unsigned accounts;     /* 0: own, 1: shared with peers */
+    unsigned registration; /* 0 if open */
+    unsigned accounts;     /* 0: our own only; 1: shared with peers */
     uint64_t weight;       /* of accounts without a section, in hundredths */
     uint64_t registrations, connections, confidence;
     bool mails;
 } um_razor_settings;
 
-/* --- requests ---------------------------------------------------------------
- */
+/* --- requests ------------------------------------------------------------- */
 
 enum {
     UM_RAZOR_REQUEST = 8192, /* bytes of a line or a batch */
     UM_RAZOR_BATCH = 50      /* queries of a batch: their answers fit a reply */
 };
 
-/* Keys that mean something. */
+/* The keys that the server uses. */
 typedef enum um_razor_key {
     UM_RAZOR_A,
     UM_RAZOR_E,
@@ -70,14 +67,14 @@ typedef enum um_razor_key {
     UM_RAZOR_KEYS
 } um_razor_key;
 
-/* A query: its values, still escaped. data NULL: the key is absent. */
+/* The values of a query, still escaped; data is NULL for an absent key. */
 typedef struct um_razor_query {
     umbel_slice value[UM_RAZOR_KEYS];
     bool malformed; /* a key without "=", a broken escape, no key at all */
 } um_razor_query;
 
 typedef enum um_razor_form {
-    UM_RAZOR_MORE, /* it is not whole */
+    UM_RAZOR_MORE, /* it is incomplete */
     UM_RAZOR_LINE,
     UM_RAZOR_BATCHED,
     UM_RAZOR_MAIL /* the first line; the mail follows */
@@ -89,115 +86,112 @@ typedef struct um_razor_request {
     umbel_slice text; /* without "-", the end of the line and the last "." */
 } um_razor_request;
 
-/* Finds the request at the begin of a stream. */
+/* Finds the request at the start of a stream. */
 um_razor_request um_razor_find(const uint8_t *bytes, size_t len);
 
-/* Walks the queries of a line or batch. */
+/* Position of an iteration over the queries of a line or batch. */
 typedef struct um_razor_walk {
     umbel_slice left;
     um_razor_query first;
-    um_razor_key open[UM_RAZOR_KEYS]; /* that a template leaves to its lines */
+    um_razor_key open[UM_RAZOR_KEYS]; /* keys left to a template's lines */
     size_t nopen;
     bool begun;
 } um_razor_walk;
 
 um_razor_walk um_razor_begin(const um_razor_request *r);
-/* Returns false past the end. */
+/* Parses the next query; false past the end. */
 bool um_razor_next(um_razor_walk *w, um_razor_query *out);
 
-/* Returns true if a value is that text. */
+/* Returns true if a value equals that text. */
 bool um_razor_is(umbel_slice value, const char *text);
-/* Unescapes a value; false: it has more than cap bytes. Malformed escapes do
- * not occur in a query that is not malformed. */
+/* Unescapes a value; false if it has more than cap bytes. The query must not be
+ * malformed. */
 bool um_razor_unescape(umbel_slice value, char *out, size_t cap, size_t *len);
-/* Escapes a text; out has room for 3 * len + 1. Returns the length. */
+/* Escapes a text; out needs 3 * len + 1 bytes. Returns the length. */
 size_t um_razor_escape(umbel_slice text, char *out);
 
 /*
- * Looks for the end of a mail, the line "." after CR LF. *matched is how much
- * of that the bytes before these ended with, UM_RAZOR_MAIL_BEGIN at first.
- * Returns the bytes that belong to the mail; *over: they end it.
+ * Looks for the end of a mail, the line "." after CR LF. *matched is the length
+ * of the end marker's prefix with which the previous bytes ended,
+ * UM_RAZOR_MAIL_BEGIN at first. Returns the number of bytes that belong to the
+ * mail; *over is true if they end it.
  */
 enum { UM_RAZOR_MAIL_BEGIN = 2 };
 size_t um_razor_skip_mail(const uint8_t *bytes, size_t len, unsigned *matched,
                           bool *over);
 
-/* --- challenges -------------------------------------------------------------
- */
+/* --- challenges ----------------------------------------------------------- */
 
-enum { UM_RAZOR_PASSWORD = 64 }; /* bytes, at most: a block of the MAC */
+enum { UM_RAZOR_PASSWORD = 64 }; /* bytes at most: a block of the MAC */
 
 /*
- * Writes what a client with that password answers to a challenge: an HMAC of
- * SHA-1 whose pads are exchanged, and whose inner hash is hexadecimal text.
+ * Computes a client's answer to a challenge: HMAC-SHA-1 with swapped pads,
+ * whose inner hash is hexadecimal text.
  */
 void um_razor_mac(umbel_slice password, umbel_slice challenge,
                   char out[UM_RAZOR_TEXT + 1]);
 
-/* --- accounts ---------------------------------------------------------------
- */
+/* --- accounts ------------------------------------------------------------- */
 
 /*
  * Names and passwords that Razor2 clients registered.
  *
- * They are notes of the store, so they survive whatever reports survive, and
- * lie in files that only the server's user can read. The protocol needs the
- * password in clear: the server computes the same MAC as the client.
+ * They are records of the store, so they are as durable as reports, in files
+ * that only the server's user can read. The server computes the same MAC as the
+ * client, so it needs the password in clear text.
  */
 enum {
     UM_RAZOR_NAME = 64, /* bytes of a name, at most */
     UM_RAZOR_ACCOUNTS = 20000,
     UM_RAZOR_CHALLENGE = 16, /* hexadecimal digits */
-    UM_RAZOR_INVENTED = 16   /* characters of an invented name or password */
+    UM_RAZOR_INVENTED = 16   /* characters of a generated name or password */
 };
 
-/* Returns true if a name, or a password, is one: 1 to 64 printable characters,
+/* Returns true for a valid name or password: 1 to 64 printable characters
  * without blanks. */
 bool um_razor_is_name(umbel_slice text);
 
-/* Finds the password of an account; it is valid until the store changes. */
+/* Finds the password of an account; valid until the store changes. */
 bool um_razor_account_find(const um_store *s, umbel_slice name,
                            umbel_slice *password);
 umbel_status um_razor_account_append(um_store *s, umbel_slice name,
                                      umbel_slice password, uint64_t now,
                                      uint64_t *ticket, umbel_error *err);
 size_t um_razor_account_count(const um_store *s);
-/* Walks them; *at is 0 at first. */
+/* Iterates over the accounts; *at starts with 0. */
 bool um_razor_account_next(const um_store *s, size_t *at, umbel_slice *name,
                            umbel_slice *password);
 
-/* Writes random characters that nobody guesses. */
+/* Writes random characters from a cryptographic generator. */
 void um_razor_invent(char out[UM_RAZOR_INVENTED + 1]);
 void um_razor_invent_challenge(char out[UM_RAZOR_CHALLENGE + 1]);
 
 /*
- * Clients ask for the state of a server when its serial has grown. Returns the
- * serial of a state: the one it has in the store, or the present time, which is
- * larger, if the state is another than the last.
+ * Returns the serial of a state: the stored one, or the current time, which is
+ * larger, if the state has changed. Clients request the state again when the
+ * serial has grown.
  */
 umbel_status um_razor_serial(um_store *s, umbel_slice state, uint64_t now,
                              uint64_t *serial, umbel_error *err);
 
-/* --- accounts of peers ------------------------------------------------------
- */
+/* --- accounts of peers ---------------------------------------------------- */
 
 /*
- * Accounts that servers share, as entries of their signed
- * logs.
+ * Accounts that servers share, as entries of their signed logs.
  *
  *   type 17   when it was made (8 bytes, little-endian), the length of the name
  *             (1), the name, the password
  *
- * A server with accounts = "shared" appends its own accounts, those that it had
- * before too, and knows those of the others. Its own come first; of others with
- * the same name the oldest counts, of these the one of the smallest origin, so
- * that all servers take the same.
+ * A server with accounts = "shared" appends all its own accounts, and accepts
+ * those of other servers. Its own come first. If other servers have accounts
+ * with the same name, the oldest counts, or of equally old ones that of the
+ * smallest origin, so that all servers choose the same one.
  */
 enum { UM_LOG_RAZOR_ACCOUNT = UMBEL_SYNC_LOG_FIRST + 1 };
 
 typedef struct um_razor_shared um_razor_shared;
 
-/* NULL: no memory. */
+/* Creates an empty set; NULL without memory. */
 um_razor_shared *um_razor_shared_create(void);
 void um_razor_shared_free(um_razor_shared *s);
 
@@ -207,23 +201,23 @@ bool um_razor_shared_find(um_razor_shared *s, const um_environment *env,
 /* Returns the number of names in the logs of other servers. */
 size_t um_razor_shared_count(um_razor_shared *s, const um_environment *env);
 
-/* Appends an account of our own; *ticket is what the store has to commit. */
+/* Appends an account of our own, which is safe when *ticket is committed. */
 umbel_status um_razor_shared_append(const um_environment *env, umbel_slice name,
                                     umbel_slice password, uint64_t *ticket,
                                     umbel_error *err);
 /*
  * Appends some of our own accounts that our log lacks: at a start, and after
- * our log has begun anew. Fails if the log takes none, or not all of these; the
- * next call goes on there.
+ * our log was restarted. Fails if the log does not accept all of them; the next
+ * call continues there.
  */
 umbel_status um_razor_shared_publish(um_razor_shared *s,
                                      const um_environment *env,
                                      umbel_error *err);
-/* Makes the next publish look again: an entry could not be appended. */
+/* Makes the next publish start again, because an entry could not be
+ * appended. */
 void um_razor_shared_again(um_razor_shared *s);
 
-/* --- replies ----------------------------------------------------------------
- */
+/* --- replies -------------------------------------------------------------- */
 
 enum { UM_RAZOR_REPLY = 1024 };
 
@@ -250,33 +244,33 @@ typedef enum um_razor_outcome {
     UM_RAZOR_ENDS
 } um_razor_outcome;
 
-/* What a query about a signature is answered. */
+/* The answer to a query about a signature. */
 typedef struct um_razor_answer {
     um_razor_outcome outcome;
     bool is_check;
-    uint8_t confidence; /* of a check: 0 is not spam, 100 the most */
+    uint8_t confidence; /* of a check: from 0, not spam, to 100 */
 } um_razor_answer;
 
-/* Prints a line, with its end; returns the length. */
+/* Prints a line with its CR LF; returns the length. */
 size_t um_razor_print(const um_razor_answer *a, char *out);
 
-/* What clients cache of a server. */
+/* What clients cache about a server. */
 typedef struct um_razor_state {
     const char *seed;
     uint64_t serial, confidence;
-    const char *const *address; /* that discovery names */
+    const char *const *address; /* sent for discovery */
     size_t naddresses;
 } um_razor_state;
 
 size_t um_razor_print_greeting(const um_razor_state *s,
                                char out[UM_RAZOR_REPLY]);
 size_t um_razor_print_state(const um_razor_state *s, char out[UM_RAZOR_REPLY]);
-/* key is csl or nsl; places that do not fit are left out. */
+/* Prints the addresses for discovery; key is csl or nsl. Addresses that do not
+ * fit are left out. */
 size_t um_razor_print_addresses(const um_razor_state *s, const char *key,
                                 char out[UM_RAZOR_REPLY]);
 
-/* --- the running protocol ---------------------------------------------------
- */
+/* --- the running protocol ------------------------------------------------- */
 
 /* Operations in metrics. */
 typedef enum um_razor_op {
@@ -287,17 +281,17 @@ typedef enum um_razor_op {
     UM_RAZOR_OP_LOGIN,
     UM_RAZOR_OP_STATE,
     UM_RAZOR_OP_OTHER,
-    UM_RAZOR_OP_CONNECTION, /* without a request */
+    UM_RAZOR_OP_CONNECTION, /* that ended without a request */
     UM_RAZOR_OPS
 } um_razor_op;
 
 enum { UM_RAZOR_SIGNUP_SECONDS = 3600 };
 
-/* A signature of a request on its way. */
+/* A signature of the current request. */
 typedef struct um_razor_item {
     um_razor_op op;
     um_razor_answer answer;
-    bool counted; /* the store has to commit it */
+    bool counted; /* answered after the commit */
 } um_razor_item;
 
 /* The signatures of one request: key[i] and digest[i] belong to item[i]. */
@@ -307,18 +301,18 @@ typedef struct um_razor_job {
     char text[UM_RAZOR_BATCH][UM_DIGEST_TEXT];
     umbel_slice key[UM_RAZOR_BATCH];
     umbel_digest digest[UM_RAZOR_BATCH];
-    uint64_t ticket; /* that the store has to commit; 0: none */
+    uint64_t ticket; /* to be committed before the reply; 0 if none */
 } um_razor_job;
 
 typedef struct um_razor_service um_razor_service;
 
-/* A reply that waits for the store: what is said when it has committed, and
- * what if it has failed. */
+/* A reply that waits for the store, in two versions: for success and for
+ * failure. */
 typedef struct um_razor_pending {
-    struct um_razor_session *session; /* NULL: the client is gone */
+    struct um_razor_session *session; /* NULL if the client is gone */
     struct um_razor_pending *next;
     uint64_t ticket;
-    uint8_t counted[UM_RAZOR_OPS]; /* operations that it answers */
+    uint8_t counted[UM_RAZOR_OPS]; /* operations that it answers, by kind */
     um_address client;
     size_t len, failed_len;
     char text[]; /* both replies */
@@ -327,14 +321,14 @@ typedef struct um_razor_pending {
 typedef struct um_razor_session {
     um_razor_service *service;
     um_stream *stream;
-    um_razor_pending *pending; /* until it is sent nothing is read */
+    um_razor_pending *pending; /* nothing is read until it is sent */
     char user[UM_RAZOR_NAME + 1];
-    char challenge[UM_RAZOR_CHALLENGE + 1]; /* "": none is open */
+    char challenge[UM_RAZOR_CHALLENGE + 1]; /* "" if there is none */
     bool authenticated;
     bool in_mail;
-    unsigned matched; /* of the end of the mail */
+    unsigned matched; /* bytes of the end marker that were received */
     uint64_t mail_bytes;
-    um_razor_job *asked; /* reports that count when their mail has come */
+    um_razor_job *asked; /* reports that count once their mail has arrived */
 } um_razor_session;
 
 struct um_razor_service {
@@ -342,24 +336,24 @@ struct um_razor_service {
     const um_protocol_section *section;
     um_service_stats *stats;
     uint64_t unit;               /* what a report of weight 1 adds to a count */
-    const char *seed;            /* of engine 4, which no reload changes */
-    uint64_t serial, confidence; /* of what clients cache */
+    const char *seed;            /* of engine 4; no reload changes it */
+    uint64_t serial, confidence; /* of the state that clients cache */
     size_t accounts;             /* registered ones */
-    um_razor_shared *shared;     /* of peers; NULL: it does not listen */
-    uint64_t share_at;           /* milliseconds */
-    uint64_t share_wait;         /* grows while the log takes no account */
-    uint64_t share_tell_at;      /* the log line about it comes then */
-    um_limits *signup;           /* registrations of a network */
-    um_duplicates
-        *once; /* which account has reported what; NULL: counts stop at 1 */
+    um_razor_shared *shared;     /* of peers; NULL if it does not listen */
+    uint64_t share_at;           /* next publish, in milliseconds */
+    uint64_t share_wait;         /* grows while the log accepts no account */
+    uint64_t share_tell_at;      /* when the next log line about it is due */
+    um_limits *signup;           /* limit on registrations per network */
+    um_duplicates *once; /* which account has reported which signature; NULL if
+                            counts stop at 1 */
     um_razor_lookups lookups;
-    uint64_t requests; /* that checked, for the sample */
+    uint64_t requests; /* checks so far, for sampling */
     um_protocol_stream streams;
-    um_razor_pending *first, *last; /* that wait for the store, oldest first */
-    um_razor_job job;               /* of the request that is being answered */
+    um_razor_pending *first, *last; /* waiting for the store, oldest first */
+    um_razor_job job;               /* of the current request */
 };
 
-/* Returns the settings, those that are live as a reload left them. */
+/* Returns the current settings; a reload changes live ones. */
 static inline const um_razor_settings *
 um_razor_settings_of(const um_razor_service *f)
 {
@@ -371,12 +365,12 @@ extern const um_stream_protocol um_razor_protocol;
 
 /* --- reports.c -------------------------------------------------------- */
 
-/* Adds a query to a job; its signature is looked up or counted later. */
+/* Adds a query to a job; um_razor_run looks up or counts its signature. */
 void um_razor_add(const um_razor_session *s, const um_razor_query *q,
                   um_razor_job *job);
 /* Looks up and counts the signatures of a job, and fills their answers. */
 void um_razor_run(um_razor_session *s, um_razor_job *job);
-/* Counts the reports of a job whose mail has come. */
+/* Counts the reports of a job whose mail has arrived. */
 void um_razor_count_reports(um_razor_session *s, um_razor_job *job);
 
 /* --- login.c -------------------------------------------------------- */
@@ -387,7 +381,7 @@ void um_razor_authenticate(um_razor_session *s, const um_razor_query *q);
 
 /* --- reply.c ------------------------------------------------------ */
 
-/* Returns the name that the client gave; "": none yet. */
+/* Returns the name that the client gave, or "". */
 static inline umbel_slice um_razor_user_of(const um_razor_session *s)
 {
     return (umbel_slice){s->user, strlen(s->user)};
@@ -398,18 +392,18 @@ void um_razor_send(um_razor_session *s, umbel_slice text);
 /* Sends a verdict that is not about a signature, and counts it. */
 void um_razor_refuse(um_razor_session *s, um_razor_op op,
                      um_razor_outcome outcome);
-/* Counts an operation and its outcome; logs refusals. */
+/* Counts an operation and its outcome, and logs refusals. */
 void um_razor_note(um_razor_service *f, um_razor_op op,
                    um_razor_outcome outcome, const um_address *client,
                    umbel_slice user);
 /*
- * Sends a reply once the store has committed a ticket, or the other if it
- * fails; the session reads on afterwards. Returns false if there is no memory.
+ * Sends text once the store has committed a ticket, or failed if that fails;
+ * until then the session does not read. Returns false without memory.
  */
 bool um_razor_send_committed(um_razor_session *s, uint64_t ticket,
                              const uint8_t counted[UM_RAZOR_OPS],
                              umbel_slice text, umbel_slice failed);
-/* Sends what the store has committed, or cannot. */
+/* Sends the replies that the store has committed, or cannot commit. */
 void um_razor_answer_pending(um_razor_service *f);
 
 #endif

@@ -18,8 +18,7 @@ static bool find_account(const um_razor_service *f, umbel_slice name,
             um_razor_shared_find(f->shared, f->env, name, password));
 }
 
-/* --- the MAC ----------------------------------------------------------------
- */
+/* --- the MAC -------------------------------------------------------------- */
 
 static void hash_padded(umbel_slice password, uint8_t pad, umbel_slice text,
                         uint8_t out[UM_DIGEST_BYTES])
@@ -47,15 +46,14 @@ void um_razor_mac(umbel_slice password, umbel_slice challenge,
     um_razor_encode(digest, out);
 }
 
-/* --- names and passwords ----------------------------------------------------
- */
+/* --- names and passwords -------------------------------------------------- */
 
 typedef struct credentials {
     char name[UM_RAZOR_NAME + 1], password[UM_RAZOR_PASSWORD + 1];
     umbel_slice name_slice, password_slice;
 } credentials;
 
-/* Unescapes a name or a password; false: it is not one. */
+/* Unescapes a name or a password; false if it is not valid. */
 static bool read_text(umbel_slice value, char out[UM_RAZOR_NAME + 1],
                       umbel_slice *slice)
 {
@@ -88,8 +86,8 @@ static bool read_credentials(const um_razor_query *q, credentials *c)
            read_text(password, c->password, &c->password_slice);
 }
 
-/* A network may register as many accounts in an hour as the settings say: each
- * costs that share of the hour. */
+/* Returns true if the network may register another account. Each registration
+ * consumes 1/N of an hour's tokens, where N is the setting. */
 static bool is_within_signups(um_razor_session *s)
 {
     const um_razor_settings *set = um_razor_settings_of(s->service);
@@ -139,7 +137,8 @@ static umbel_status store_account(um_razor_service *f, const credentials *c,
     f->accounts++;
     if (!um_razor_settings_of(f)->accounts || !env->peers)
         return UMBEL_OK;
-    /* If the log takes no entry now, um_razor_shared_publish appends it. */
+    /* If the log accepts no entry now, um_razor_shared_publish appends it
+     * later. */
     if (um_razor_shared_append(env, c->name_slice, c->password_slice, ticket,
                                NULL) != UMBEL_OK)
         um_razor_shared_again(f->shared);
@@ -191,7 +190,7 @@ void um_razor_challenge(um_razor_session *s, const um_razor_query *q)
     um_razor_send(s, (umbel_slice){text, (size_t)len});
 }
 
-/* A challenge is for one answer. */
+/* Checks the answer to the challenge. */
 static bool is_right_answer(um_razor_session *s, umbel_slice answer)
 {
     umbel_slice password;

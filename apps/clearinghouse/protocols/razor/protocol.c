@@ -17,10 +17,10 @@
 enum {
     IDLE_MS = 60000,
     TOTAL_MS = 3600000,
-    SIGNUP_NETWORKS = 4096, /* whose registrations are remembered */
-    SHARE_MS = 100,         /* between slices of accounts, ... */
-    SHARE_MAX_MS = 60000,   /* ... and while the log takes none */
-    ONCE = 100000           /* latest reports, with weights below 1 */
+    SIGNUP_NETWORKS = 4096, /* networks whose registrations are remembered */
+    SHARE_MS = 100,         /* between batches of accounts, ... */
+    SHARE_MAX_MS = 60000,   /* ... and at most, while the log accepts none */
+    ONCE = 100000           /* reports remembered, with weights below 1 */
 };
 
 static const char *const orders[] = {[UM_RAZOR_SPAM_FIRST] = "spam-first",
@@ -74,7 +74,8 @@ static const char *const ops[] = {"check",    "report",     "revoke",
 
 /* --- limits and memory ---------------------------------------------------- */
 
-/* One token a second: a registration takes its share of an hour. */
+/* Returns the limit on registrations: one token per second, of which a
+ * registration takes its share of an hour. */
 static um_limit_settings signup_limits(const um_config *c)
 {
     um_limit_settings s = c->limits;
@@ -85,7 +86,7 @@ static um_limit_settings signup_limits(const um_config *c)
     return s;
 }
 
-/* Returns true if the counters of both lists hold a part of a report. */
+/* Returns true if the counters of both lists can hold fractions of a report. */
 static bool holds_fractions(const um_config *c)
 {
     enum { BITS = 7 };
@@ -124,7 +125,7 @@ static bool is_any_address(const char *text)
     return strncmp(text, "0.0.0.0:", 8) == 0 || text[0] == '[';
 }
 
-/* Discovery has to name addresses that clients can use. */
+/* Checks that discovery names addresses that clients can use. */
 static umbel_status check_announced(const void *given, FILE *out,
                                     umbel_error *err)
 {
@@ -159,8 +160,8 @@ bool um_razor_knows(const um_environment *env, const char *name)
                                  &password);
 }
 
-/* A log that is full stays so until its accounts or limits change: it is asked
- * ever less often, and told once a minute. */
+/* Doubles the wait, because a full log stays full until its accounts or limits
+ * change, and logs the reason at most once a minute. */
 static void wait_for_log(um_razor_service *f, uint64_t now, const char *why)
 {
     f->share_wait *= 2;
@@ -175,7 +176,7 @@ static void wait_for_log(um_razor_service *f, uint64_t now, const char *why)
                  why);
 }
 
-/* Gives our accounts to peers, some at a time: each is signed. */
+/* Shares our accounts with peers, some at a time because each is signed. */
 static void share_accounts(um_razor_service *f)
 {
     uint64_t now = um_clock_ms(f->env->clock);
@@ -190,7 +191,8 @@ static void share_accounts(um_razor_service *f)
     f->share_at = now + f->share_wait;
 }
 
-/* A weight below 1 needs counts that hold a part of a report. */
+/* Logs weights below 1 that are lost because the counters hold only whole
+ * reports. */
 static void log_lost_weights(const um_razor_service *f)
 {
     const um_environment *env = f->env;
@@ -241,7 +243,8 @@ static umbel_status open_streams(um_razor_service *f, umbel_error *err)
                                      &um_razor_protocol, &limits, err);
 }
 
-/* Clients cache the state; where we are is asked in every discovery. */
+/* Finds the serial of the state that clients cache. It does not contain the
+ * addresses: every discovery requests those. */
 static umbel_status open_state(um_razor_service *f, umbel_error *err)
 {
     char text[UM_RAZOR_REPLY];
@@ -371,14 +374,14 @@ static void hint(const void *state, FILE *out)
             address);
 }
 
-/* --- the probe of doctor ----------------------------------------------------
- */
+/* --- the probe of doctor -------------------------------------------------- */
 
 /* Acts as a Razor2 client without an account: greeting, discovery, state,
- * check; and tries whether it could get one. The registration that is tried has
- * a name that no account can have. */
+ * check. Also finds out whether it could register one, with a name that no
+ * account can have. */
 
-/* Asks as clients do: a line, and one read. NULL: only read. */
+/* Sends a line, unless it is NULL, and reads the reply at once, as clients
+ * do. */
 static umbel_status ask_razor(int fd, const char *line,
                               char out[UM_RAZOR_REPLY + 1], umbel_error *err)
 {
@@ -396,8 +399,8 @@ static umbel_status ask_razor(int fd, const char *line,
                        "or what listens there does not speak Razor2");
 }
 
-/* Every server that shares reports needs the seed, and so does every client's
- * copy of the state. */
+/* Checks the seed, which must be the same on all servers that share reports and
+ * in the state that clients cache. */
 static umbel_status check_seed(const um_razor_settings *s, const char *greeting,
                                um_finding *out, umbel_error *err)
 {
@@ -434,7 +437,8 @@ static umbel_status check_signature(int fd, const um_razor_settings *s,
                    (int)strcspn(reply, "\r"), reply);
 }
 
-/* Discovery names two addresses, or clients repeat it in every run. */
+/* Checks that discovery names two addresses; otherwise clients repeat it in
+ * every run. */
 static umbel_status check_places(int fd, um_finding *out, umbel_error *err)
 {
     char reply[UM_RAZOR_REPLY + 1];
@@ -504,8 +508,7 @@ static umbel_status probe(const um_doctor_context *d, const um_address *at,
     return status;
 }
 
-/* --- the row ----------------------------------------------------------------
- */
+/* --- the row -------------------------------------------------------------- */
 
 static const um_doctor_row doctor[] = {
     {"razor", offsetof(um_razor_settings, listen), SOCK_STREAM, probe, NULL},

@@ -1,9 +1,9 @@
 /*
  * reply.c - replies to Razor2 clients, sent now or after the commit.
  *
- * A client reads once, at most 1,024 bytes, and takes what it got for the whole
- * reply: each is one write, and fits. While one waits for the store nothing
- * more is read, so replies come in the order of the requests.
+ * A client reads once, at most 1,024 bytes, and assumes that this is the whole
+ * reply. So each reply is one write that fits. While one waits for the store
+ * the session does not read, so replies come in the order of the requests.
  */
 #include "clearinghouse/protocols/razor/internal.h"
 
@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- verdicts ---------------------------------------------------------------
- */
+/* --- verdicts ------------------------------------------------------------- */
 
 const um_verdict um_razor_verdicts[] = {
     [UM_RAZOR_OK] = {200, "OK", NULL},
@@ -45,13 +44,12 @@ const um_verdict um_razor_verdicts[] = {
 _Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,
                "space for verdicts");
 
-/* --- bytes ------------------------------------------------------------------
- */
+/* --- bytes ---------------------------------------------------------------- */
 
 /*
- * Engine 4 only: of others the client would send signatures that depend on
- * nothing but the domains of links, and hit much ordinary mail. The mask has
- * the bit of engine 4, as hexadecimal digits.
+ * Only engine 4 is offered: signatures of other engines depend only on the
+ * domains of links, and would match much ordinary mail. The mask has the bit of
+ * engine 4, in hexadecimal.
  */
 #define ENGINES "8"
 
@@ -93,7 +91,8 @@ size_t um_razor_print_state(const um_razor_state *s, char out[UM_RAZOR_REPLY])
                             ENGINE);
 }
 
-/* A single line is not sent as a batch: clients would misread it. */
+/* Prints the addresses. A single line is not sent as a batch, which clients
+ * would misread. */
 size_t um_razor_print_addresses(const um_razor_state *s, const char *key,
                                 char out[UM_RAZOR_REPLY])
 {
@@ -143,7 +142,7 @@ void um_razor_refuse(um_razor_session *s, um_razor_op op,
     um_razor_send(s, (umbel_slice){text, um_razor_print(&a, text)});
 }
 
-/* --- replies that wait ---------------------------------------------------- */
+/* --- pending replies ------------------------------------------------------ */
 
 static void note_counted(um_razor_service *f,
                          const uint8_t counted[UM_RAZOR_OPS],

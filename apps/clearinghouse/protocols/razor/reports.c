@@ -2,16 +2,17 @@
  * reports.c - checks, reports and revocations: section III of Yan and Cho,
  * CS-TR-973, 2006.
  *
- * Two lists: signatures of spam, and signatures that were revoked. Spam is what
- * is in the first and not in the second. Nothing is taken out of either; a
- * revocation stands until its epoch ends. The verdict is the same whichever is
- * asked first, and so is its cost for spam that was not revoked, two look-ups.
- * Ordinary mail costs one if the first list is asked first, and what was
- * revoked costs one if the second is.
+ * There are two lists: signatures of spam, and signatures that were revoked. A
+ * signature is spam if it is in the first and not in the second. Neither list
+ * supports removal; a revocation lasts until its epoch expires. The verdict
+ * does not depend on which list is looked up first, but the cost does. Spam
+ * that was not revoked takes two look-ups in either order; ordinary mail takes
+ * one if the spam list comes first, and revoked mail takes one if the other
+ * does.
  *
- * A report of weight 1 adds f->unit to a count: 1 to a Bloom filter, whose
- * counts go no further, 100 to larger counters. Confidence is the count in
- * hundredths of the unit, up to 100. A revocation holds from one unit on.
+ * A report of weight 1 adds f->unit to a count: 1 in a Bloom filter, whose
+ * counters stop there, 100 in larger counters. The confidence is the count in
+ * hundredths of the unit, at most 100. A revocation takes effect at one unit.
  */
 #include "clearinghouse/protocols/razor/internal.h"
 
@@ -21,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 16 }; /* one request in SAMPLE that checks asks both lists */
+enum { SAMPLE = 16 }; /* one request in SAMPLE looks up both lists */
 
 static const um_address *client_of(const um_razor_session *s)
 {
@@ -40,7 +41,8 @@ static um_razor_op op_of(umbel_slice action)
                                          : UM_RAZOR_OP_OTHER;
 }
 
-/* Clients name the seed of a check and a report, not of a revocation. */
+/* Returns true if the client used another seed. Clients send the seed with
+ * checks and reports, but not with revocations. */
 static bool is_other_seed(const um_razor_service *f, const um_razor_query *q)
 {
     umbel_slice seed = q->value[UM_RAZOR_EP4];
@@ -82,7 +84,7 @@ void um_razor_add(const um_razor_session *s, const um_razor_query *q,
 
 /* --- checks --------------------------------------------------------------- */
 
-/* Signatures that are looked up; pick[i] is their item. */
+/* Signatures to look up; pick[i] is the index of the item. */
 typedef struct lookups {
     size_t n;
     size_t pick[UM_RAZOR_BATCH];
@@ -90,14 +92,14 @@ typedef struct lookups {
     uint64_t count[UM_RAZOR_LISTS][UM_RAZOR_BATCH];
 } lookups;
 
-/* Returns true if a count of the list that is asked first leaves the verdict
- * open. */
+/* Returns true if the count in the first list does not decide the verdict. */
 static bool is_open(const um_razor_service *f, unsigned first, uint64_t count)
 {
     return first == UM_RAZOR_SPAM ? count > 0 : count < f->unit;
 }
 
-/* Of revocations it matters only whether they are enough: the unit, or 0. */
+/* Looks up signatures in one of the lists. For revocations only the threshold
+ * matters: the count is the unit, or 0. */
 static void ask_list(const um_razor_service *f, unsigned which,
                      const umbel_digest *d, size_t n, uint64_t *count)
 {
@@ -113,8 +115,8 @@ static void ask_list(const um_razor_service *f, unsigned which,
         count[i] = revoked[i] ? f->unit : 0;
 }
 
-/* Asks the other list about those that the first one left open; all: about
- * all. Returns how many it was asked. */
+/* Looks up the signatures that the first list left open, or all of them, in the
+ * other list. Returns their number. */
 static size_t ask_other(const um_razor_service *f, lookups *l, unsigned first,
                         bool all)
 {
@@ -136,7 +138,8 @@ static size_t ask_other(const um_razor_service *f, lookups *l, unsigned first,
     return n;
 }
 
-/* Both lists were asked: what would either order have cost? */
+/* Adds what either order would have cost, for signatures that were looked up in
+ * both lists. */
 static void sample_costs(um_razor_service *f, const lookups *l)
 {
     f->lookups.sampled += l->n;
@@ -286,7 +289,7 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
 
 /* --- the request ---------------------------------------------------------- */
 
-/* Keeps a report until its mail has come. */
+/* Copies a report, to be counted when its mail arrives. */
 static void copy_report(um_razor_job *to, const um_razor_job *job, size_t i)
 {
     to->item[to->n] = job->item[i];
@@ -300,7 +303,7 @@ static bool needs_mail(const um_razor_item *item)
     return is_report(item) && item->op == UM_RAZOR_OP_REPORT;
 }
 
-/* With mails = true reports count when their mail has come. */
+/* With mails = true, asks the client for the mail before its reports count. */
 static void ask_for_mail(um_razor_session *s, um_razor_job *job)
 {
     bool needed = false;

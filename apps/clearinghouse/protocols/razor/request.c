@@ -25,7 +25,8 @@ bool um_razor_is(umbel_slice value, const char *text)
 
 /* --- queries -------------------------------------------------------------- */
 
-/* Cuts off what stands before the next mark; found: there was one. */
+/* Removes and returns the part before the next mark; *found is false if there
+ * is none. */
 static umbel_slice cut(umbel_slice *left, char mark, bool *found)
 {
     const char *at = left->data;
@@ -61,8 +62,8 @@ static um_razor_key find_key(umbel_slice name)
     return (um_razor_key)i;
 }
 
-/* Parses "k=v&k=v". open and nopen, if given, get the keys whose value is "?",
- * which then have none. */
+/* Parses "k=v&k=v". If open is not NULL, it gets the keys whose value is "?",
+ * which are left unset. */
 static void parse_query(umbel_slice line, um_razor_query *q, um_razor_key *open,
                         size_t *nopen)
 {
@@ -84,7 +85,7 @@ static void parse_query(umbel_slice line, um_razor_query *q, um_razor_key *open,
     }
 }
 
-/* A line without its end. */
+/* Removes and returns the next line, without its CR LF. */
 static umbel_slice cut_line(umbel_slice *left)
 {
     bool found;
@@ -102,7 +103,7 @@ um_razor_walk um_razor_begin(const um_razor_request *r)
     bool batch = r->form == UM_RAZOR_BATCHED;
 
     parse_query(line, &w.first, batch ? w.open : NULL, &w.nopen);
-    w.begun = w.nopen; /* a template is no query */
+    w.begun = w.nopen; /* a template is not a query */
     return w;
 }
 
@@ -117,7 +118,7 @@ static void fill_template(const um_razor_walk *w, umbel_slice line,
         out->malformed |= !value.len || has_broken_escape(value);
         out->value[w->open[i]] = value;
     }
-    out->malformed |= more; /* a value too many */
+    out->malformed |= more; /* more values than the template has keys */
 }
 
 bool um_razor_next(um_razor_walk *w, um_razor_query *out)
@@ -178,7 +179,7 @@ size_t um_razor_escape(umbel_slice text, char *out)
 
 /* --- requests ------------------------------------------------------------- */
 
-/* Finds the last line "." of a batch; NULL: it has not come. */
+/* Finds the last line "." of a batch; NULL if it has not arrived. */
 static const uint8_t *find_last_line(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *line = at, *next;
@@ -244,7 +245,7 @@ size_t um_razor_skip_mail(const uint8_t *bytes, size_t len, unsigned *matched,
     for (size_t i = 0; i < len; i++) {
         if (bytes[i] == (uint8_t)end[*matched])
             ++*matched;
-        else /* "\r\n.\r" may begin it again, no other part can */
+        else /* a mismatch can only start over with this CR */
             *matched = bytes[i] == '\r';
         if (*matched == LEN) {
             *over = true;

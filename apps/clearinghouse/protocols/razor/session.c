@@ -13,7 +13,8 @@ enum { MAX_MAIL = 1 << 20 }; /* bytes; clients send at most 128 KiB */
 
 /* --- signatures ----------------------------------------------------------- */
 
-/* Prints the answers of a job; stored: what if the store fails. */
+/* Prints the answers of a job, as they are if the store commits it (stored) or
+ * fails. */
 static size_t print_answers(const um_razor_job *job, bool batch, bool stored,
                             char out[UM_RAZOR_REPLY])
 {
@@ -159,7 +160,7 @@ static void handle_line(um_razor_session *s, const um_razor_request *r)
         um_stream_end(s->stream, UM_END_DONE);
     else if (!q.malformed && !q.value[UM_RAZOR_A].data &&
              q.value[UM_RAZOR_CN].data)
-        ; /* a client says its name, and reads no reply */
+        ; /* the client sends its name, and reads no reply */
     else if (!a)
         handle_signatures(s, r);
     else if (is_within_limits(s, 1))
@@ -170,7 +171,7 @@ static void handle_line(um_razor_session *s, const um_razor_request *r)
 
 /* --- mails ---------------------------------------------------------------- */
 
-/* The mail itself is not kept: that it came is what the reports waited for. */
+/* Counts the reports that waited for a mail. The mail itself is not stored. */
 static void finish_mail(um_razor_session *s)
 {
     um_razor_job *job = s->asked;

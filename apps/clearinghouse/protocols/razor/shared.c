@@ -1,5 +1,5 @@
 /*
- * shared.c - accounts of the logs, sorted by name.
+ * shared.c - accounts in the logs of all servers, sorted by name.
  */
 
 #include "clearinghouse/protocols/razor/internal.h"
@@ -15,24 +15,24 @@
 enum {
     FIXED_LEN = 9,
     MAX_LEN = FIXED_LEN + UM_RAZOR_NAME + UM_RAZOR_PASSWORD,
-    SLICE = 64 /* entries that are signed in one turn */
+    SLICE = 64 /* entries signed per call */
 };
 
-/* An account in a log; its texts are the machine's. */
+/* An account in a log; the texts belong to the sync engine. */
 typedef struct shared_account {
     uint64_t made;
     umbel_slice name, password;
     const uint8_t *origin;
     bool own;
-    bool logged; /* in our present log */
+    bool logged; /* in our current log */
 } shared_account;
 
 struct um_razor_shared {
-    const umbel_sync *machine; /* that they were read from */
+    const umbel_sync *machine; /* the engine that they were read from */
     uint64_t changes;
-    shared_account *item; /* by name; the one that counts first */
+    shared_account *item; /* sorted by name, the valid one first */
     size_t n;
-    uint64_t incarnation; /* whose log has all of ours; 0: none */
+    uint64_t incarnation; /* whose log has all our accounts; 0 if none */
 };
 
 /* --- entries -------------------------------------------------------------- */
@@ -55,7 +55,8 @@ umbel_status um_razor_shared_append(const um_environment *env, umbel_slice name,
                            err);
 }
 
-/* A server may have written anything. */
+/* Parses an entry; false if it is malformed, as other servers may write
+ * anything. */
 static bool read_account(const umbel_sync_entry *from, shared_account *out)
 {
     um_reader r = {from->body.data,
@@ -113,7 +114,7 @@ static void forget_all(um_razor_shared *s)
     s->machine = NULL;
 }
 
-/* Returns false without memory for all of them: of a part nobody could tell who
+/* Reads all accounts; false without memory. A partial set could not tell who
  * has no account. */
 static bool read_all(um_razor_shared *s)
 {
@@ -136,7 +137,7 @@ static bool read_all(um_razor_shared *s)
     return true;
 }
 
-/* The set as it is now; false: there are no peers, or no memory now. */
+/* Updates the set if the logs have changed; false without peers or memory. */
 static bool read_present(um_razor_shared *s, const um_environment *env)
 {
     if (!s || !um_peers_machine(env->peers))
@@ -153,7 +154,7 @@ static bool read_present(um_razor_shared *s, const um_environment *env)
     return false;
 }
 
-/* The first account of that name or of a later one. */
+/* Returns the index of the first account with this name or a larger one. */
 static size_t first_of(const um_razor_shared *s, umbel_slice name)
 {
     size_t low = 0, high = s->n;
@@ -207,8 +208,9 @@ static bool is_logged(const um_razor_shared *s, umbel_slice name)
     return false;
 }
 
-/* The set is read again when the log has changed, so a turn walks it once: the
- * accounts of a slice are those that it lacked at the begin. */
+/* Appends up to SLICE of our accounts that the log lacks. They are collected
+ * first, because appending changes the log, and the set would be rebuilt each
+ * time. */
 static umbel_status append_some(um_razor_shared *s, const um_environment *env,
                                 size_t *found, umbel_error *err)
 {
