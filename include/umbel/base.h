@@ -18,7 +18,8 @@ extern "C" {
 #define UMBEL_API
 #endif
 
-/* The version of these headers; UMBEL_VERSION is a number to compare with. */
+/* The version of these headers. Compare with UMBEL_VERSION, which is a
+ * number. */
 #define UMBEL_VERSION_MAJOR 0
 #define UMBEL_VERSION_MINOR 1
 #define UMBEL_VERSION_PATCH 0
@@ -31,7 +32,7 @@ extern "C" {
 /* Returns the version of the library in use, as "MAJOR.MINOR.PATCH". */
 UMBEL_API const char *umbel_version(void);
 
-/* One list makes the enumeration, the names and the texts. */
+/* Generates the enumeration, the names and the texts of all statuses. */
 #define UMBEL_STATUS_LIST(X)                                                   \
     X(OK, 0, "success")                                                        \
     X(E_NOMEM, 1, "out of memory")                                             \
@@ -50,7 +51,7 @@ UMBEL_API const char *umbel_version(void);
     X(E_REFUSED, 14, "rejected by policy")                                     \
     X(E_FULL, 15, "filter is full")
 
-/* What a call that can fail returns. UMBEL_OK is 0. */
+/* The result of a call that can fail. UMBEL_OK is 0. */
 typedef enum umbel_status {
 #define UMBEL_STATUS_ENUM(name, number, text) UMBEL_##name = number,
     UMBEL_STATUS_LIST(UMBEL_STATUS_ENUM)
@@ -68,17 +69,17 @@ UMBEL_API const char *umbel_status_text(umbel_status status);
 typedef enum umbel_detail {
     UMBEL_D_NONE = 0,
     UMBEL_D_SECRET_MISSING = 1, /* E_SECRET: the filter needs its secret */
-    UMBEL_D_SECRET_WRONG = 2,   /* E_SECRET: made with another secret */
+    UMBEL_D_SECRET_WRONG = 2,   /* E_SECRET: created with another secret */
     UMBEL_D_MEMORY_LIMIT = 3,   /* E_LIMIT: the caller's memory limit */
     UMBEL_D_COMPRESSED = 4,     /* E_LIMIT: a gzipped file; unpack it first */
     UMBEL_D_BYTES_LIMIT = 5,    /* E_REFUSED: the caller's max_bytes */
     UMBEL_D_OTHER_KEY = 6,      /* E_REFUSED: signed with another key */
-    UMBEL_D_STATE = 7, /* E_REFUSED: against the state of the last pull; a
-                          reader without that state would accept it */
-    UMBEL_D_NOT_A_SECRET = 8, /* E_SECRET: not a file with a secret */
-    UMBEL_D_NOT_A_KEY = 9,    /* E_FORMAT: not a file with a key that signs, or
-                                 is trusted */
-    UMBEL_D_DIFFERENCE = 10   /* E_MISMATCH: a difference of other counts */
+    UMBEL_D_STATE = 7, /* E_REFUSED: conflicts with the state of the last pull;
+                          a reader without that state would accept it */
+    UMBEL_D_NOT_A_SECRET = 8, /* E_SECRET: not a secret key file */
+    UMBEL_D_NOT_A_KEY = 9,    /* E_FORMAT: not a signing key or trust key
+                                 file */
+    UMBEL_D_DIFFERENCE = 10   /* E_MISMATCH: a difference from other counts */
 } umbel_detail;
 
 /*
@@ -99,18 +100,19 @@ typedef struct umbel_slice {
 } umbel_slice;
 
 /*
- * The hash of a key. A key is hashed once, for all filters of the same hash,
- * seed and secret. With the hash "integer", lo is the key itself and hi is 0.
+ * The hash of a key. One digest serves all filters with the same hash, seed and
+ * secret. With the hash "integer", lo is the key itself and hi is 0.
  */
 typedef struct umbel_digest {
     uint64_t lo, hi;
 } umbel_digest;
 
 /*
- * Where memory comes from. get returns len bytes of any content aligned to
- * align (a power of two, at most 16, as malloc does), or NULL; put frees them.
+ * Where memory comes from. get returns len uninitialized bytes aligned to align
+ * (a power of two, at most 16, so malloc suffices), or NULL; put frees them.
  * Each filter keeps a copy of this struct, so ctx must outlive the filter. A
- * filter is two requests: its handle, and its cells with 64 bytes more.
+ * filter makes two requests: one for its handle, one for its cells plus 64
+ * bytes.
  */
 typedef struct umbel_alloc {
     void *ctx;

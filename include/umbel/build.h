@@ -21,8 +21,8 @@ extern "C" {
 typedef struct umbel_build_params {
     size_t size;         /* sizeof(umbel_build_params): lets it grow */
     unsigned threads;    /* 0 means 1; the filter is the same for any number */
-    umbel_digest *clash; /* receives the key that has two values, when the call
-                            fails with E_KEY; may be NULL */
+    umbel_digest *clash; /* when the call fails with E_KEY, receives the key
+                            that has two values; may be NULL */
 } umbel_build_params;
 
 #ifdef __cplusplus
@@ -37,14 +37,15 @@ typedef struct umbel_build_params {
     }
 #endif
 
-/* Returns true if filters of that kind are static: built, not created empty. */
+/* Returns true if filters of this kind are static: built, not created empty. */
 UMBEL_API bool umbel_is_static(const char *kind);
 
 /*
- * Builds the static filter of these members; NULL builds the empty one, which
- * serves to hash keys. params say the false positive rate (fpr) or the largest
- * payload in bits (cells), and hash, seed and secret; leave capacity and hashes
- * 0. how may be NULL. Takes 24 bytes of memory per key, and the filter twice.
+ * Builds the static filter of these members; NULL builds an empty one, which
+ * can be used to hash keys. params give the false positive rate (fpr) or the
+ * largest payload in bits (cells), and hash, seed and secret; leave capacity
+ * and hashes 0. how may be NULL. Takes 24 bytes of memory per key plus twice
+ * the size of the filter.
  *
  * On success *out owns the filter; release it with umbel_close.
  */
@@ -53,7 +54,8 @@ UMBEL_API umbel_status umbel_build(const char *kind, const umbel_params *params,
                                    const umbel_build_params *how,
                                    umbel_filter **out, umbel_error *err);
 
-/* Builds the same from n keys. values may be NULL: a set. */
+/* Builds a static filter from n keys, as umbel_build does. With values NULL the
+ * filter is a set. */
 UMBEL_API umbel_status umbel_build_keys(const char *kind,
                                         const umbel_params *params,
                                         const umbel_slice *keys,
@@ -61,14 +63,15 @@ UMBEL_API umbel_status umbel_build_keys(const char *kind,
                                         umbel_filter **out, umbel_error *err);
 
 /*
- * Looks up values: values[i] becomes the value of keys[i] if that is a member,
- * and any number otherwise. umbel_query_many finds the members; a map that was
- * built without fpr matches every key. E_UNSUPPORTED when f has no values.
+ * Looks up values: values[i] becomes the value of keys[i] if the key is a
+ * member, and an arbitrary number otherwise. Use umbel_query_many to find the
+ * members; a map built without fpr matches every key. E_UNSUPPORTED when f has
+ * no values.
  */
 UMBEL_API umbel_status umbel_values_many(const umbel_filter *f,
                                          const umbel_slice *keys, size_t n,
                                          uint64_t *values, umbel_error *err);
-/* Returns the bits of a value; 0 when f has no values. */
+/* Returns the number of bits of a value; 0 when f has no values. */
 UMBEL_API uint32_t umbel_value_bits(const umbel_filter *f);
 
 #ifdef __cplusplus

@@ -3,10 +3,10 @@
  * "table".
  *
  * Settings of "counting": cell_bits (1 to 32, default 4) and update (0 plain, 1
- * refined). Of "tally": heavy (space for keys that come more than 15 times, per
- * 100 lines of cells; default 100). Of "countmin": cell_bits (32 or 64). Of
- * "table": cell_bits (1 to 32, default 14: the least bits of a count). Other
- * kinds return E_UNSUPPORTED.
+ * refined). Of "tally": heavy (space for keys that are added more than 15
+ * times, per 100 cache lines of cells; default 100). Of "countmin": cell_bits
+ * (32 or 64). Of "table": cell_bits (1 to 32, default 14: the minimum width of
+ * a count). Other kinds return E_UNSUPPORTED.
  *
  * Threads may add amounts to a shared filter and count with it at the same
  * time; for the rest see umbel_share.
@@ -20,41 +20,44 @@
 extern "C" {
 #endif
 
-/* Returns true if filters of that kind count. */
+/* Returns true if filters of this kind count. */
 UMBEL_API bool umbel_is_counting(const char *kind);
 
 /*
  * Adds keys[i] amounts[i] times, which may be 0. fresh[i], when fresh is given,
  * is set to true if keys[i] was certainly not in f before and now is. If a key
- * is refused (E_KEY) none is added. umbel_add and its siblings add once.
+ * is refused (E_KEY), none is added. umbel_add and its variants add each key
+ * once.
  */
 UMBEL_API umbel_status umbel_add_amounts(umbel_filter *f,
                                          const umbel_slice *keys,
                                          const uint64_t *amounts, size_t n,
                                          bool *fresh, umbel_error *err);
-/* Adds amounts by digests (umbel_digest_many). */
+/* Adds digests (umbel_digest_many) with amounts, as umbel_add_amounts adds
+ * keys. */
 UMBEL_API umbel_status umbel_add_digest_amounts(umbel_filter *f,
                                                 const umbel_digest *digests,
                                                 const uint64_t *amounts,
                                                 size_t n, bool *fresh,
                                                 umbel_error *err);
 
-/* Counts keys by their digests, as umbel_count_many does by keys. */
+/* Counts digests, as umbel_count_many counts keys. */
 UMBEL_API umbel_status umbel_count_digests(const umbel_filter *f,
                                            const umbel_digest *digests,
                                            size_t n, uint64_t *counts,
                                            umbel_error *err);
 /*
  * Returns the largest count that f can hold; 0 when its kind does not count.
- * For "tally" it falls to 15 when its table of frequent keys is full.
+ * For "tally" it drops to 15 when the table of frequent keys is full.
  */
 UMBEL_API uint64_t umbel_count_limit(const umbel_filter *f);
 
 /*
- * Removes each key once. E_RANGE when a key is not in f; then none is removed.
- * Remove only keys that you added: removing a false positive makes the counts
- * of other keys too low. E_UNSUPPORTED with update refined, and for tally and
- * countmin. Needs the filter to itself, shared or not.
+ * Removes each key once. If a key is not in f, returns E_RANGE and removes
+ * none. Remove only keys that you added: removing a false positive makes the
+ * counts of other keys too low. E_UNSUPPORTED with update refined, and for
+ * tally and countmin. Needs exclusive access to the filter, even if it is
+ * shared.
  */
 UMBEL_API umbel_status umbel_remove_many(umbel_filter *f,
                                          const umbel_slice *keys, size_t n,

@@ -18,26 +18,26 @@ UMBEL_API uint32_t umbel_hashes(const umbel_filter *f);
 UMBEL_API double umbel_target_fpr(const umbel_filter *f);
 
 /*
- * Returns the instructions that batches of keys are added and queried with:
- * "plain", "avx2" or "avx512". The environment variable UMBEL_CPU limits them
- * for filters created from then on. Answers and files are the same.
+ * Returns the instruction set that adds and queries batches of keys: "plain",
+ * "avx2" or "avx512". The environment variable UMBEL_CPU limits the choice for
+ * filters created later. Answers and files do not depend on it.
  */
 UMBEL_API const char *umbel_fast_path(const umbel_filter *f);
 
-/* Returns how its keys were read: params.key_form when it was created. */
+/* Returns how the keys were read: params.key_form at creation. */
 UMBEL_API umbel_key_form umbel_key_form_of(const umbel_filter *f);
-/* Returns the name of a form: "text", "hexadecimal"; NULL if unknown. */
+/* Returns the name of a key form, such as "hexadecimal"; NULL if unknown. */
 UMBEL_API const char *umbel_key_form_name(umbel_key_form form);
 /* Returns true if keys that were added may not match (false negatives). */
 UMBEL_API bool umbel_has_false_negatives(const umbel_filter *f);
 /* Returns the number of false negatives that the file records (retouching). */
 UMBEL_API uint64_t umbel_known_false_negatives(const umbel_filter *f);
-/* Predicts the false positive rate from the shape, with that many keys. */
+/* Predicts the false positive rate from the shape, for this many keys. */
 UMBEL_API double umbel_fpr_at(const umbel_filter *f, double keys);
 
 /* --- descriptions --------------------------------------------------------- */
 
-/* What the value of a field is. */
+/* The type of a field's value. */
 typedef enum umbel_field_type {
     UMBEL_FIELD_TEXT,
     UMBEL_FIELD_COUNT,
@@ -66,8 +66,8 @@ typedef struct umbel_info {
 
 /*
  * Describes f as named fields: shape, sizes, keys, fill, predicted error,
- * checksum and what its kind adds. Reads every cell, so a large filter takes
- * time.
+ * checksum and fields specific to its kind. Reads every cell, so it takes time
+ * on a large filter.
  */
 UMBEL_API void umbel_describe(const umbel_filter *f, umbel_info *out);
 

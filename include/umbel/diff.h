@@ -1,9 +1,10 @@
 /*
- * diff.h - the difference of two filters, in few bytes.
+ * diff.h - compact differences between two filters.
  *
- * For readers that hold yesterday's filter: a difference contains the new head
- * and the cells that changed, coded given the old cells. It names both filters,
- * so a wrong base is refused and the result is the new filter, bit for bit.
+ * For readers that hold yesterday's filter. A difference contains the new head
+ * and the changed cells, coded relative to the old cells. It identifies both
+ * filters, so a wrong base is refused and the result is the new filter, bit for
+ * bit.
  */
 #ifndef UMBEL_DIFF_H
 #define UMBEL_DIFF_H
@@ -29,12 +30,13 @@ typedef struct umbel_diff_result {
     uint64_t changed; /* cells */
     /*
      * Entropy of the changed positions if cells change at random: the sum over
-     * old values v of m_v H(changed_v / m_v). For bits that is everything.
+     * old values v of m_v H(changed_v / m_v). For bits this is the whole
+     * information.
      */
     double shannon_bytes;
 } umbel_diff_result;
 
-/* Returns the room that umbel_diff needs: slightly more than the file of
+/* Returns the buffer size that umbel_diff needs: slightly more than the file of
  * now. */
 UMBEL_API size_t umbel_diff_bound(const umbel_filter *now);
 
@@ -49,11 +51,11 @@ UMBEL_API umbel_status umbel_diff(const umbel_filter *old,
                                   umbel_error *err);
 
 /*
- * Makes the new filter from the old one and a difference of any origin, in the
- * form (raw or coded) of the new one. E_MISMATCH when the difference is for
- * another old filter. Takes as much memory as old, and for added data at
- * most 4 MiB and 1024 times len, up to 256 MiB (E_LIMIT). A keyed filter comes
- * out locked.
+ * Creates the new filter from the old one and a difference, which may come from
+ * anyone. The result has the form (raw or coded) of the new filter. E_MISMATCH
+ * when the difference was made from another old filter. Takes as much memory as
+ * old; added data may take at most 4 MiB plus 1024 times len, up to 256 MiB
+ * (E_LIMIT). A keyed filter comes out locked.
  */
 UMBEL_API umbel_status umbel_patch(const umbel_filter *old, const void *bytes,
                                    size_t len, umbel_filter **out,

@@ -1,8 +1,9 @@
 /*
- * estimate.h - estimate the number of keys in a filter, or in both of two.
+ * estimate.h - estimate the number of keys in a filter, or the overlap of two.
  *
- * Broder and Mitzenmacher's survey, section 2.4, for every addressing: mean and
- * variance of the cells in use follow from how keys fall on them.
+ * Broder and Mitzenmacher's survey, section 2.4, extended to every addressing:
+ * mean and variance of the number of set cells follow from how keys are mapped
+ * to cells.
  */
 #ifndef UMBEL_ESTIMATE_H
 #define UMBEL_ESTIMATE_H
@@ -18,7 +19,7 @@ typedef struct umbel_interval {
     double value, low, high;
 } umbel_interval;
 
-/* Estimates the number of different keys from the cells in use. */
+/* Estimates the number of different keys from the number of set cells. */
 UMBEL_API umbel_status umbel_estimate_keys(const umbel_filter *f,
                                            umbel_interval *out,
                                            umbel_error *err);
@@ -35,8 +36,7 @@ UMBEL_API umbel_status umbel_estimate_overlap(const umbel_filter *a,
                                               umbel_overlap *out,
                                               umbel_error *err);
 
-/* Returns the 99 % interval of Clopper and Pearson for the rate hits / trials.
- */
+/* Returns the 99 % Clopper-Pearson interval for the rate hits / trials. */
 UMBEL_API umbel_interval umbel_rate_interval(uint64_t hits, uint64_t trials);
 
 #ifdef __cplusplus

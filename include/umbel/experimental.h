@@ -1,9 +1,9 @@
 /*
  * experimental.h - the part of libumbel that may change in any release.
  *
- * Research made callable: it works and it is tested, but its functions, types
- * and results may change or go without notice. Programs that use it should name
- * the version of umbel that they need (UMBEL_VERSION).
+ * Research results as an API: they work and are tested, but functions, types
+ * and results may change or be removed without notice. Programs that use them
+ * should check the version of umbel that they need (UMBEL_VERSION).
  */
 #ifndef UMBEL_EXPERIMENTAL_H
 #define UMBEL_EXPERIMENTAL_H

@@ -1,5 +1,5 @@
 /*
- * filter.h - more verbs for all kinds: copies, keys of a fixed width, digests,
+ * filter.h - more functions for all kinds: copies, fixed-width keys, digests,
  * threads, folding.
  */
 #ifndef UMBEL_FILTER_H
@@ -32,16 +32,15 @@ UMBEL_API umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
  * Answers and cells stay the same.
  *
  * A thread finds the keys that it added, and those that another thread added
- * before a synchronization (a lock, a join) of the two. Counts are never too
- * low. If threads add the same new key at the same time, at least one of them
- * gets fresh = true, perhaps several. With update "refined" the cells depend on
- * the order in which threads come.
+ * before the two synchronized (by a lock or a join). Counts are never too low.
+ * If threads add the same new key at the same time, at least one of them gets
+ * fresh = true, perhaps several. With update "refined" the cells depend on the
+ * order in which threads add.
  *
  * Calls that read the filter as a whole (copy, save, describe, predict, merge
- * it into another) must not run while a thread adds: take a snapshot
- * (umbel_snapshot) and give it to them. Calls that change it in
- * other ways (remove, merge into it, clear, unlock, close, and this one) need
- * it to themselves.
+ * it into another) must not run while a thread adds: pass them a snapshot
+ * (umbel_snapshot). Calls that change it in other ways (remove, merge into it,
+ * clear, unlock, close, and this one) need exclusive access.
  *
  * Copies, and filters made from f, are not shared. A mapped filter may be
  * shared and stays read-only. E_UNSUPPORTED for kinds that cannot be shared,
@@ -53,12 +52,12 @@ UMBEL_API umbel_status umbel_share(umbel_filter *f, umbel_error *err);
  * Copies a shared filter while threads add to it, query it and take snapshots.
  * *out is f at one moment during the call: every key whose add returned before
  * the call is in it, none that was added after it, and umbel_added agrees with
- * its cells. Of the keys of an add that runs at the same time it has the first
- * ones, any number of them; each key is in it wholly or not at all.
+ * its cells. Of an add that runs at the same time it contains the first few
+ * keys, any number of them; no key is in it partially.
  *
- * Adds wait while the cells are copied; queries do not.
- * The copy is not shared. For a filter that is not shared this is umbel_copy.
- * E_UNSUPPORTED in a child of the process that shared f: take it before fork.
+ * Adds wait while the cells are copied; queries do not. The copy is not shared.
+ * For a filter that is not shared this is umbel_copy. E_UNSUPPORTED in a child
+ * of the process that shared f: take the snapshot before fork.
  */
 UMBEL_API umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
                                       umbel_error *err);
@@ -73,11 +72,11 @@ UMBEL_API umbel_status umbel_add_digests(umbel_filter *f,
                                          bool *fresh, umbel_error *err);
 
 /*
- * Rotates the generations of a filter of kind "aging" now, not when the active
- * one is full: the older one is dropped, and new keys go into an empty one. If
- * it is called every hour, the filter contains the keys of the last hour at
- * least and of the last two at most, unless more came than its capacity.
- * E_UNSUPPORTED for other kinds.
+ * Rotates the generations of a filter of kind "aging" now instead of when the
+ * active one is full: the older one is dropped, and new keys go into an empty
+ * one. Called every hour, it makes the filter contain at least the keys of the
+ * last hour and at most those of the last two, unless more keys than its
+ * capacity were added. E_UNSUPPORTED for other kinds.
  */
 UMBEL_API umbel_status umbel_rotate(umbel_filter *f, umbel_error *err);
 
@@ -92,8 +91,8 @@ UMBEL_API umbel_status umbel_query_digests(const umbel_filter *f,
                                            umbel_error *err);
 
 /*
- * Hashes keys as f does: once, for any number of filters of the same hash, seed
- * and secret. May run at the same time as any call but umbel_unlock and
+ * Hashes keys as f does; the digests serve all filters with the same hash, seed
+ * and secret. May run at the same time as any call except umbel_unlock and
  * umbel_close, even if f is not shared.
  */
 UMBEL_API umbel_status umbel_digest_many(const umbel_filter *f,
@@ -111,16 +110,18 @@ UMBEL_API umbel_status umbel_same_shape(const umbel_filter *a,
 
 /*
  * Creates a filter that is `by` times smaller with the same keys: bit for bit
- * what building it small would give, unless it has groups or was retouched. by
- * must divide umbel_fold_parts. The false positive rate grows accordingly.
+ * the filter that would result from building it at that size, unless f has
+ * groups or was retouched. by must divide umbel_fold_parts. The false positive
+ * rate grows accordingly.
  */
 UMBEL_API umbel_status umbel_fold(const umbel_filter *f, uint64_t by,
                                   umbel_filter **out, umbel_error *err);
-/* Returns the number of blocks, or cells, that can be folded; 0: none. */
+/* Returns the number of blocks or cells whose divisors umbel_fold accepts; 0 if
+ * f cannot be folded. */
 UMBEL_API uint64_t umbel_fold_parts(const umbel_filter *f);
 /*
- * Returns the largest `by` that keeps the false positive rate with that many
- * keys within fpr; 0 when even 1 does not.
+ * Returns the largest `by` that keeps the false positive rate with this many
+ * keys within fpr; 0 when f itself exceeds it.
  */
 UMBEL_API uint64_t umbel_fold_best(const umbel_filter *f, uint64_t keys,
                                    double fpr);

@@ -1,11 +1,11 @@
 /*
- * inline.h - queries of one key that the compiler puts into your loop.
+ * inline.h - queries of single keys that the compiler inlines into your loop.
  *
- * umbel_query is a call; where a key takes a few nanoseconds, the call is half
- * of that. A view is a copy of the few numbers that a query needs, and
- * umbel_view_query the whole query, in this header: same answers. Compile with
- * -mavx2 -mbmi2, or for a processor that has them, to have a block tested at
- * once; without, it is plain C.
+ * When a query takes a few nanoseconds, half of that is the call of
+ * umbel_query. A view is a copy of the few numbers that a query needs, and
+ * umbel_view_query, defined in this header, gives the same answers as
+ * umbel_query. Compile with -mavx2 -mbmi2, or for a processor that has them, to
+ * test a whole block at once; otherwise it is plain C.
  *
  * Copy the view to a local variable before a loop that writes answers, so that
  * the compiler can keep its numbers in registers.
@@ -25,22 +25,23 @@
 extern "C" {
 #endif
 
-/* How to read a filter; its fields are for the functions below. */
+/* Parameters for reading a filter; its fields are private to the functions
+ * below. */
 typedef struct umbel_view {
     const uint8_t *bits;
     uint64_t blocks;
     uint64_t seed, flip;  /* of the hash */
-    const void *lanes;    /* that the last hashes use */
+    const void *lanes;    /* table of lanes for the last hash functions */
     uint32_t hashes;      /* 1 to 16 */
     uint32_t block_cells; /* 256 or 512 */
 } umbel_view;
 
 /*
- * Makes a view of f, which must stay open, and to which no key may be added
- * while the view is in use. E_UNSUPPORTED for what a view cannot serve: kinds
- * other than bloom, addressings other than blocked256 and blocked512, hashes
- * other than xxh3-64, groups, more than 16 hash functions, shared filters. Use
- * umbel_query there.
+ * Initializes a view of f, which must stay open and unchanged while the view is
+ * in use. E_UNSUPPORTED for filters that a view cannot read: kinds other than
+ * bloom, addressings other than blocked256 and blocked512, hashes other than
+ * xxh3-64, groups, more than 16 hash functions, shared filters. Use umbel_query
+ * for those.
  */
 UMBEL_API umbel_status umbel_view_init(umbel_view *v, const umbel_filter *f,
                                        umbel_error *err);
@@ -53,8 +54,8 @@ UMBEL_API uint64_t umbel_view_hash(const umbel_view *v, const void *key,
 static inline bool umbel_view_query(const umbel_view *v, const void *key,
                                     size_t len);
 
-/* --- the rest of this header is how it is done -----------------------------
- */
+/* --- implementation
+ * -------------------------------------------------------- */
 
 __extension__ typedef unsigned __int128 umbel_u128;
 
@@ -74,7 +75,7 @@ static inline uint64_t umbel_inline_rotate(uint64_t x, int by)
     return x << by | x >> (64 - by);
 }
 
-/* XXH3-64 of 8 bytes, as a little-endian number. */
+/* Computes the XXH3-64 of 8 bytes, given as a little-endian number. */
 static inline uint64_t umbel_inline_xxh3_8(uint64_t key, uint64_t flip)
 {
     const uint64_t factor = UINT64_C(0x9FB21C651E98DF25);
@@ -87,7 +88,7 @@ static inline uint64_t umbel_inline_xxh3_8(uint64_t key, uint64_t flip)
     return x ^ x >> 28;
 }
 
-/* ... and of 9 to 16 bytes. */
+/* Computes the XXH3-64 of 9 to 16 bytes. */
 static inline uint64_t umbel_inline_xxh3_16(const void *key, size_t len,
                                             uint64_t seed)
 {
@@ -119,7 +120,7 @@ static inline uint64_t umbel_inline_remix(uint64_t x)
     return x ^ x >> 32;
 }
 
-/* The block of a key, of that many bytes. */
+/* Returns the block of a key; block_len is its size in bytes. */
 static inline const uint8_t *umbel_inline_block(const umbel_view *v,
                                                 uint64_t lo, size_t block_len)
 {

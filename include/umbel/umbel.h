@@ -12,7 +12,7 @@
  *     umbel_save(f, "list.umb", NULL);
  *     umbel_close(f);
  *
- * Further subjects have headers of their own:
+ * Other headers:
  *
  *   filter.h    copies, digests, fixed-width keys, threads, folding
  *   describe.h  properties of a filter; the tables of kinds and hashes
@@ -21,17 +21,16 @@
  *   plan.h      size before building        keys.h      lists of keys
  *   estimate.h  keys in a filter, overlap   verify.h    measured errors
  *   diff.h      differences of two filters  admit.h     filters from strangers
- *   publish.h   publish and pull            inline.h    queries in your own
- * loop
+ *   publish.h   publish and pull            inline.h    inline queries
  *
  * <umbel/experimental.h> may change in any release; <umbel/fetch.h> belongs to
- * a library of its own. umbel(3) has longer examples.
+ * the separate library libumbel-fetch. umbel(3) has longer examples.
  *
- * A call that can fail returns UMBEL_OK or a status, and then leaves its
- * outputs untouched. The last argument, which may be NULL, receives the reason
+ * A call that can fail returns UMBEL_OK, or another status and leaves its
+ * outputs untouched. Its last argument, which may be NULL, receives the reason
  * as text. Calls on a const filter may run at the same time; any other call
- * needs the filter to itself, unless it is shared (umbel_share). The library
- * never prints, exits or aborts, and has no global state.
+ * needs exclusive access to the filter, unless it is shared (umbel_share). The
+ * library never prints, exits or aborts, and has no global state.
  */
 #ifndef UMBEL_UMBEL_H
 #define UMBEL_UMBEL_H
@@ -55,33 +54,35 @@ typedef struct umbel_setting {
 /*
  * How the keys of a filter were read before they were hashed. The library only
  * records it, in params and in files, and refuses to merge filters whose forms
- * differ; it hashes the bytes that it is given.
+ * differ; it hashes the bytes it gets.
  */
 typedef enum umbel_key_form {
-    UMBEL_KEYS_TEXT = 0,       /* the bytes as they are given */
+    UMBEL_KEYS_TEXT = 0,       /* the bytes as given */
     UMBEL_KEYS_UNRECORDED = 1, /* files of version 1 */
-    UMBEL_KEYS_HEX = 2,        /* the bytes that hexadecimal digits stand for */
+    UMBEL_KEYS_HEX = 2,        /* the bytes that hexadecimal digits represent */
     UMBEL_KEYS_INTEGER = 3,    /* decimal numbers */
-    UMBEL_KEYS_FOLDED_TEXT = 4 /* ASCII letters made lower case */
+    UMBEL_KEYS_FOLDED_TEXT = 4 /* ASCII letters converted to lower case */
 } umbel_key_form;
 
-/* What to create. Zero means the default; start with UMBEL_PARAMS_INIT. */
+/* Parameters of a new filter. Zero means the default; start with
+ * UMBEL_PARAMS_INIT. */
 typedef struct umbel_params {
     size_t size;            /* sizeof(umbel_params): lets it grow */
     const char *addressing; /* NULL means "blocked512", or the kind's own */
-    const char *hash;  /* NULL means "xxh3-64", or that of the addressing */
-    uint64_t seed;     /* same seed, same keys, same order: same bytes */
-    uint64_t capacity; /* number of keys expected */
-    double fpr;        /* false positive rate; 0 means 0.001, or the kind's */
-    uint64_t cells;    /* size instead of capacity: bits, for bloom */
-    uint32_t hashes;   /* hash functions, cells per key; 0 means the best */
+    const char *hash;       /* NULL means "xxh3-64", or the addressing's own */
+    uint64_t seed;          /* same seed, same keys, same order: same bytes */
+    uint64_t capacity;      /* number of keys expected */
+    double fpr;             /* false positive rate; 0 means 0.001, or the kind's
+                               own */
+    uint64_t cells;         /* size instead of capacity: bits, for bloom */
+    uint32_t hashes; /* hash functions (cells per key); 0 means the optimum */
     const uint8_t *secret; /* UMBEL_SECRET_LEN bytes, for keyed hashes */
     const umbel_setting *settings; /* nsettings parameters of the kind */
     size_t nsettings;
     const umbel_alloc *alloc; /* NULL means the C library's */
-    uint64_t key_form;        /* umbel_key_form, for the file */
-    bool exact_size; /* for capacity: the smallest size. Else up to 0.5 % are
-                        added so that it can be folded */
+    uint64_t key_form;        /* umbel_key_form, recorded in the file */
+    bool exact_size; /* with capacity: use the smallest size. Otherwise up to
+                        0.5 % is added so that the filter can be folded */
 } umbel_params;
 
 #ifdef __cplusplus
@@ -121,10 +122,10 @@ UMBEL_API void umbel_close(umbel_filter *f);
 
 /*
  * Adds n keys. fresh[i], when fresh is given, is set to true if keys[i] changed
- * the filter, so was certainly not in it before. If a key is refused (E_KEY)
- * none is added. E_FULL when a filter of kind "table" has no space for some of
- * the keys, or one of kind "scalable" would exceed its error; E_NOMEM when a
- * filter that grows finds no memory. Keys before them were added.
+ * the filter, so it was certainly not in it before. If a key is refused
+ * (E_KEY), none is added. E_FULL when a filter of kind "table" has no space for
+ * some of the keys, or one of kind "scalable" would exceed its error; E_NOMEM
+ * when a filter cannot grow. The keys before the failure were added.
  *
  *     umbel_slice keys[] = {{"alpha", 5}, {"beta", 4}};
  *     umbel_add_many(f, keys, 2, NULL, &err);
@@ -172,9 +173,9 @@ UMBEL_API umbel_status umbel_count_many(const umbel_filter *f,
                                         uint64_t *counts, umbel_error *err);
 
 /*
- * How to merge. OR: the union. AND: at least the intersection. Counting kinds,
- * cell by cell: ADD the sum, MAX (the same as OR) the larger, MINUS the
- * difference.
+ * How to merge. OR: the union. AND: a superset of the intersection. Counting
+ * kinds also merge cell by cell: ADD takes the sum, MAX (the same as OR) the
+ * larger, MINUS the difference.
  */
 typedef enum umbel_merge_op {
     UMBEL_OR,
@@ -191,11 +192,10 @@ typedef enum umbel_merge_op {
  * low; E_RANGE when from is not part of into (MINUS). into is untouched when
  * the call fails.
  *
- * The result of MINUS is a difference, which records what it was taken from. It
- * can be added to from, and gives into again; to other counts, or twice, it is
- * refused (UMBEL_D_DIFFERENCE), unless umbel_to_counting was called. Two
- * differences can be added if one starts from the state that the other leads
- * to.
+ * The result of MINUS is a difference, which records the counts it starts from.
+ * Adding it to from gives the old into again; adding it to other counts, or
+ * twice, is refused (UMBEL_D_DIFFERENCE), unless umbel_to_counting was called.
+ * Two differences can be added if one starts where the other ends.
  *
  *     umbel_merge(all, today, UMBEL_OR, &err);
  */
@@ -218,16 +218,17 @@ UMBEL_API double umbel_predict(const umbel_filter *f);
 
 /* --- files and bytes ------------------------------------------------------ */
 
-/* How to read. Zero means the default; start with UMBEL_SOURCE_INIT. */
+/* How to read a filter. Zero means the default; start with
+ * UMBEL_SOURCE_INIT. */
 typedef struct umbel_source {
     size_t size; /* sizeof(umbel_source) */
     /*
      * Largest memory for the filter, checked before anything is allocated. 0
-     * means: at most the bytes given; for coded filters and for streams, 4 MiB
-     * and 1024 times the bytes, at most 256 MiB. While a coded file is read,
-     * its own bytes come on top, at most as many as the filter takes. The work
-     * of decoding, describing and admitting a filter is linear in its memory
-     * times the number of hash functions.
+     * means the length of the input; for coded filters and for streams, 4 MiB
+     * plus 1024 times that length, at most 256 MiB. While a coded file is read,
+     * its bytes are held in addition, at most as many as the filter takes.
+     * Decoding, describing and admitting a filter takes time proportional to
+     * its memory times the number of hash functions.
      */
     uint64_t memory_limit;
     bool verify; /* check the payload's checksum; without it, a damaged filter
@@ -249,11 +250,11 @@ typedef struct umbel_source {
 #endif
 
 /*
- * Saves f so that path has the old bytes or the new ones at every moment:
+ * Saves f so that path has either the old bytes or the new ones at all times:
  * unnamed temporary file, fsync, rename, fsync of the directory. A process that
- * is killed during the rename may leave .umbel-*.tmp, which the next save there
- * removes. The mode of an existing file is kept, and its owner if permitted.
- * Pipes and devices are written to directly.
+ * is killed during the rename may leave .umbel-*.tmp, which the next save in
+ * that directory removes. An existing file keeps its mode, and its owner if
+ * permitted. Pipes and devices are written to directly.
  *
  *     umbel_save(f, "list.umb", &err);
  */
@@ -278,7 +279,8 @@ UMBEL_API umbel_status umbel_load(const char *path, const umbel_source *source,
 UMBEL_API size_t umbel_encoded_len(const umbel_filter *f);
 
 /*
- * Writes the filter's bytes to out, which has cap bytes; *len is their number.
+ * Writes the encoded filter to out, which has cap bytes; sets *len to its
+ * length.
  *
  *     umbel_encode(f, bytes, cap, &len, &err);
  */
@@ -286,9 +288,10 @@ UMBEL_API umbel_status umbel_encode(const umbel_filter *f, void *out,
                                     size_t cap, size_t *len, umbel_error *err);
 
 /*
- * Decodes a filter from bytes of any origin, which it copies. The result is a
- * filter that every call accepts, or a status; no second validation is needed.
- * To check that it is plausible, too, see admit.h. source may be NULL.
+ * Decodes a filter from bytes that may come from anyone; they are copied. A
+ * decoded filter is safe to use with every call and needs no further
+ * validation. To check that its content is plausible, see admit.h. source may
+ * be NULL.
  *
  *     umbel_decode(bytes, len, NULL, &f, &err);
  */

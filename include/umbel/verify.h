@@ -1,7 +1,7 @@
 /*
  * verify.h - measure the error rates of a filter on known keys.
  *
- * Give all members first, then keys that are not members, in batches of any
+ * Pass all members first, then keys that are not members, in batches of any
  * size. A member takes about 32 bytes of memory, so that it is not counted as a
  * false positive when it is also among the other keys; those take none.
  */
@@ -39,7 +39,7 @@ UMBEL_API umbel_status umbel_verify_members(umbel_verifier *v,
 UMBEL_API umbel_status umbel_verify_outside(umbel_verifier *v,
                                             const umbel_slice *keys, size_t n,
                                             bool *wrong, umbel_error *err);
-/* Gives the result so far. */
+/* Returns the results so far in *out. */
 UMBEL_API void umbel_verify_result(const umbel_verifier *v, umbel_verdict *out);
 /* Frees a verifier. NULL is accepted. */
 UMBEL_API void umbel_verify_close(umbel_verifier *v);

@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* What clearing bits would cost; numbers in brackets are the equations. */
+/* What clearing bits would cost; numbers in parentheses are equations of the
+ * paper. */
 typedef struct umbel_clearing {
     double bits_set;     /* p1 m: expected with all keys added */
     double cleared;      /* s: bits that are cleared */
@@ -28,9 +29,9 @@ typedef struct umbel_clearing {
 } umbel_clearing;
 
 /*
- * Predicts the cost for a filter that kind, params and bytes describe as they
- * do to umbel_plan_size. bits is the number of bits to clear; with bits 0,
- * share is the share of the false positives to remove, 0 to 1.
+ * Predicts the cost for a filter described by kind, params and bytes as for
+ * umbel_plan_size. bits is the number of bits to clear; if bits is 0, share is
+ * the share of the false positives to remove, 0 to 1.
  */
 UMBEL_API umbel_status umbel_plan_clearing(const char *kind,
                                            const umbel_params *params,
