@@ -2,8 +2,8 @@
  * alloc.c - the default allocator, and zeroing on top of any.
  *
  * Large blocks come from mmap: the kernel hands out zeroed pages lazily, so a
- * filter of gigabytes costs what is touched. Random lines of a large filter
- * miss the page tables' cache as well; huge pages spare that.
+ * filter of gigabytes costs only the pages that are touched. Random accesses to
+ * a large filter also miss the TLB; huge pages avoid that.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ enum { MMAP_FROM = 1 << 20, HUGE_FROM = 4 << 20 };
 
 void um_use_huge_pages(void *memory, size_t len, bool huge)
 {
-    /* a wish: no matter if refused */
+    /* only a hint: a failure does not matter */
     madvise(memory, len, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
@@ -54,8 +54,9 @@ umbel_alloc um_alloc_or_default(const umbel_alloc *given)
 }
 
 /*
- * The caller's allocator promises ALIGN. Where more is needed, it is asked for
- * ROOM more; the byte before the memory says how far into them it begins.
+ * The caller's allocator guarantees ALIGN. For more alignment, ROOM extra bytes
+ * are requested; the byte before the aligned memory holds its offset in the
+ * block.
  */
 enum { ALIGN = 16, ROOM = UM_LINE };
 

@@ -6,43 +6,46 @@
 
 #include <umbel/base.h>
 
-/* *given, or the C library's when given is NULL. */
+/* Returns *given, or the C library's allocator when given is NULL. */
 umbel_alloc um_alloc_or_default(const umbel_alloc *given);
 
-/* Ask for large pages below memory, where there are any; or for usual ones. */
+/* Asks the kernel for huge pages behind memory, or for ordinary ones. */
 void um_use_huge_pages(void *memory, size_t len, bool huge);
 
-/* Zeroed memory, aligned to 64 bytes; NULL when there is none. len > 0. */
+/* Returns zeroed memory, aligned to 64 bytes; NULL when out of memory. len >
+ * 0. */
 void *um_get(const umbel_alloc *a, size_t len);
-/* NULL is fine. */
+/* Frees memory that um_get returned. NULL is accepted. */
 void um_put(const umbel_alloc *a, void *memory, size_t len);
 
 /*
- * For memory of the caller's allocator, which moves its blocks (to defragment):
- * returns the block that um_get's memory lies in; and puts memory of len bytes
- * in line again after the block went from old to block.
+ * For allocators that move blocks to defragment. um_block_of returns the block
+ * that contains memory from um_get. um_realign restores the alignment of len
+ * bytes of memory after its block moved from old to block, and returns its new
+ * address.
  */
 void *um_block_of(void *memory);
 void *um_realign(void *memory, const void *old, void *block, size_t len);
 
-/* um_get and um_put for small objects, aligned to 16 bytes as by malloc: no
- * room is lost to alignment. */
+/* Like um_get and um_put, for small objects: aligned to 16 bytes as by malloc,
+ * without padding. */
 void *um_get_object(const umbel_alloc *a, size_t len);
 void um_free_object(const umbel_alloc *a, void *memory, size_t len);
 
 /*
- * The same, aligned to 64 bytes where the allocator does that by itself, as
- * most do for such lengths; else *padded, and with room to begin at such a
- * place.
+ * Like um_get_object, but aligned to 64 bytes if the allocator happens to do
+ * that, as most do for such lengths; otherwise sets *padded and returns a block
+ * with enough extra space to align within it.
  */
 void *um_get_lined(const umbel_alloc *a, size_t len, bool *padded);
-/* Frees memory that is padded; um_free_object frees other memory. */
+/* Frees padded memory of um_get_lined; if it is not padded, use
+ * um_free_object. */
 void um_free_lined(const umbel_alloc *a, void *memory, size_t len);
 
 /*
- * Memory that is given back all at once, for work that needs several arrays:
- * ask for all of them, look at failed once, and release them with one call,
- * whether the work succeeded or not.
+ * Memory that is freed all at once, for work that needs several arrays: request
+ * all of them, check failed once, and free them with one call, whether the work
+ * succeeded or not.
  */
 enum { UM_POOL_ROOM = 48 };
 
@@ -53,16 +56,16 @@ typedef struct um_pool {
         void *memory;
         size_t len;
     } got[UM_POOL_ROOM];
-    bool failed; /* a request found no memory, or no room in got */
+    bool failed; /* a request found no memory, or no slot in got */
 } um_pool;
 
-/* Begins an empty pool. A zeroed one is empty, too, and may be released. */
+/* Initializes an empty pool. A zeroed pool is also empty, and may be freed. */
 void um_pool_init(um_pool *p, const umbel_alloc *alloc);
 
-/* Returns n zeroed objects of that size, at least one, or NULL. */
+/* Returns n zeroed objects of this size, at least one, or NULL. */
 void *um_pool_get(um_pool *p, size_t n, size_t size);
 
-/* Gives everything back. */
+/* Frees everything. */
 void um_pool_fini(um_pool *p);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * batch.h - how many keys are digested at a time.
+ * batch.h - the number of keys digested at a time, and lists of keys.
  *
- * Functions that take any number of keys work on one batch after the other:
- * the digests of a batch stay in the first cache. Tests that must cross the
- * boundary between batches use 3 * UM_BATCH - 1 keys.
+ * Functions that take any number of keys work on one batch after the other: the
+ * digests of a batch stay in the L1 cache. Tests that must cross the boundary
+ * between batches use 3 * UM_BATCH - 1 keys.
  */
 #ifndef UM_BASE_BATCH_H
 #define UM_BASE_BATCH_H
@@ -15,7 +15,7 @@
 
 enum {
     UM_BATCH = 256,
-    UM_VECTOR_STEP = 8 /* eights of keys that a vector loop has under way */
+    UM_VECTOR_STEP = 8 /* groups of eight keys in flight in a vector loop */
 };
 
 /* Returns the number of keys in the next batch when left keys remain. */
@@ -25,14 +25,14 @@ static inline size_t um_next_batch(size_t left)
 }
 
 /*
- * what the calls that take a list of keys have in common.
+ * Helpers for calls that take a list of keys.
  */
 
 /* Refuses a list that was not initialized. */
 static inline umbel_status um_check_key_list(const umbel_key_list *k,
                                              umbel_error *err)
 {
-    /* The first version: later ones will read what size says is there. */
+    /* This is the first version of the struct; later ones will be larger. */
     if (k->size < sizeof *k)
         return um_fail(err, UMBEL_E_RANGE,
                        "the list's size is not set: start from UMBEL_KEY_LIST");

@@ -8,7 +8,7 @@ static uint64_t low_mask(uint64_t nbits)
     return nbits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << nbits) - 1;
 }
 
-/* The last byte of an array may end mid-word: never read past it. */
+/* Loads the last word of an array without reading past its last byte. */
 static uint64_t load_tail(const uint8_t *p, uint64_t nbits)
 {
     uint64_t word = 0;

@@ -41,7 +41,7 @@ static inline void um_store64(void *p, uint64_t x)
     memcpy(p, &x, sizeof x);
 }
 
-/* A place in 0 .. n-1 from a uniform x: no division, no bias worth the name. */
+/* Maps a uniform x to 0 .. n-1, without a division and with negligible bias. */
 static inline uint64_t um_scale(uint64_t x, uint64_t n)
 {
     return (uint64_t)((um_u128)x * n >> 64);
@@ -62,8 +62,8 @@ static inline bool um_set_bit(uint8_t *bits, uint64_t i)
 }
 
 /*
- * The field of some bits that begins at a bit, lowest first, and may lie
- * across two words; max is 2^width - 1. Words are read and written whole.
+ * Reads or writes a field of width bits that begins at a bit, lowest first, and
+ * may span two words; max is 2^width - 1. Accesses whole words.
  */
 static inline uint64_t um_get_field(const uint8_t *at, uint64_t bit,
                                     unsigned width, uint64_t max)
@@ -91,8 +91,8 @@ static inline void um_set_field(uint8_t *at, uint64_t bit, unsigned width,
     }
 }
 
-/* Ones of a word. The compiler's own is a call, where it may not assume popcnt.
- */
+/* Counts the ones in a word. Without popcnt, the compiler's builtin is a
+ * call. */
 static inline uint64_t um_ones(uint64_t x)
 {
     x -= x >> 1 & 0x5555555555555555;
@@ -101,19 +101,19 @@ static inline uint64_t um_ones(uint64_t x)
     return x * 0x0101010101010101 >> 56;
 }
 
-/* Ones among the nbits bits from bit from on. */
+/* Counts the ones among nbits bits, starting at bit from. */
 uint64_t um_popcount(const uint8_t *bits, uint64_t from, uint64_t nbits);
-/* Ones of a OR b, both of nbits bits from bit 0. */
+/* Counts the ones of a OR b, both of nbits bits from bit 0. */
 uint64_t um_popcount_or(const uint8_t *a, const uint8_t *b, uint64_t nbits);
 
 /*
- * functions that the compiler copies into their callers.
+ * Functions that the compiler inlines into their callers.
  *
  * The loops over many keys are written once, with constants as arguments, and
- * copied for each set of constants. They stay functions under a sanitizer,
- * whose checks make each copy ten times as large (one file took a minute to
- * compile, and now takes a second), without optimisation, and where
- * UM_NO_COPIES asks for it: on emulated instructions.
+ * inlined for each set of constants. They stay ordinary functions without
+ * optimisation; under a sanitizer, whose checks make each copy ten times as
+ * large (one file took a minute to compile, and now takes a second); and with
+ * UM_NO_COPIES, which is for emulated instructions.
  */
 
 #if defined(UM_NO_COPIES)

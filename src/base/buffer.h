@@ -14,14 +14,14 @@
 
 /*
  * Resizes *array, where array points to a pointer to any type, to n elements of
- * size bytes. Returns false, and leaves *array as it is, without memory.
+ * size bytes. Returns false and leaves *array unchanged when out of memory.
  */
 static inline bool um_array_resize(void *array, size_t n, size_t size)
 {
     void *old, *larger;
 
     memcpy(&old, array, sizeof old);
-    /* An empty array has memory, too: NULL means that there was none. */
+    /* Allocate even for an empty array: NULL means out of memory. */
     larger = n <= SIZE_MAX / size ? realloc(old, n ? n * size : 1) : NULL;
     if (larger)
         memcpy(array, &larger, sizeof larger);
@@ -36,8 +36,8 @@ static inline size_t um_next_cap(size_t cap, size_t n)
     return next > n ? next : n;
 }
 
-/* Makes *array hold at least n elements, and updates *cap. As um_array_resize
- * without memory. */
+/* Makes *array hold at least n elements, and updates *cap. Fails like
+ * um_array_resize. */
 static inline bool um_array_reserve(void *array, size_t *cap, size_t n,
                                     size_t size)
 {
@@ -51,14 +51,14 @@ static inline bool um_array_reserve(void *array, size_t *cap, size_t n,
     return true;
 }
 
-/* Bytes that grow at their end. A zeroed one is empty. */
+/* A byte buffer that grows at its end. A zeroed one is empty. */
 typedef struct um_buffer {
     uint8_t *data;
     size_t len, cap;
-    bool failed; /* something was not appended, for lack of memory */
+    bool failed; /* something was not appended because memory ran out */
 } um_buffer;
 
-/* Returns space for len bytes after the last, never NULL but without memory;
+/* Returns space for len bytes after the last one; NULL when out of memory, and
  * then failed is set. */
 static inline uint8_t *um_buffer_reserve(um_buffer *b, size_t len)
 {

@@ -1,7 +1,8 @@
 /*
  * bytes.h - bounded little-endian reader and writer.
  *
- * A bad read or write is remembered, so a parser runs straight and asks once.
+ * A bad read or write sets a flag, so a parser can run to its end and check
+ * once.
  */
 #ifndef UM_BASE_BYTES_H
 #define UM_BASE_BYTES_H
@@ -12,12 +13,12 @@
 
 typedef struct um_reader {
     const uint8_t *at, *end;
-    bool bad; /* something was read past the end */
+    bool bad; /* a read went past the end */
 } um_reader;
 
 typedef struct um_writer {
     uint8_t *at, *end;
-    bool bad; /* something did not fit */
+    bool bad; /* a write did not fit */
 } um_writer;
 
 static inline bool um_all_zero(const void *from, size_t len)

@@ -2,8 +2,8 @@
  * cpu.h - the instruction sets that the processor has and may use, for files
  * that use AVX2 or AVX-512.
  *
- * The environment variable UMBEL_CPU takes instructions away, for tests and for
- * measuring: plain, avx2 or avx512 is the most that fast paths use. Answers and
+ * The environment variable UMBEL_CPU (plain, avx2 or avx512) limits the
+ * instructions that fast paths use, for tests and measurements. Answers and
  * files are the same.
  */
 #ifndef UM_BASE_CPU_H
@@ -20,30 +20,29 @@ typedef enum um_cpu_level {
     UM_CPU_AVX512
 } um_cpu_level;
 
-/* Returns the most that UMBEL_CPU allows; anything if it is unset or unknown.
- */
+/* Returns the limit that UMBEL_CPU sets; no limit if it is unset or unknown. */
 um_cpu_level um_cpu_allowed(void);
-/* Returns the most that this processor has. */
+/* Returns the highest level that this processor supports. */
 um_cpu_level um_cpu_found(void);
 /* Returns the name of a level, as in UMBEL_CPU. */
 const char *um_cpu_name(um_cpu_level level);
-/* E_UNKNOWN if UMBEL_CPU has no such name, E_UNSUPPORTED if this processor does
- * not have it. */
+/* Checks UMBEL_CPU: E_UNKNOWN if no level has this name, E_UNSUPPORTED if this
+ * processor does not support it. */
 umbel_status um_cpu_check(umbel_error *err);
 
 /*
- * Returns true if it has what files named _avx2 are compiled for; and the parts
- * of AVX-512 that the others use. None of this is inlined: those who ask are
- * compiled for instructions that may not be there, and so would the answer be.
+ * Return true if the processor supports what files named _avx2 or _avx512 are
+ * compiled for. Not inline: the callers may be compiled for instructions that
+ * the processor lacks, and inlined code would use them as well.
  */
 bool um_has_avx2(void);
 bool um_has_avx512(void);
-/* The same, if they may be used. */
+/* Return true if it supports them and UMBEL_CPU allows them. */
 bool um_use_avx2(void);
 bool um_use_avx512(void);
 
 /*
- * seconds that only ever grow, for what took how long.
+ * Returns a monotonic time in seconds, for measuring durations.
  */
 
 static inline double um_seconds(void)

@@ -1,8 +1,8 @@
 /*
  * decimal.h - unsigned decimal numbers in text.
  *
- * Digits and nothing else: no sign, no white space, no exponent. strtoull
- * accepts all of these and wraps negative numbers.
+ * Only digits: no sign, no white space, no exponent. strtoull accepts signs and
+ * white space, and wraps negative numbers.
  */
 #ifndef UM_BASE_DECIMAL_H
 #define UM_BASE_DECIMAL_H
@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * Reads the digits that text begins with; returns their number. Above
- * UINT64_MAX *out is UINT64_MAX, without digits 0.
+ * Reads the digits at the start of text and returns how many there are. *out is
+ * UINT64_MAX if the number is larger, and 0 without digits.
  */
 static inline size_t um_decimal_scan(const void *text, size_t len,
                                      uint64_t *out)
@@ -32,8 +32,8 @@ static inline size_t um_decimal_scan(const void *text, size_t len,
 }
 
 /*
- * Reads a number from 0 to max, which is all of text. Returns false, and leaves
- * *out as it is, if text is empty, is not a number or exceeds max.
+ * Parses text, all of it, as a number from 0 to max. Returns false and leaves
+ * *out unchanged if text is empty, is not a number or exceeds max.
  */
 static inline bool um_decimal_read(const void *text, size_t len, uint64_t max,
                                    uint64_t *out)
@@ -52,7 +52,7 @@ static inline bool um_decimal_read(const void *text, size_t len, uint64_t max,
     return len > 0;
 }
 
-/* The same, of a text that ends with a NUL. */
+/* Parses a NUL-terminated text as um_decimal_read does. */
 static inline bool um_decimal_parse(const char *text, uint64_t max,
                                     uint64_t *out)
 {

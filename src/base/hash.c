@@ -18,20 +18,21 @@
 
 /*
  * xxh3-64 is the default: 64 bits of XXH3, and hi made from lo in registers, so
- * a digest costs a third of the 128-bit function. The price is stated by plan:
- * two keys share a digest with chance 2^-64, which adds n/2^64 to the error.
+ * a digest costs a third of the 128-bit function. The price, which plan
+ * reports: two keys share a digest with probability 2^-64, which adds n/2^64 to
+ * the error.
  *
- * XXH3 mixes its seed into short keys by XOR alone: two seeds that differ in
- * bits where the keys differ, too, only permute the keys, and lead to the same
- * filter. So the seed is mixed first, and two seeds differ in bits where keys
- * are equal. xxh3 and xxh128 are the same without that, in older files.
+ * XXH3 mixes its seed into short keys by XOR alone: two seeds that differ only
+ * in bits where the keys differ merely permute the keys and give the same
+ * filter. So the seed is mixed first. xxh3 and xxh128, in older files, do not
+ * mix it.
  *
- * sip is for keys an enemy may choose: without the secret, keys cannot be aimed
- * at a cell. The seed is bound to the secret with BLAKE2b, so that filters of
- * different seed hash independently.
+ * sip is for keys that an attacker may choose: without the secret, nobody can
+ * find keys for a given cell. The seed is bound to the secret with BLAKE2b, so
+ * that filters of different seed hash independently.
  *
- * integer and md5 belong to addressings of the papers, fnv1 to that of DCSO's
- * files, murmur64a to that of RedisBloom; they imply them.
+ * The remaining hashes are implied by an addressing: integer and md5 by those
+ * of the papers, fnv1 by that of DCSO's files, murmur64a by that of RedisBloom.
  *
  * xxh3-fieldN and xxh3-firstN are xxh3-64 for keys in partitions: hi is the
  * hash of field N of the key (fields end at tabs), or of its first N bytes.
@@ -51,7 +52,7 @@ static void xxh3(const um_hasher *h, const umbel_slice *keys, size_t n,
     }
 }
 
-/* 0 stays 0: without a seed the digests are those of XXH3. */
+/* Mixes the seed. 0 stays 0: without a seed the digests are those of XXH3. */
 static void mix_seed(um_hasher *h)
 {
     h->seed = um_mix(h->seed);
@@ -100,7 +101,7 @@ static void md5(const um_hasher *h, const umbel_slice *keys, size_t n,
         if (keys[i].len)
             MD5Update(&ctx, keys[i].data, keys[i].len);
         MD5Final(sum, &ctx);
-        /* As one big-endian number: the first bytes are its high half. */
+        /* The sum is a big-endian number: its first bytes are the high half. */
         out[i].hi = __builtin_bswap64(um_load64(sum));
         out[i].lo = __builtin_bswap64(um_load64(sum + 8));
     }
@@ -134,7 +135,7 @@ static void integer(const um_hasher *h, const umbel_slice *keys, size_t n,
     }
 }
 
-/* FNV-1, 64 bits: multiply, then the byte. */
+/* Computes 64-bit FNV-1: multiply, then XOR the byte. */
 static void fnv1(const um_hasher *h, const umbel_slice *keys, size_t n,
                  umbel_digest *out)
 {
@@ -156,7 +157,7 @@ static void murmur64a(const um_hasher *h, const umbel_slice *keys, size_t n,
         out[i] = um_murmur_digest(keys[i].data, keys[i].len);
 }
 
-/* Field n of a key, the first is 1; empty if it has fewer. */
+/* Returns field n of a key, counted from 1; an empty slice if it has fewer. */
 static umbel_slice field_of(const umbel_slice *key, int n)
 {
     const char *at = key->data, *end = at + key->len, *tab;
@@ -369,8 +370,7 @@ static uint32_t load32(const uint8_t *at)
     return x;
 }
 
-/* The last bytes of a key, 1 to 7 of them; where they are read twice, they are
- * the same bits. */
+/* Loads the last 1 to 7 bytes of a key. Overlapping reads OR the same bits. */
 static uint64_t load_tail(const uint8_t *at, size_t len)
 {
     if (len >= 4)

@@ -46,7 +46,7 @@ static inline uint64_t find_digits(uint64_t x)
     return (digits | letters) & ~x & EACH_BYTE(0x80);
 }
 
-/* Joins eight digits to four bytes, the low ones of the result. */
+/* Joins eight digits into four bytes, the low ones of the result. */
 static inline uint64_t join_digits(uint64_t x)
 {
     x = (x & EACH_BYTE(0x0F)) + (x >> 6 & EACH_BYTE(0x01)) * 9;
@@ -56,13 +56,14 @@ static inline uint64_t join_digits(uint64_t x)
 }
 
 #ifdef __SSE2__
-/* Returns which bytes of x are at most as large as those of most. */
+/* Returns a mask of the bytes of x that are at most those of most. */
 static inline __m128i up_to(__m128i x, __m128i most)
 {
     return _mm_cmpeq_epi8(_mm_min_epu8(x, most), x);
 }
 
-/* Joins sixteen digits to eight bytes. Returns false if one is not a digit. */
+/* Joins sixteen digits into eight bytes. Returns false if one is not a
+ * digit. */
 static inline bool join_sixteen(const uint8_t *digits, uint8_t *out)
 {
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)digits);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* BLAKE2b-256 of a file or a filter, or an Ed25519 public key. */
+/* Length of a BLAKE2b-256 digest or an Ed25519 public key, and of its text. */
 enum { UM_DIGEST_LEN = 32, UM_DIGEST_HEX = 2 * UM_DIGEST_LEN + 1 };
 
 extern const uint8_t um_hex_values[256];
@@ -31,7 +31,8 @@ bool um_hex_decode(const void *text, size_t len, uint8_t *out);
  */
 bool um_hex_read(const char *text, uint8_t *out, size_t len);
 
-/* Reads a number of sixteen digits, in upper or lower case; false: not one. */
+/* Parses a number of sixteen digits, in upper or lower case; false if
+ * invalid. */
 bool um_hex_number(const char text[16], uint64_t *out);
 
 /* Writes 2 len digits in lower case, and a NUL; returns 2 len. */
@@ -40,7 +41,7 @@ size_t um_hex_write(const void *bytes, size_t len, char *out);
 /* Writes a digest, or a public key, in hexadecimal. */
 void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
                     char out[UM_DIGEST_HEX]);
-/* Reads it back; returns false unless word is a digest and nothing else. */
+/* Parses a digest; returns false unless word is exactly one digest. */
 bool um_digest_read(const char *word, uint8_t out[UM_DIGEST_LEN]);
 
 #endif

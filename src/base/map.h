@@ -1,10 +1,10 @@
 /*
  * map.h - hash tables with open addressing and linear probing.
  *
- * The slots belong to the caller, who knows what a key is and from which
- * allocator they come: an array whose length is a power of two, never full, in
- * which zeroed slots are free. A rule says how to read a slot. All functions
- * are inline, so that with a constant rule nothing is called through a pointer.
+ * The caller owns the slots and allocates them: an array whose length is a
+ * power of two, never full, in which zeroed slots are free. A um_map_rule
+ * defines how to read a slot. All functions are inline, so that with a constant
+ * rule nothing is called through a pointer.
  *
  *     static const um_map_rule rule = {sizeof(row), is_free, has_key, hash_of};
  *     row *r = um_map_find(&rule, ctx, rows, nrows, hash(key), &key);
@@ -28,8 +28,8 @@ typedef struct um_map_rule {
 
 #define UM_MAP_INLINE static inline __attribute__((always_inline))
 
-/* Returns the number of slots, a power of two, at most half full with n keys.
- */
+/* Returns the number of slots, a power of two and at least min, that n keys
+ * fill at most by half. */
 UM_MAP_INLINE size_t um_map_cap(size_t n, size_t min)
 {
     size_t cap = min;
@@ -39,7 +39,7 @@ UM_MAP_INLINE size_t um_map_cap(size_t n, size_t min)
     return cap;
 }
 
-/* Returns the slot of a key, or the free one where it belongs. */
+/* Returns the slot of a key, or the free slot where it belongs. */
 UM_MAP_INLINE void *um_map_find(const um_map_rule *rule, const void *ctx,
                                 const void *slots, size_t cap, uint64_t hash,
                                 const void *key)
@@ -69,8 +69,8 @@ UM_MAP_INLINE void um_map_move(const um_map_rule *rule, const void *ctx,
     }
 }
 
-/* Frees a slot that um_map_find returned, and moves back later ones that could
- * not be found behind it. */
+/* Frees a slot that um_map_find returned, and moves back later slots that could
+ * no longer be found. */
 UM_MAP_INLINE void um_map_remove(const um_map_rule *rule, const void *ctx,
                                  void *slots, size_t cap, void *slot)
 {

@@ -7,12 +7,12 @@
 #include "base/bits.h"
 
 typedef struct um_rng {
-    uint64_t state; /* any seed will do */
+    uint64_t state; /* any seed is valid */
 } um_rng;
 
 /*
- * A bijection of 64-bit numbers, in which 0 stays 0; on the wire: part of what
- * a digest means.
+ * Mixes x by a bijection that maps 0 to 0. On the wire: part of the definition
+ * of a digest.
  */
 static inline uint64_t um_mix(uint64_t x)
 {
@@ -26,7 +26,7 @@ static inline uint64_t um_random(um_rng *r)
     return um_mix(r->state += 0x9E3779B97F4A7C15);
 }
 
-/* Uniform in 0 .. n-1. */
+/* Returns a uniform number in 0 .. n-1. */
 static inline uint64_t um_random_below(um_rng *r, uint64_t n)
 {
     return um_scale(um_random(r), n);

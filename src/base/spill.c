@@ -1,8 +1,8 @@
 /*
  * spill.c - temporary files without a name.
  *
- * All heaps share a file. It grows by chunks, each of which belongs to one heap
- * and says which chunk of it comes next; the chunk that a heap is at stays in
+ * All heaps share one file. It grows by chunks; each belongs to one heap, and
+ * next[] links it to the heap's next chunk. The last chunk of a heap stays in
  * memory until it is full.
  */
 #define _GNU_SOURCE /* O_TMPFILE, mremap */
@@ -33,8 +33,8 @@ static umbel_status fail_in(const char *dir, umbel_error *err)
     return um_fail_errno(err, "temporary files in %.200s", dir);
 }
 
-/* Opens a file without a name. On file systems without unnamed files, removes
- * the name at once. */
+/* Opens an unnamed file. On file systems without O_TMPFILE, creates a named one
+ * and unlinks it at once. */
 static int open_unnamed(const char *dir)
 {
     char name[PATH_MAX];
@@ -144,7 +144,7 @@ static uint64_t *buffer_of(const um_spill *s, unsigned heap)
     return s->buffer + heap * s->per_chunk * s->words;
 }
 
-/* A new chunk at the end of the file is the next of that heap. */
+/* Appends a chunk to the file as the next one of this heap. */
 static bool append_chunk(um_spill *s, unsigned heap)
 {
     if (s->nchunks == UINT32_MAX - 1) {
@@ -286,7 +286,7 @@ void um_spool_drop(const void *at, size_t len)
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): nothing is written there */
     void *from = (void *)((uintptr_t)at - past);
 
-    (void)madvise(from, len + past, MADV_DONTNEED); /* a wish: may be refused */
+    (void)madvise(from, len + past, MADV_DONTNEED); /* a hint: may be refused */
 }
 
 uint8_t *um_spool_detach(um_spool *s)

@@ -41,7 +41,7 @@ size_t um_utf8_len(const uint8_t *s, size_t left)
     return fine ? len : 0;
 }
 
-/* Control characters: below space, DEL, and U+0080 to U+009F. */
+/* Returns true for control characters: below space, DEL, U+0080 to U+009F. */
 static bool is_control(const uint8_t *s, size_t len)
 {
     if (len == 1)
@@ -164,13 +164,14 @@ bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n)
 static void print_character(FILE *out, const uint8_t *s, size_t len)
 {
     if (len == 0)
-        fputs("\\ufffd", out); /* not UTF-8, and JSON has nothing else */
+        fputs("\\ufffd", out); /* not UTF-8, and JSON can express nothing
+                                  else */
     else if (len == 1 && (*s == '"' || *s == '\\'))
         fprintf(out, "\\%c", *s);
     else if (len == 1 && (*s < ' ' || *s == 127))
         fprintf(out, "\\u%04x", *s);
     else if (len == 2 && s[0] == 0xC2 && s[1] < 0xA0)
-        fprintf(out, "\\u%04x", s[1]); /* steers terminals, too */
+        fprintf(out, "\\u%04x", s[1]); /* a control character, too */
     else
         fwrite(s, 1, len, out);
 }

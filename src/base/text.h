@@ -12,15 +12,17 @@
 
 /* --- bytes that people will read ----------------------------------------- */
 
-/* Bytes of the UTF-8 sequence at s, of left bytes; 0 when it is none. */
+/* Returns the length of the UTF-8 sequence at s, which has left bytes; 0 if it
+ * is invalid. */
 size_t um_utf8_len(const uint8_t *s, size_t left);
 
-/* Replace what could steer a terminal, and what is not UTF-8, by '?'. */
+/* Replaces control characters, and bytes that are not UTF-8, by '?'. */
 void um_disarm(char *text);
 
-/* The end of a long path, short enough to leave room for the reason. */
+/* Returns the end of a long path, short enough to leave space for the
+ * reason. */
 const char *um_path_tail(const char *path);
-/* "..." when the tail is not all of it, else "". Use as "%s%s". */
+/* Returns "..." when um_path_tail cut the path, otherwise "". Use as "%s%s". */
 const char *um_path_dots(const char *path);
 
 /* --- text cut into lines and words --------------------------------------- */
@@ -33,9 +35,9 @@ bool um_line_is_whole(const umbel_slice *text, const umbel_slice *line);
 
 /*
  * Reads the next line of a file, without its newline or carriage return, as a
- * text that ends with a NUL. Returns false at the end of the file, or if it
- * cannot be read. *whole is false for a line of more than cap - 2 bytes, of
- * which only the first part is read, and for a last line without a newline.
+ * NUL-terminated string. Returns false at the end of the file, or if it cannot
+ * be read. *whole is false for a line of more than cap - 2 bytes, of which only
+ * the first part is read, and for a last line without a newline.
  */
 bool um_read_line(FILE *in, char *line, size_t cap, bool *whole);
 
@@ -47,28 +49,28 @@ bool um_slice_text(umbel_slice s, char *out, size_t cap);
 bool um_next_word(umbel_slice *text, umbel_slice *word);
 /* Returns s without blanks at either end. */
 umbel_slice um_trim(umbel_slice s);
-/* Splits at each colon into n parts, trimmed. Returns false if there are more
- * or fewer. */
+/* Splits a line at each colon into n trimmed parts. Returns false if there are
+ * more or fewer. */
 bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n);
 
 /* --- values of JSON, printed --------------------------------------------- */
 
 /*
- * Braces, brackets and line breaks are the caller's; what needs escaping, and
- * the comma before every member but the first, is here.
+ * The caller prints braces, brackets and line breaks; these functions escape
+ * strings and print the comma before every member but the first.
  */
 
 /* Prints a string in quotes. Bytes that are not UTF-8 become U+FFFD; control
- * characters are escaped, also those that could steer a terminal. */
+ * characters are escaped, including U+0080 to U+009F. */
 void um_json_string(FILE *out, const void *text, size_t len);
 
-/* The same for a text that ends with a NUL; NULL is printed as null. */
+/* Prints a NUL-terminated string as um_json_string does; NULL as null. */
 void um_json_text(FILE *out, const char *text);
 
 /* Prints a name and its colon, after a comma unless i is 0. */
 void um_json_name(FILE *out, size_t i, const char *name);
 
-/* Prints a name and a text, as um_json_name and um_json_text. */
+/* Prints a name and a string, as um_json_name and um_json_text do. */
 void um_json_field(FILE *out, size_t i, const char *name, const char *text);
 
 /* Prints the shortest number that reads back as x, which is finite. */

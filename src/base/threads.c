@@ -20,13 +20,13 @@
 /* --- a pipeline: one lock, three counters --------------------------------- */
 
 /*
- * Pieces lie in a ring, and piece number i in place i % npieces. The counters
- * tell how many were ever filled, taken up for work, and drained:
+ * Pieces form a ring: piece number i is at place i % npieces. The counters hold
+ * how many were ever filled, taken for work, and drained:
  *
  *     drained <= taken <= filled <= drained + npieces
  *
- * Steps run without the lock. Draining comes first because it frees a place,
- * then filling because all others live from it.
+ * Steps run without the lock. Draining has priority because it frees a place,
+ * then filling because it creates work.
  */
 
 typedef struct crew {
@@ -35,8 +35,9 @@ typedef struct crew {
     pthread_cond_t changed;
     uint64_t filled, taken, drained;
     bool filling, draining;     /* a thread is doing it */
-    bool ended, stopped;        /* no more to fill | nothing more to begin */
-    bool worked[UM_MAX_PIECES]; /* of each place */
+    bool ended, stopped;        /* nothing left to fill | nothing more to
+                                   begin */
+    bool worked[UM_MAX_PIECES]; /* for each place: work is done */
 } crew;
 
 static size_t place(const crew *c, uint64_t number)
@@ -65,7 +66,8 @@ static bool over(const crew *c)
     return c->stopped || (c->ended && c->drained == c->filled);
 }
 
-/* The steps: called with the lock, which they let go meanwhile. */
+/* The steps. They are called with the lock held, and release it while they
+ * run. */
 
 static void drain(crew *c)
 {
@@ -126,7 +128,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-/* The ring of one piece needs no threads. */
+/* Runs the pipeline in the calling thread, with one piece. */
 static void run_alone(const um_pipeline *job)
 {
     void *piece = job->pieces[0];
@@ -171,7 +173,8 @@ unsigned um_cores(void)
 
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1; /* more than the set has room for: say it with a number */
+        return 1; /* more cores than the set holds: the user can give a
+                     number */
     int n = CPU_COUNT(&set);
     if (n < 1)
         return 1;
@@ -179,16 +182,17 @@ unsigned um_cores(void)
 }
 
 /*
- * lets threads change something together, or one read it at rest.
+ * The gate: threads change something together, or one reads it at rest.
  */
 
 /*
- * A thread writes that it is inside, then reads whether the gate is closed; the
- * thread that closes it writes so, then reads whether one is inside. One of the
- * two sees the other, if each write is visible before the read. An atomic
- * addition does that, and costs a single add to a filter 6 % each. So a thread
- * with a slot of its own writes plainly, and the one that closes the gate makes
- * the kernel fence all threads (membarrier on Linux).
+ * An entering thread writes that it is inside, then reads whether the gate is
+ * closed; the closing thread writes that it is closed, then reads whether any
+ * thread is inside. At least one sees the other, provided each write is visible
+ * before the read that follows it. An atomic addition ensures that, but makes
+ * adding a single key 6 % slower each time. So a thread with a slot of its own
+ * writes plainly, and the closing thread makes the kernel fence all threads
+ * (membarrier on Linux).
  */
 
 #ifdef __linux__
@@ -212,8 +216,8 @@ static bool fence_all(int command)
 
 enum { LOCKS_LEN = UM_GATE_LOCKS * sizeof(um_gate_lock) };
 
-/* A thread that held a lock at a fork does not exist in the child, which finds
- * zeros on these pages: no lock is taken. */
+/* Maps the locks. After a fork the child finds these pages zeroed, so no lock
+ * is held by a thread that does not exist there. */
 static bool create_locks(um_gate *g)
 {
     void *pages = mmap(NULL, LOCKS_LEN, PROT_READ | PROT_WRITE,
@@ -248,7 +252,8 @@ void um_gate_fini(um_gate *g)
 
 /* --- threads that enter --- */
 
-/* A thread that ended leaves its slot to one that gets the same identity. */
+/* Assigns the slot to this thread if it is free. A thread that ended leaves its
+ * slot to a later thread with the same identity. */
 static um_gate_pass pass_for(um_gate *g, um_gate_slot *slot, uint64_t self)
 {
     uint64_t nobody = 0;
@@ -260,8 +265,9 @@ static um_gate_pass pass_for(um_gate *g, um_gate_slot *slot, uint64_t self)
                                    : (um_gate_pass){&slot->others, false};
 }
 
-/* A gate that was closed at a fork stays so in the child, where its keeper does
- * not exist, and where nobody else can close it: it is passed. */
+/* Waits until the gate opens. A gate that was closed at a fork stays closed in
+ * the child, where the thread that closed it does not exist: the child ignores
+ * it. */
 um_gate_pass um_gate_enter_slowly(um_gate *g, um_gate_slot *slot, uint64_t self)
 {
     um_gate_pass pass = pass_for(g, slot, self);
@@ -274,9 +280,9 @@ um_gate_pass um_gate_enter_slowly(um_gate *g, um_gate_slot *slot, uint64_t self)
     return pass;
 }
 
-enum { PATIENCE = 100 }; /* looks at a lock before the processor is given up */
+enum { PATIENCE = 100 }; /* spins on a lock before yielding the processor */
 
-/* Looks before it tries: others may read the line meanwhile. */
+/* Reads before it writes, so that other cores can keep the cache line. */
 void um_gate_wait(um_gate_lock *lock)
 {
     int looks = 0;
@@ -284,7 +290,7 @@ void um_gate_wait(um_gate_lock *lock)
     do
         while (__atomic_load_n(&lock->taken, __ATOMIC_RELAXED))
             if (++looks >= PATIENCE)
-                sched_yield(); /* its holder may wait for this core */
+                sched_yield(); /* the holder may need this core */
     while (__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE));
 }
 

@@ -2,23 +2,27 @@
  * changes.c - codes the positions of changed cells and their new values, by old
  * value.
  *
- * Cells of one bit go by words of 64: a word without a flip costs a popcount.
+ * Cells of one bit are handled in words of 64: a word without a flip costs a
+ * popcount.
  */
 #include "coding/section.h"
 
-/* Old values 0, 1, 2 apart, and all above together; bits have two. */
+/* A context for each old value 0, 1, 2, and one for all above; bits have
+ * two. */
 enum { CONTEXTS = 4 };
 
-/* A walk over the cells of one context, either way. */
+/* An iterator over the cells of one context, in either direction. */
 typedef struct walk {
     const um_packed *old, *now;
     uint64_t context;
-    uint64_t at;    /* word, or cell, that the walk has come to */
-    uint64_t rank;  /* backwards: cells of the context behind, less than 0 */
-    uint64_t later; /* backwards: rank of the change whose gap is open */
-    bool open;      /* backwards: there is one */
+    uint64_t at;    /* current word or cell */
+    uint64_t rank;  /* backwards: minus the number of cells of the context
+                       passed so far */
+    uint64_t later; /* backwards: rank of the last change found, whose gap is
+                       still open */
+    bool open;      /* backwards: there is an open gap */
     bool begun;     /* backwards: at, rank and open are set */
-    uint64_t rest;  /* forwards: cells of the context left in the word */
+    uint64_t rest;  /* forwards: mask of the context's cells left in the word */
 } walk;
 
 static uint64_t contexts(const um_packed *old)
@@ -32,7 +36,7 @@ static bool in_context(const walk *w, uint64_t old)
            (old < CONTEXTS - 1 ? old : CONTEXTS - 1) == w->context;
 }
 
-/* The cells of a word that belong to the context. */
+/* Returns a mask of the cells of a word that belong to the context. */
 static uint64_t mask_of(const walk *w, uint64_t word)
 {
     uint64_t old = um_packed_word(w->old, word);
@@ -49,7 +53,8 @@ static void begin(walk *w, uint64_t end)
     w->begun = true;
 }
 
-/* A change, and the number of cells of its context before it. */
+/* Stores the gap between a change of this rank and the one found before it.
+ * Returns the number of gaps stored: 0 for the first change found. */
 static size_t close_gap(walk *w, uint64_t rank, uint64_t *out)
 {
     size_t n = w->open;
@@ -60,7 +65,7 @@ static size_t close_gap(walk *w, uint64_t rank, uint64_t *out)
     return n;
 }
 
-/* Writes the last gap, which is still open at the first cell. */
+/* Stores the gap before the first change, which is still open at cell 0. */
 static size_t finish(walk *w, uint64_t *out, size_t n)
 {
     if (!w->at && w->open) {
@@ -88,8 +93,8 @@ static size_t flips_of_word(walk *w, uint64_t mask, uint64_t flips,
 }
 
 /*
- * The places of the ones of a word, the highest first. They are found from the
- * lowest on, which processors do sooner.
+ * Stores the positions of the ones of a word, highest first. Finds them from
+ * the lowest up, which is faster.
  */
 static inline size_t places_of_word(uint64_t word, uint64_t base, uint64_t *out)
 {
@@ -100,7 +105,7 @@ static inline size_t places_of_word(uint64_t word, uint64_t base, uint64_t *out)
     return n;
 }
 
-/* The first change has no gap behind it to close. */
+/* Drops the gap behind the last change of the section: it is not coded. */
 static size_t drop_first(walk *w, uint64_t *out, size_t n)
 {
     if (n && !w->open) {
@@ -128,7 +133,8 @@ static size_t gaps_of_flips(void *self, uint64_t out[UM_VALUES_PIECE])
     return finish(w, out, drop_first(w, out, n));
 }
 
-/* With all alike before, the rank of a bit is its place. */
+/* Like gaps_of_flips, where all old cells are equal: the rank of a bit is its
+ * position. */
 static size_t gaps_of_ones(void *self, uint64_t out[UM_VALUES_PIECE])
 {
     walk *w = self;
@@ -152,7 +158,7 @@ static size_t gaps_of_ones(void *self, uint64_t out[UM_VALUES_PIECE])
     return finish(w, out, drop_first(w, out, n));
 }
 
-/* Cells before at, the last first, in words of 64, which unpack sooner. */
+/* Cells before position at, last first, in units of 64, which unpack faster. */
 enum { WORD = 64 };
 
 typedef struct stretch {
@@ -160,7 +166,7 @@ typedef struct stretch {
     size_t n;
 } stretch;
 
-/* At most room of them, which is a word at least. */
+/* Unpacks at most room cells, which is at least WORD. */
 static void go_back(walk *w, size_t room, stretch *s)
 {
     size_t most = room / WORD * WORD, part = (size_t)(w->at % WORD);
@@ -183,7 +189,8 @@ static size_t gaps_of_cells(void *self, uint64_t out[UM_VALUES_PIECE])
         uint64_t rank = w->rank;
         go_back(w, UM_VALUES_PIECE - 1 - n, &s);
         for (size_t i = 0; i < s.n; i++) {
-            bool in = in_context(w, s.old[i]); /* no branch: it is a toss-up */
+            bool in = in_context(w, s.old[i]); /* no branch: it is
+                                                  unpredictable */
             rank -= in;
             if (in & (s.now[i] != s.old[i]))
                 n += close_gap(w, rank, out + n);
@@ -193,11 +200,12 @@ static size_t gaps_of_cells(void *self, uint64_t out[UM_VALUES_PIECE])
     return finish(w, out, n);
 }
 
-/* --- what became of a cell -------------------------------------------------
+/*
+ * --- the new value of a cell ------------------------------------------------
  *
- * Steps up and down by turns, the short ones first, as long as both are in
- * range: +1 -1 +2 -2 ..., then those of the side that is left. So every other
- * value has a number below max.
+ * Steps alternate up and down, short ones first, while both are in range: +1 -1
+ * +2 -2 ..., then those of the remaining side. So every other value has a
+ * number below max.
  */
 
 static uint64_t number_of(uint64_t old, uint64_t now, uint64_t max)
@@ -265,7 +273,7 @@ bool um_changes_encode(um_writer *to, const um_packed *old,
 
 /* --- forwards ------------------------------------------------------------- */
 
-/* The i-th one of x, which has more than i. */
+/* Returns the i-th one of x, which has more than i. */
 static uint64_t select_one(uint64_t x, uint64_t i)
 {
     while (i--)
@@ -300,7 +308,8 @@ static bool consume_flips(void *self, const uint64_t *gaps, size_t n)
     return true;
 }
 
-/* With all alike before, a gap is a distance. */
+/* Flips the bits after these gaps, where all old cells are equal: a gap is a
+ * distance. */
 static bool consume_ones(void *self, const uint64_t *gaps, size_t n)
 {
     walk *w = self;
@@ -315,7 +324,8 @@ static bool consume_ones(void *self, const uint64_t *gaps, size_t n)
     return true;
 }
 
-/* A cell that changed is given any other value; consume_numbers knows which. */
+/* Marks changed cells by storing any value other than the old one;
+ * consume_numbers stores the right one. */
 static bool consume_cells(void *self, const uint64_t *gaps, size_t n)
 {
     walk *w = self;

@@ -1,9 +1,9 @@
 /*
- * entries.h - sections of entries that only grow: keys with their counts.
+ * entries.h - sections of entries whose counts only grow.
  *
- * Cells of bits and counters are counts alone. Others keep a fingerprint beside
- * the count; it is there when the count is not 0, and never changes. An entry
- * that is free has no bit set.
+ * Cells that are bits or counters hold only a count. Other entries also hold a
+ * fingerprint, which is present when the count is not 0 and never changes. A
+ * free entry is all zeros.
  */
 #ifndef UM_CODING_ENTRIES_H
 #define UM_CODING_ENTRIES_H
@@ -13,12 +13,12 @@
 
 #include <stddef.h>
 
-/* How the entries of a section lie in memory. */
+/* The memory layout of a section's entries. */
 typedef enum um_entry_layout {
-    UM_ENTRY_CELLS, /* counts of count_bits, one after the other */
+    UM_ENTRY_CELLS, /* counts of count_bits each, contiguous */
     UM_ENTRY_WORDS, /* 64 bits: count_bits of count, then the fingerprint */
     UM_ENTRY_LINES  /* lines of 64 bytes: per_line tags of 8 bits, 0 if free;
-                       then per_line times the rest of a fingerprint and its
+                       then, per_line times, the rest of the fingerprint and the
                        count - 1 */
 } um_entry_layout;
 
@@ -26,7 +26,7 @@ typedef struct um_entry_form {
     uint64_t n; /* entries of the section */
     um_entry_layout layout;
     unsigned count_bits; /* 1 to 64 */
-    unsigned print_bits; /* with the tag */
+    unsigned print_bits; /* including the tag */
     unsigned per_line;
 } um_entry_form;
 
@@ -47,7 +47,8 @@ static inline uint64_t um_entry_max(const um_entry_form *f)
     return f->layout == UM_ENTRY_LINES ? max + 1 : max;
 }
 
-/* Entries that lie in whole words together, and the bytes that they take. */
+/* Return the number of entries that fill whole words, and their size in
+ * bytes. */
 static inline uint64_t um_entry_unit(const um_entry_form *f)
 {
     return f->layout == UM_ENTRY_CELLS   ? 64
@@ -62,7 +63,7 @@ static inline size_t um_entry_unit_bytes(const um_entry_form *f)
                                          : UM_LINE;
 }
 
-/* Bytes that n entries take, in whole words. */
+/* Returns the bytes that n entries take, in whole words. */
 static inline size_t um_entry_bytes(const um_entry_form *f, uint64_t n)
 {
     if (f->layout == UM_ENTRY_CELLS)
@@ -76,7 +77,7 @@ static inline unsigned um_entry_rest_bits(const um_entry_form *f)
     return f->print_bits - UM_ENTRY_TAG_BITS + f->count_bits;
 }
 
-/* A slot of a line; others pay a division for it. */
+/* Reads a slot of a line; um_entry_get needs a division to find it. */
 static inline um_entry_value um_line_get(const um_entry_form *f,
                                          const uint8_t *line, unsigned slot)
 {
@@ -120,7 +121,7 @@ static inline um_entry_value um_entry_get(const um_entry_form *f,
                        (unsigned)(i % f->per_line));
 }
 
-/* A count of 0 frees it. */
+/* Writes entry i. A count of 0 frees it. */
 static inline void um_entry_set(const um_entry_form *f, uint8_t *at, uint64_t i,
                                 um_entry_value v)
 {
@@ -135,59 +136,62 @@ static inline void um_entry_set(const um_entry_form *f, uint8_t *at, uint64_t i,
                     (unsigned)(i % f->per_line), v);
 }
 
-/* --- what a page of entries became, given what it was ----------------------
+/*
+ * --- the code of a page, given its old content -----------------------------
  *
- * For receivers that have the old page. Entries only grow, so for each that
- * changed there is a gap since the last one, the fingerprint if it is new, and
- * by how much its count grew. All numbers are learnt on the way (internal.h),
- * over all pages of one code: a single change takes some bytes, many come near
+ * For receivers that have the old page. Entries only grow, so each changed
+ * entry is coded as the gap since the last one, the fingerprint if it is new,
+ * and the increase of its count. All probabilities are adaptive (internal.h),
+ * over all pages of one code: a single change takes a few bytes, many come near
  * their entropy. Gaps skip bits that are set, since these cannot grow.
  */
 
 typedef struct um_growth um_growth;
 
-/* A page before and after; both have n entries and whole words of memory. */
+/* A page before and after; both have n entries and memory in whole words. */
 typedef struct um_growth_page {
     const um_entry_form *form;
-    unsigned section; /* pages of one section share what was learnt; below 8 */
-    uint64_t number;  /* of the page; they ascend within a code */
+    unsigned section; /* below 8; pages of one section share their adaptive
+                         model */
+    uint64_t number;  /* of the page; ascending within a code */
     const uint8_t *old;
     uint8_t *now;
     uint64_t n;
     uint64_t changed; /* out: entries */
-    uint64_t fresh;   /* out: of them free before */
+    uint64_t fresh;   /* out: those of them that were free before */
 } um_growth_page;
 
-/* The bytes that a code needs beside its result; any alignment of 16. */
+/* Returns the size of a um_growth, which needs an alignment of 16. */
 size_t um_growth_size(void);
 
-/* Begin a code: into w, or all that r has. */
+/* Begin a code: encode into w, or decode all of r. */
 void um_growth_encoder(um_growth *g, um_writer *w);
 bool um_growth_decoder(um_growth *g, um_reader *r);
 
-/* Bytes written so far. */
+/* Returns the number of bytes written so far. */
 uint64_t um_growth_len(const um_growth *g);
 
-/* Appends a page. now is not less than old in any entry, and differs. */
+/* Appends a page. No entry of now is less than in old, and some differ. */
 void um_growth_append(um_growth *g, um_growth_page *p);
 /* Ends the code. */
 void um_growth_end(um_growth *g);
 
 /*
- * Reads the number of the next page, at most most. Returns false if the code
+ * Reads the number of the next page, at most `most`. Returns false if the code
  * ends or is damaged; um_growth_ended distinguishes the two.
  */
 bool um_growth_next(um_growth *g, uint64_t most, uint64_t *number);
-/* Reads it: now holds what old does. False when no encoder writes that. */
+/* Decodes the page into now, which holds a copy of old. Returns false if no
+ * encoder writes this. */
 bool um_growth_get(um_growth *g, um_growth_page *p);
 bool um_growth_ended(const um_growth *g);
 
-/* Returns true if each entry of now is at least that of old, and all bits that
- * are no part of an entry, or of a free one, are 0. Counts as
- * um_growth_page. */
+/* Returns true if no entry of now is less than in old, and all bits outside
+ * entries and in free entries are 0. Sets changed and fresh. */
 bool um_growth_check(um_growth_page *p);
 
-/* Finds the first entry that differs, from *at on; false: all are equal. */
+/* Finds the first entry that differs, starting at *at; false if all are
+ * equal. */
 bool um_growth_differs(const um_growth_page *p, uint64_t *at);
 
 #endif

@@ -6,8 +6,8 @@
  *       by how much it grew, less 1, unless it is a bit
  *   0
  *
- * A number is coded as in section.c: how many bits it has, in unary; the two
- * below the highest; the rest with an even chance.
+ * A number is coded as in section.c: its length in bits, in unary; the two bits
+ * below the highest; the rest with probability 1/2 each.
  */
 #include "coding/entries.h"
 
@@ -33,13 +33,14 @@ struct um_growth {
     um_binary c;
     um_chance more;
     number_model page;
-    uint64_t last; /* number of the page before, + 1 */
+    uint64_t last; /* number of the previous page, + 1 */
     bool fine;
     bool begun[SECTIONS];
     section_model section[SECTIONS];
 };
 
-/* Returns the model of a section. Most codes have only one. */
+/* Returns the model of a section, initialized at first use: most codes have
+ * one. */
 static section_model *model_of(um_growth *g, unsigned section)
 {
     if (!g->begun[section]) {
@@ -118,7 +119,8 @@ static uint64_t valid_bits(uint64_t n, uint64_t word)
     return left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
 }
 
-/* Entries before `to` and not before `from` that a gap counts. */
+/* Returns the number of entries from `from` to before `to` that a gap
+ * counts. */
 static uint64_t gap_between(const um_growth_page *p, uint64_t from, uint64_t to)
 {
     uint64_t n = 0;
@@ -138,7 +140,7 @@ static uint64_t gap_between(const um_growth_page *p, uint64_t from, uint64_t to)
     return n;
 }
 
-/* The entry that a gap leads to; n: none. */
+/* Returns the entry that a gap leads to; n if there is none. */
 static uint64_t place_after(const um_growth_page *p, uint64_t from,
                             uint64_t gap)
 {
@@ -159,7 +161,7 @@ static uint64_t place_after(const um_growth_page *p, uint64_t from,
     return p->n;
 }
 
-/* The first bit that differs is one of the entry. */
+/* Finds the first bit that differs, and the entry it belongs to. */
 static bool differs_in_words(const um_growth_page *p, unsigned bits,
                              uint64_t *at)
 {
@@ -213,7 +215,8 @@ bool um_growth_differs(const um_growth_page *p, uint64_t *at)
 
 /* --- one page ------------------------------------------------------------- */
 
-/* Codes what an entry became. False: it would exceed its most. */
+/* Codes the change of an entry. Returns false if it would exceed its
+ * maximum. */
 static inline bool code_entry(um_growth *g, um_growth_page *p, uint64_t i,
                               bool decoding)
 {
@@ -305,9 +308,10 @@ bool um_growth_ended(const um_growth *g)
     return g->fine && um_binary_ended(&g->c);
 }
 
-/* --- pages that came whole ------------------------------------------------ */
+/* --- pages that were received whole
+ * ---------------------------------------- */
 
-/* Bits grow if none is lost. */
+/* Checks a page of bits: none may be cleared. */
 static bool check_bits(um_growth_page *p)
 {
     for (uint64_t w = 0; w < (p->n + 63) / 64; w++) {
@@ -331,8 +335,8 @@ static bool check_entry(um_growth_page *p, um_entry_value old,
     return now.count >= old.count && (!old.count || now.print == old.print);
 }
 
-/* A line is what its entries make: other bits are 0. Lines that did not change
- * were looked at when they came. */
+/* Checks pages of lines: bits outside entries must be 0. Unchanged lines were
+ * checked when they were received. */
 static bool check_lines(um_growth_page *p)
 {
     const um_entry_form *f = p->form;
@@ -364,7 +368,7 @@ static bool check_entries(um_growth_page *p)
     return true;
 }
 
-/* A word without a count is empty. */
+/* Checks pages of words: a word without a count must be 0. */
 static bool check_words(um_growth_page *p)
 {
     for (uint64_t i = 0; i < p->n; i++)

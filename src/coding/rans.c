@@ -1,10 +1,11 @@
 /*
  * rans.c - the rANS coder, and its portable decoder, which is the definition.
  *
- * A state x below 2^32 stands for all that it has taken. Taking a symbol of
- * frequency f that begins at s:  x = (x / f) * 2^15 + s + x % f. To keep it
- * below 2^32, a word is given off first when x >= f * 2^17. Nothing branches on
- * the data: a word is always stored, and kept or not.
+ * A state x below 2^32 represents all symbols it has absorbed. To absorb a
+ * symbol of frequency f whose slots begin at s: x = (x / f) * 2^15 + s + x % f.
+ * To keep x below 2^32, a word is emitted first when x >= f * 2^17. Nothing
+ * branches on the data: a word is always stored, and the position advances or
+ * not.
  *
  * x / f is a multiplication: with M = 2^47 / f rounded up, x * M >> 47 is right
  * for x < f * 2^17, and x * M fits into 64 bits, since f * (f - 1) < 2^30.
@@ -18,13 +19,13 @@ enum {
     WORD = 2,
     WORD_BITS = 16,
     INVERSE_BITS = 32 + UM_RANS_BITS,
-    FEW = 64,      /* symbols that one lane codes */
-    SOME = 1 << 17 /* symbols that four lanes code */
+    FEW = 64,      /* below this many symbols, one lane */
+    SOME = 1 << 17 /* below this many symbols, four lanes */
 };
 
 /*
- * Shares are cut from a line of length 2^15, so that they add up. What those
- * below 1 get too much is taken from the largest, which can spare it.
+ * Cuts shares from a line of length 2^15, so that they add up. Shares below 1
+ * are raised to 1 at the expense of the largest.
  */
 void um_freqs_fit(um_freqs *out, const uint64_t weight[256])
 {
@@ -46,13 +47,13 @@ void um_freqs_fit(um_freqs *out, const uint64_t weight[256])
     out->of[largest] = (uint16_t)(out->of[largest] - (spent - UM_RANS_SUM));
 }
 
-/* Returns the lanes that n symbols are coded in; on the wire. */
+/* Returns the number of lanes for n symbols; on the wire. */
 static unsigned lanes_for(uint64_t n)
 {
     return n < FEW ? 1 : n < SOME ? 4 : UM_RANS_LANES;
 }
 
-/* At once, as on most machines it is one store. */
+/* Stores 16 bits, which most compilers turn into one store. */
 static inline void store16(uint8_t *p, uint32_t x)
 {
     uint64_t word = um_le64(x);
@@ -107,7 +108,7 @@ static inline void append(um_rans_encoder *e, const uint8_t *symbols, size_t n,
     }
     e->left = i;
     e->at = at;
-    e->bad = unknown >= UM_RANS_SUM; /* no frequency: not what was counted */
+    e->bad = unknown >= UM_RANS_SUM; /* frequency 0: not counted */
 }
 
 void um_rans_append(um_rans_encoder *e, const uint8_t *symbols, size_t n)
@@ -154,7 +155,7 @@ static bool always(void)
     return true;
 }
 
-/* One symbol; there must be a word to read. */
+/* Decodes one symbol; a word to read must be available. */
 static inline uint8_t consume(um_rans_decoder *d, uint32_t *state,
                               const uint8_t **at)
 {
@@ -233,7 +234,7 @@ void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
     d->at = r.at;
 }
 
-/* With an eye on the end: a word that is not there reads as zero. */
+/* Decodes one symbol near the end of the input: missing words read as zero. */
 static uint8_t consume_carefully(um_rans_decoder *d)
 {
     static const uint8_t nothing[WORD] = {0};

@@ -2,9 +2,9 @@
  * rans_avx2.c - the rANS decoder with AVX2, eight lanes at a time: rows of four
  * vectors.
  *
- * What take in rans.c does, side by side. The lanes that want a word get the
- * next ones in their order: spread has, for every set of lanes, the number of
- * the word that each would get.
+ * Does what consume in rans.c does, on eight lanes in parallel. The lanes that
+ * need a word get the next ones in lane order: spread holds, for every set of
+ * lanes, the index of the word for each lane.
  */
 #include "coding/internal.h"
 
@@ -14,7 +14,7 @@
 
 enum { VECTORS = UM_RANS_LANES / 8, ROW_BYTES = 2 * UM_RANS_LANES };
 
-/* How many of the lanes below i are in the set m, as byte i. */
+/* Counts the lanes below i in the set m, as byte i. */
 #define BELOW(m, i)                                                            \
     ((uint64_t)(((m)&1 && (i) > 0) + ((m)&2 && (i) > 1) + ((m)&4 && (i) > 2) + \
                 ((m)&8 && (i) > 3) + ((m)&16 && (i) > 4) +                     \
@@ -35,7 +35,7 @@ static bool usable(void)
     return um_use_avx2();
 }
 
-/* The symbols that the states stand for, and the states without them. */
+/* Returns the symbols of the states, and removes them from the states. */
 static inline __m256i symbols_of(const um_rans_decoder *d, __m256i *x)
 {
     const __m256i slots = _mm256_set1_epi32(UM_RANS_SUM - 1);
@@ -53,7 +53,7 @@ static inline __m256i symbols_of(const um_rans_decoder *d, __m256i *x)
     return symbol;
 }
 
-/* A word for every state that is too low. */
+/* Shifts a word into every state that is too low. */
 static inline __m256i refill(__m256i x, const uint8_t **at)
 {
     __m256i low =
@@ -70,7 +70,7 @@ static inline __m256i refill(__m256i x, const uint8_t **at)
     return _mm256_blendv_epi8(x, words, low);
 }
 
-/* 32 numbers below 256 as bytes. */
+/* Stores 32 numbers below 256 as bytes. */
 static inline void store(uint8_t *out, const __m256i s[VECTORS])
 {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -90,7 +90,7 @@ static size_t rows(um_rans_decoder *d, uint8_t *out, size_t n)
     for (size_t v = 0; v < VECTORS; v++)
         x[v] = _mm256_loadu_si256(
             (const __m256i *)(const void *)(d->state + 8 * v));
-    /* A vector reads 16 bytes from where it stands, whatever it keeps. */
+    /* A vector always loads 16 bytes, however many it uses. */
     for (; n - i >= UM_RANS_LANES && d->end - at >= ROW_BYTES;
          i += UM_RANS_LANES) {
         for (size_t v = 0; v < VECTORS; v++)

@@ -2,8 +2,8 @@
  * rans_avx512.c - the rANS decoder with AVX-512, sixteen lanes at a time: rows
  * of two vectors.
  *
- * What take in rans.c does, side by side. The lanes that want a word get the
- * next ones in their order, which is what an expansion does.
+ * Does what consume in rans.c does, on sixteen lanes in parallel. The lanes
+ * that need a word get the next ones in lane order, by an expand instruction.
  */
 #include "base/cpu.h"
 #include "coding/internal.h"
@@ -17,7 +17,7 @@ static bool usable(void)
     return um_use_avx512();
 }
 
-/* The symbols that the states stand for, and the states without them. */
+/* Returns the symbols of the states, and removes them from the states. */
 static inline __m512i symbols_of(const um_rans_decoder *d, __m512i *x)
 {
     __m512i slot = _mm512_and_si512(*x, _mm512_set1_epi32(UM_RANS_SUM - 1));
@@ -32,7 +32,7 @@ static inline __m512i symbols_of(const um_rans_decoder *d, __m512i *x)
     return symbol;
 }
 
-/* A word for every state that is too low. */
+/* Shifts a word into every state that is too low. */
 static inline __m512i refill(__m512i x, const uint8_t **at)
 {
     __mmask16 low = _mm512_cmplt_epu32_mask(x, _mm512_set1_epi32(UM_RANS_LOW));
@@ -52,7 +52,7 @@ static size_t rows(um_rans_decoder *d, uint8_t *out, size_t n)
 
     for (size_t v = 0; v < VECTORS; v++)
         x[v] = _mm512_loadu_si512(d->state + 16 * v);
-    /* A vector reads 32 bytes from where it stands, whatever it keeps. */
+    /* A vector always loads 32 bytes, however many it uses. */
     for (; n - i >= UM_RANS_LANES && d->end - at >= ROW_BYTES;
          i += UM_RANS_LANES) {
         for (size_t v = 0; v < VECTORS; v++)

@@ -1,23 +1,24 @@
 /*
  * section.c - chooses the coding of a section, and codes its bits.
  *
- * The rule looks at the cells only and counts in integers, so that a decoder
- * can hold what it got against it. Bytes under the model of one number lose
- * 0.1 % at density 0.1 and more below, since none of the 256 may have a chance
- * of 0; so sparser bits are coded as gaps, and denser ones as holes. Few cells
- * would spend more on lanes and frequencies than the adaptive coder does.
+ * The choice depends only on the cells and uses integers, so that a decoder can
+ * check it. Coding bytes under a model of one number loses 0.1 % at density 0.1
+ * and more below, since none of the 256 bytes may have probability 0; so sparse
+ * bits are coded as gaps, and dense ones as holes. For few cells, rANS would
+ * spend more on lanes and frequencies than the adaptive coder does.
  */
 #include "coding/section.h"
 
 #include "coding/internal.h"
 
-/* --- many cells at once ----------------------------------------------------
+/*
+ * --- many cells at once ----------------------------------------------------
  *
- * A word is loaded, or stored, once for all cells in it. Cell after cell would
- * wait for its store before: neighbours share a word.
+ * A word is loaded or stored once for all its cells. Cell by cell, each store
+ * would wait for the one before it, since neighbours share a word.
  */
 
-/* Cells that fill words, the last first. */
+/* Unpacks cells that fill whole words, last first. */
 static inline size_t words_before(const um_packed *c, uint64_t end, size_t n,
                                   uint64_t *out, unsigned bits)
 {
@@ -34,7 +35,8 @@ static inline size_t words_before(const um_packed *c, uint64_t end, size_t n,
     return done;
 }
 
-/* Whole words of cells before end: of the usual widths, which unroll. */
+/* Unpacks whole words of cells before end, for the common widths, which
+ * unroll. */
 static size_t whole_before(const um_packed *c, uint64_t end, size_t n,
                            uint64_t *out)
 {
@@ -98,16 +100,18 @@ void um_packed_set_many(const um_packed *c, uint64_t i, const uint64_t *values,
         um_store64(at, word | (um_load64(at) >> have << have));
 }
 
-/* --- the decisions that make a cell ----------------------------------------
+/*
+ * --- the decisions that make a cell ----------------------------------------
  *
- * Encoder and decoder are one walk over the decisions (internal.h), compiled
- * twice.
+ * Encoder and decoder are the same code (internal.h), compiled twice.
  */
 
 enum {
-    LENGTHS = 65,    /* bits that a number can have, and none */
-    DIRECT_BITS = 4, /* of numbers that are coded by contexts alone */
-    MANTISSA = 2     /* bits below the highest that have contexts, of others */
+    LENGTHS = 65,    /* lengths of a number in bits, from 0 */
+    DIRECT_BITS = 4, /* numbers of up to this many bits are coded entirely with
+                        contexts */
+    MANTISSA = 2     /* in larger numbers, bits below the highest that have
+                        contexts */
 };
 
 typedef struct model {
@@ -121,7 +125,7 @@ static void model_init(model *m)
     um_chances_init(m->below[0], sizeof m->below / sizeof(um_chance));
 }
 
-/* Codes the bits below the highest of len bits. */
+/* Codes the bits below the highest of a number with len bits. */
 static inline uint64_t code_below(um_binary *c, model *m, unsigned len,
                                   uint64_t value, bool decoding)
 {
@@ -181,16 +185,17 @@ bool um_adaptive_decode(um_reader *r, const um_packed *cells)
     return fine && um_binary_ended(&c);
 }
 
-/* --- the code of a section ------------------------------------------------ */
+/* --- the coding of a section ---------------------------------------------- */
 
 enum { PLAIN, BITS, GAPS, VALUES, HOLES, ADAPTIVE };
 
 enum {
-    SPARSE = 16,     /* gaps, when fewer than 1 of 16 is not zero; holes */
-    MANY = 1 << 19,  /* bits whose holes are worth a table of their gaps */
-    LEAST = 2048,    /* bits of a section that are worth a model */
+    SPARSE = 16,     /* gaps if fewer than 1 of 16 is not zero; holes
+                        likewise */
+    MANY = 1 << 19,  /* bits that make holes worth a table of their gaps */
+    LEAST = 2048,    /* fewest bits of a section that are worth a model */
     WORTH_IT = 256,  /* see worth_it */
-    CHANCE_BITS = 16 /* of the model's number */
+    CHANCE_BITS = 16 /* of the probability in the model */
 };
 
 typedef struct walk {
@@ -228,7 +233,8 @@ void um_code_count(const um_packed *c, um_values_count *out)
     out->token[0] = c->n - out->token[1];
 }
 
-/* --- the rule ------------------------------------------------------------- */
+/* --- choosing the coding
+ * --------------------------------------------------- */
 
 /*
  * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, the
@@ -242,8 +248,9 @@ static bool worth_it(uint64_t n, uint64_t ones)
 }
 
 /*
- * Bits are few when most are ones, too. Where neither is rare, the way of bits
- * takes some 20 bytes more, and a tenth of the time.
+ * Returns true if the adaptive coder is used. Bits also count as few when most
+ * are ones. If neither value is rare, the coding "bits" takes some 20 bytes
+ * more, and a tenth of the time.
  */
 static bool are_few(const um_packed *c, uint64_t used)
 {
@@ -272,7 +279,7 @@ static unsigned choose(const um_packed *c, const um_values_count *count,
 
 /* --- bits ----------------------------------------------------------------- */
 
-/* The chance of a one in 2^16, neither 0 nor 1. */
+/* Returns the probability of a one in units of 2^-16, neither 0 nor 1. */
 static uint16_t chance_of(const um_values_count *c)
 {
     um_u128 ones = c->token[1];
@@ -281,7 +288,8 @@ static uint16_t chance_of(const um_values_count *c)
     return chance < 1 ? 1 : chance > UINT16_MAX ? UINT16_MAX : (uint16_t)chance;
 }
 
-/* A byte with i ones has chance^i (1 - chance)^(8 - i). */
+/* Computes frequencies: a byte with i ones has chance^i (1 - chance)^(8 -
+ * i). */
 static void model_of(uint16_t chance, um_freqs *f)
 {
     uint64_t weight[9], of[256];
@@ -379,7 +387,8 @@ static bool decode_values(um_reader *r, const um_packed *c,
     return um_values_decode(r, c->n, &to, seen) && seen->n == c->n;
 }
 
-/* --- gaps and holes: what differs from cells that are all alike ----------- */
+/* --- gaps and holes: cells that differ from the common value
+ * --------------- */
 
 static um_packed alike(const um_packed *c, bool ones)
 {
@@ -401,7 +410,8 @@ static bool decode_changes(um_reader *r, const um_packed *c, bool ones,
 
 /* --- a section ------------------------------------------------------------ */
 
-/* The code that is not plain; 0 when it is not shorter, or not the rule. */
+/* Writes the coding that the rule chooses; returns 0 when it is plain, or not
+ * shorter. */
 static uint64_t encode(const um_packed *c, um_code_version version,
                        um_writer *w)
 {

@@ -1,9 +1,9 @@
 /*
  * values.c - streams of numbers: tokens by rANS, the rest as plain bits.
  *
- * The source is walked twice, to count and to code, from its end on, because
- * the coder walks backwards. The string of bits is filled from its end, too:
- * its length is known from the count.
+ * The source is read twice, to count and to code, and backwards, because the
+ * coder works backwards. The string of bits is also filled from its end: its
+ * length is known from the count.
  */
 #include "coding/section.h"
 
@@ -13,9 +13,9 @@ _Static_assert((int)UM_VALUES_PIECE == (int)UM_RANS_PIECE,
                "pieces are passed on whole");
 
 enum {
-    DIRECT = 16,  /* numbers that are tokens of their own */
+    DIRECT = 16,  /* smaller numbers are their own tokens */
     MANTISSA = 2, /* bits below the highest that a token holds */
-    SLACK = 8     /* bits are read by whole words */
+    SLACK = 8     /* bits are read in whole words */
 };
 
 /* --- tokens --------------------------------------------------------------- */
@@ -24,7 +24,7 @@ enum {
 #define TOKEN(value, rest)                                                     \
     (((rest) << MANTISSA) + (1 << MANTISSA) + ((value) >> (rest)))
 
-/* ... written out for those of up to eight bits, which most are. */
+/* ... as a table for numbers of up to eight bits, the most common ones. */
 #define SMALL(v)                                                               \
     ((v) < 16 ? (v) : TOKEN(v, (v) < 32 ? 2 : (v) < 64 ? 3 : (v) < 128 ? 4 : 5))
 #define SMALL4(v) SMALL(v), SMALL((v) + 1), SMALL((v) + 2), SMALL((v) + 3)
@@ -46,13 +46,13 @@ static inline uint8_t token_of(uint64_t value)
     return value < 256 ? small[value] : large(value);
 }
 
-/* Bits that follow a token. */
+/* Returns the number of bits that follow a token. */
 static inline unsigned token_bits(uint8_t token)
 {
     return ((unsigned)(token >> MANTISSA) - 2) & (0u - (token >= DIRECT));
 }
 
-/* The least number of a token. */
+/* Returns the smallest number of a token. */
 static inline uint64_t token_base(uint8_t token)
 {
     uint64_t top = (1 << MANTISSA) | (token & ((1 << MANTISSA) - 1));
@@ -84,7 +84,7 @@ uint64_t um_get_varint(um_reader *r)
         um_get_bytes(r, &byte, 1);
         x |= (uint64_t)(byte & 0x7F) << shift;
         if ((byte == 0 && shift) || (shift == 63 && byte > 1))
-            r->bad = true; /* longer than it must be, or too large */
+            r->bad = true; /* not the shortest form, or too large */
     }
     return x;
 }
@@ -132,8 +132,8 @@ static bool get_model(um_reader *r, um_freqs *f)
 /* --- counting ------------------------------------------------------------- */
 
 /*
- * The tokens of values, which come last first, in order; returns true if they
- * are the values themselves. Those of counters mostly are, and are then a copy.
+ * Computes the tokens, in order, of values, which are last first; returns true
+ * if they all equal the values, as those of counters mostly do.
  */
 static bool tokens_of(const uint64_t *values, size_t n, uint8_t *out)
 {
@@ -150,7 +150,8 @@ static bool tokens_of(const uint64_t *values, size_t n, uint8_t *out)
     return any < DIRECT;
 }
 
-/* By turns into two tables: where most are alike, one would wait for itself. */
+/* Counts tokens in two alternating tables: with one, equal neighbours would
+ * wait for each other's store. */
 static void tally(um_values_count *c, const uint8_t *tokens, size_t n)
 {
     uint64_t odd[256] = {0};
@@ -186,15 +187,17 @@ void um_values_count_all(const um_values_from *from, um_values_count *out)
 typedef struct coder {
     um_rans_encoder rans;
     uint8_t *bits; /* NULL: only count */
-    uint64_t left; /* bits that the string still lacks */
-    uint64_t some; /* the lowest nsome bits begin it, not written yet */
+    uint64_t left; /* bits of the string still missing */
+    uint64_t some; /* its lowest nsome bits are the next of the string, not yet
+                      written */
     unsigned nsome;
-    uint8_t *at; /* where they end */
+    uint8_t *at; /* where those bits end */
 } coder;
 
 /*
- * Whole words are written, of which the last bytes stay; no branch, and no word
- * is read again. So up to SLACK bytes before the string are touched.
+ * Prepends bits to the string. Writes whole words, of which only the last bytes
+ * are final: no branch, and no word is read back. So up to SLACK bytes before
+ * the string are overwritten.
  */
 static inline void prepend(coder *c, uint64_t x, unsigned nbits)
 {
@@ -217,7 +220,7 @@ static inline void prepend_value(coder *c, uint64_t value, unsigned nbits)
     prepend(c, x, nbits);
 }
 
-/* Begin with the zeros behind the string, so that it ends with a byte. */
+/* Starts with the zeros that pad the string to a whole byte. */
 static void begin_string(coder *c, uint8_t *bits, uint64_t nbits)
 {
     c->bits = bits;
@@ -263,7 +266,8 @@ static bool code_all(coder *c, const um_values_from *from)
     return fine && c->left == 0;
 }
 
-/* Two lengths and the model: at most 256 frequencies of 3 bytes. */
+/* Largest size of two lengths and the model: at most 256 frequencies of 3
+ * bytes. */
 enum { START_MAX = 10 + 10 + 2 + 256 * 3 };
 
 static size_t write_start(const um_values_count *count, um_freqs *f,
@@ -280,7 +284,8 @@ static size_t write_start(const um_values_count *count, um_freqs *f,
     return (size_t)(w.at - out);
 }
 
-/* The string goes SLACK bytes too far up at first, the words to the end. */
+/* Codes the string of bits, at first SLACK bytes too high, and the words, at
+ * the end of the buffer. */
 static uint64_t code(um_writer *w, const um_values_from *from,
                      const um_values_count *count, const um_freqs *freqs)
 {
@@ -324,7 +329,7 @@ bool um_values_encode(um_writer *w, const um_values_from *from,
 
 typedef struct decoder {
     um_rans_decoder rans;
-    const uint8_t *bits, *end; /* the string, and all that may be read */
+    const uint8_t *bits, *end; /* the string, and the end of readable memory */
     uint64_t at, nbits;
 } decoder;
 
@@ -334,7 +339,8 @@ static inline uint64_t get_bits(const uint8_t *bits, uint64_t at,
     return um_load64(bits + at / 8) >> at % 8 & (((uint64_t)1 << nbits) - 1);
 }
 
-/* Near the end of what was given, a copy of the last bytes is read. */
+/* Reads bits of the string; near the end of memory, from a copy of the last
+ * bytes. */
 static uint64_t read_bits(const decoder *d, unsigned nbits)
 {
     uint8_t copy[SLACK] = {0};
@@ -346,7 +352,8 @@ static uint64_t read_bits(const decoder *d, unsigned nbits)
     return get_bits(copy, d->at % 8, nbits);
 }
 
-/* A token and what the string has of it. */
+/* Reads the bits of the string that belong to a token, and computes its
+ * value. */
 static inline bool value_of(decoder *d, uint8_t token, uint64_t *out)
 {
     unsigned nbits = token_bits(token);
@@ -398,7 +405,8 @@ static bool decode_all(decoder *d, uint64_t n, const um_values_to *to,
     return d->at == d->nbits;
 }
 
-/* The string's end must be zeros; the tokens begin behind it. */
+/* Reads the string of bits, whose padding must be zero; the tokens follow
+ * it. */
 static bool read_string(um_reader *r, decoder *d)
 {
     d->nbits = um_get_varint(r);

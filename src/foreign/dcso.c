@@ -3,10 +3,10 @@
  *
  *     0  version 1  n  p  k  m  N       8 bytes each, little-endian; p a double
  *    48  m bits in words of 8 bytes, the rest of the last one zero
- *    --  bytes of the user's own, to the end
+ *    --  user data, to the end
  *
- * n and p are keys and error as asked for, N the keys that were new. Their bit
- * i is bit i % 64 of word i / 64, which is our bit i.
+ * n and p are the requested number of keys and error, N is the number of new
+ * keys. Bit i of the file is bit i % 64 of word i / 64, which is our bit i.
  */
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -98,7 +98,7 @@ static umbel_status import(const uint8_t *bytes, size_t len,
             "the filter takes %zu bytes, the limit is %" PRIu64, len,
             source->memory_limit);
     p.addressing = "dcso";
-    p.key_form = UMBEL_KEYS_UNRECORDED; /* the format has no word of it */
+    p.key_form = UMBEL_KEYS_UNRECORDED; /* the format does not record it */
     p.alloc = source->alloc;
     UM_TRY(umbel_create("bloom", &p, &f, err));
     f->added = added;

@@ -203,7 +203,7 @@ uint64_t um_bf_bytes(const um_bf *b)
     return sum;
 }
 
-/* Their structs have 32 and 64 bytes. */
+/* The sizes of RedisBloom's structs are 32 and 64 bytes. */
 uint64_t um_bf_size(const um_bf *b)
 {
     return 32 + 64 * (uint64_t)b->nlinks + um_bf_bytes(b);
@@ -219,8 +219,8 @@ size_t um_bf_memory(const um_bf *b)
 
 /*
  * Cells of a batch are computed and fetched before the first is tested, so that
- * memory accesses overlap. A key with more hashes computes the others when it
- * comes to them.
+ * memory accesses overlap. Cells beyond the first AHEAD of a key are computed
+ * when they are tested.
  */
 enum { BATCH = 64, AHEAD = 16 };
 
@@ -242,7 +242,7 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Fetches the cells of those keys that did not match yet. */
+/* Prefetches the cells of the keys that have not matched yet. */
 static void fetch_batch(bf_batch *q, const um_bf_link *l, const bool *hit)
 {
     uint32_t ahead = smaller(l->hashes, AHEAD);
@@ -377,8 +377,9 @@ static bool is_within(const um_bf_link *a, const um_bf_link *b)
 }
 
 /*
- * Returns true if a link has the keys of another, or got them: an older or a
- * newer state of the same link meets itself when filters are merged again.
+ * Returns true if a link of b already contains the keys of from, or absorbs
+ * them: when filters are merged again, an older and a newer state of the same
+ * link meet.
  */
 static bool is_known(um_bf *b, const um_bf_link *from)
 {
@@ -398,7 +399,7 @@ static bool is_known(um_bf *b, const um_bf_link *from)
     return false;
 }
 
-/* Finds a link that can take the items of another; NULL: none. */
+/* Finds a link with space for the items of another; NULL: none. */
 static um_bf_link *find_room(um_bf *b, const um_bf_link *from)
 {
     for (uint32_t i = 0; i < b->nlinks; i++) {
@@ -443,7 +444,7 @@ umbel_status um_bf_merge(um_bf *into, const um_bf *from, umbel_error *err)
 }
 
 /*
- * Headers and chunks of BF.SCANDUMP, and back.
+ * --- headers and chunks of BF.SCANDUMP ---------------------------------------
  */
 
 size_t um_bf_header_len(const um_bf *b)
@@ -567,8 +568,8 @@ umbel_status um_bf_from_header(const void *bytes, size_t len, uint64_t limit,
     return status;
 }
 
-/* Finds the link that an offset of all bits lies in, and makes it one of that
- * link's; NULL: it is behind the last. */
+/* Finds the link that contains an offset into all bits, and makes the offset
+ * relative to it; NULL if it is past the end. */
 static const um_bf_link *find_link(const um_bf *b, uint64_t *offset)
 {
     for (uint32_t i = 0; i < b->nlinks; i++) {
@@ -606,16 +607,17 @@ umbel_status um_bf_load(um_bf *b, uint64_t offset, const void *bytes,
 }
 
 /*
- * What BF.SCANDUMP gives: the header, then the bits.
+ * The foreign format: the output of BF.SCANDUMP, header and bits.
  *
- * The chunks one after the other, without their iterators: header and bits say
- * how long they are. One sub-filter of the usual size is a bloom filter on
- * addressing redisbloom, several are a filter of kind chain, bit for bit.
+ * The chunks are concatenated without their iterators, since header and bits
+ * determine their lengths. One sub-filter of the usual size becomes a bloom
+ * filter on addressing redisbloom; several become a filter of kind chain, bit
+ * for bit.
  */
 
 enum { PLAIN_OPTIONS = UM_BF_NOT_ROUNDED | UM_BF_HASH64 };
 
-/* Reads the header that the bytes begin with, into a chain without bits. */
+/* Parses the header at the start of bytes into a chain without bits. */
 static umbel_status read_header(const uint8_t *bytes, size_t len,
                                 const umbel_source *source, um_bf **out,
                                 umbel_error *err)
@@ -688,7 +690,7 @@ static umbel_status create_bloom(const um_bf *b, const uint8_t *bits,
     umbel_filter *f;
 
     p.addressing = "redisbloom";
-    p.key_form = UMBEL_KEYS_UNRECORDED; /* the format does not say */
+    p.key_form = UMBEL_KEYS_UNRECORDED; /* the format does not record it */
     p.capacity = l->capacity;
     p.fpr = l->error;
     p.cells = l->nbits;
@@ -704,7 +706,7 @@ static umbel_status create_bloom(const um_bf *b, const uint8_t *bits,
     return UMBEL_OK;
 }
 
-/* The error of all links together, as far as it was asked for. */
+/* Returns the sum of the links' target errors. */
 static double error_of_all(const um_bf *b)
 {
     double sum = 0;
@@ -787,8 +789,9 @@ static umbel_status check_shape(const um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Their readers compute the hashes from the bits per item, which of a size that
- * was not planned is any number that gives these. */
+/* Describes a filter as a link. RedisBloom computes the number of hashes from
+ * the bits per item; for a size that um_bf_plan does not give, any number of
+ * bits per item that leads to the same hashes will do. */
 static um_bf_link describe(const um_shape *s)
 {
     um_bf_link l;
