@@ -1,5 +1,5 @@
 /*
- * combine.c - two filters, or one made smaller: same shape, merge, fold.
+ * combine.c - compares shapes, merges two filters, folds one.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -14,12 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- differences of counts, and the states they lie between ----------------
+/*
+ * --- differences of counts, from one state to another ---------------------
  *
- * A later state minus an earlier one can be sent instead of the later one. To
- * add it twice, or to something else, gives counts that nobody notices to be
- * wrong. So it names both states by the checksum of their cells, which is the
- * payload's unless data is attached.
+ * A later state minus an earlier one can be sent instead of the later one.
+ * Adding it twice, or to something else, would give wrong counts that nobody
+ * notices. So it records the checksums of the cells of both states, which are
+ * those of the payload unless data is attached.
  */
 
 static size_t cells_len(const umbel_filter *f)
@@ -32,7 +33,7 @@ static uint64_t state_of(const umbel_filter *f)
     return um_checksum(f->payload, cells_len(f));
 }
 
-/* Two differences, of which one continues the other. */
+/* Combines two differences, one of which continues the other. */
 static umbel_status chain_deltas(const um_delta *a, const um_delta *b,
                                  um_delta *out, umbel_error *err)
 {
@@ -63,9 +64,9 @@ static umbel_status check_start(const um_delta *d, const umbel_filter *f,
 }
 
 /*
- * Finds out what merging gives, before any cell changes: *out, a difference or
- * zeros, and the checksum that the cells must have then; 0: any. Refuses a
- * difference that is added to another state than it starts from.
+ * Determines the result of a merge before any cell changes: *out, a difference
+ * or zeros, and the checksum that the cells must have afterwards; 0: any.
+ * Refuses to add a difference to another state than it starts from.
  */
 static umbel_status delta_merge(const umbel_filter *into,
                                 const umbel_filter *from, umbel_merge_op op,
@@ -96,7 +97,8 @@ static umbel_status delta_merge(const umbel_filter *into,
     return first ? check_start(a, from, err) : check_start(b, into, err);
 }
 
-/* Merges cells, or leaves them as they are and refuses. */
+/* Merges the cells. If they do not get the expected checksum, restores them and
+ * fails. */
 static umbel_status delta_apply(umbel_filter *into, const umbel_filter *from,
                                 umbel_merge_op op, uint64_t expected,
                                 umbel_error *err)
@@ -172,7 +174,7 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                        "the filters differ in secret key: %016" PRIx64
                        " and %016" PRIx64 "; build both with the same",
                        x->secret_id, y->secret_id);
-    UM_TRY(settings_agree(x, y, err)); /* sizes follow from them */
+    UM_TRY(settings_agree(x, y, err)); /* they determine the sizes */
     if (x->cells != y->cells)
         return um_fail(err, UMBEL_E_MISMATCH,
                        "the filters differ in cells (bits): %" PRIu64
@@ -209,7 +211,8 @@ double um_keys_behind(const umbel_filter *f, uint64_t used)
     return f->kind->bits->keys(f->self, used);
 }
 
-/* Keys of f; with the inside of another, of both together. */
+/* Estimates the keys of f; with the kind's part of another filter, those of the
+ * union. */
 static double keys_of(const umbel_filter *f, const void *other)
 {
     return um_keys_behind(f, f->kind->bits->used(f->self, other));
@@ -217,12 +220,13 @@ static double keys_of(const umbel_filter *f, const void *other)
 
 static uint64_t whole_keys(const umbel_filter *f, double keys)
 {
-    if (!(keys < (double)UM_MAX_CELLS)) /* nor a NAN: all but full */
+    if (!(keys < (double)UM_MAX_CELLS)) /* also true for NAN: the filter is
+                                           almost full */
         return f->layout.cells;
     return keys > 0 ? (uint64_t)llround(keys) : 0;
 }
 
-/* Keys of a merged filter, for its head; asked before the cells change. */
+/* Estimates the keys of a merged filter, before its cells change. */
 static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
                            umbel_merge_op op)
 {
@@ -244,7 +248,7 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* Names the ways that it knows. */
+/* Fails, and lists the operations that the kind supports. */
 static umbel_status cannot_so(const um_kind *kind, umbel_error *err)
 {
     static const char *const names[] = {
@@ -264,7 +268,7 @@ static umbel_status cannot_so(const um_kind *kind, umbel_error *err)
                    known);
 }
 
-/* Filters of several links need not have as many, or links of the same size. */
+/* Merges filters with several links, which may differ in number and size. */
 static umbel_status merge_links(umbel_filter *into, const umbel_filter *from,
                                 umbel_merge_op op, umbel_error *err)
 {
@@ -318,7 +322,7 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     return UMBEL_OK;
 }
 
-/* Copies the user's data of f to the filter made from it. */
+/* Copies the user data of f to the filter made from it. */
 static umbel_status hand_over(umbel_filter *made, const umbel_filter *f,
                               umbel_filter **out, umbel_error *err)
 {
@@ -364,9 +368,9 @@ uint64_t umbel_fold_parts(const umbel_filter *f)
 }
 
 /*
- * Keys that chose their cells chose them in the large filter; in the small one
- * these are like any others. Returns the number of choosing keys that would
- * fill it to the same degree.
+ * Returns the number of choosing keys that fill the folded filter as f fills
+ * it. Keys with groups chose their cells in the large filter; in the folded one
+ * these cells are random.
  */
 static double keys_to_fold(const umbel_filter *f, uint64_t by, double keys)
 {
@@ -384,7 +388,7 @@ static double folded_error(const umbel_filter *f, const um_shape *small,
     return um_shape_error(small, keys_to_fold(f, by, keys));
 }
 
-/* Returns the target of the folded filter: folding accepts more error. */
+/* Returns the target of the folded filter, whose error is higher. */
 static double folded_fpr(const umbel_filter *f, const um_shape *s, uint64_t by)
 {
     uint64_t keys = s->added > s->capacity ? s->added : s->capacity;
@@ -393,7 +397,7 @@ static double folded_fpr(const umbel_filter *f, const um_shape *s, uint64_t by)
     return error > s->fpr && error < 1 ? error : s->fpr;
 }
 
-/* Finds the divisors next to by, except 1; 0: no divisor on that side. */
+/* Finds the divisors closest to by on both sides, except 1; 0: none. */
 static void near_divisors(uint64_t parts, uint64_t by, uint64_t near[2])
 {
     near[0] = near[1] = 0;
@@ -437,7 +441,8 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     if (by == 0 || parts % by)
         return no_divisor(parts, by, err);
     shape.cells /= by;
-    shape.delta = (um_delta){0, 0}; /* of states that are not folded */
+    shape.delta = (um_delta){0, 0}; /* the states of a difference are not
+                                       folded */
     shape.attached = 0;
     UM_TRY(um_check_shape(&shape, err));
     UM_TRY(um_filter_create(&shape, &f->alloc, &small, err));
@@ -474,9 +479,9 @@ uint64_t um_fold_least(const umbel_filter *f, uint64_t keys, double *error)
 }
 
 /*
- * Divisors come in pairs (d, parts/d); the error grows with the divisor, so
- * the largest that holds is found by trying them all, of which there are at
- * most a few hundred. Counting up costs the square root of parts.
+ * Divisors come in pairs (d, parts/d), and the error grows with the divisor, so
+ * trying them all, at most a few hundred, finds the largest that keeps fpr.
+ * Enumerating them takes the square root of parts.
  */
 uint64_t umbel_fold_best(const umbel_filter *f, uint64_t keys, double fpr)
 {

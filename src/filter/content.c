@@ -47,7 +47,7 @@ umbel_status um_content_grow(um_content *c, umbel_error *err)
             "more than %zu bytes come out of it: make it a plain "
             "file first",
             c->limit);
-    cap = cap <= c->limit ? cap : c->limit + 1; /* one byte too many */
+    cap = cap <= c->limit ? cap : c->limit + 1; /* one byte more than allowed */
     if (!um_array_resize(&c->bytes, cap, 1))
         return um_no_memory(err, cap);
     c->cap = cap;
@@ -96,7 +96,8 @@ static umbel_status read_file(int fd, um_content *c, umbel_error *err)
     return map_all(fd, &st, c, err);
 }
 
-/* Maps a file, or reads where the length is not known: files in /proc say 0. */
+/* Maps a file, or reads it if its length is unknown: files in /proc report
+ * 0. */
 static umbel_status read_any(int fd, um_content *c, umbel_error *err)
 {
     struct stat st;
@@ -106,7 +107,7 @@ static umbel_status read_any(int fd, um_content *c, umbel_error *err)
     return read_all(fd, c, err);
 }
 
-/* Passes a failure on, with the path before its text. */
+/* Frees *c after a failure, and prepends the path to the text. */
 static umbel_status conclude(um_content *c, umbel_status status,
                              const char *path, umbel_error *err)
 {
@@ -115,7 +116,7 @@ static umbel_status conclude(um_content *c, umbel_status status,
     return um_name_file(status, path, err);
 }
 
-/* O_NONBLOCK: opening a pipe would wait for a writer. */
+/* O_NONBLOCK: otherwise opening a pipe would wait for a writer. */
 umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

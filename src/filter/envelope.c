@@ -1,9 +1,9 @@
 /*
- * envelope.c - filters as bytes: a head, then its sections, each from a
- * multiple of 64 bytes on.
+ * envelope.c - filters as bytes: a head, then its sections, each aligned to 64
+ * bytes.
  *
- * The head is checked first, in a private copy; its numbers then bound all that
- * is done with the payload.
+ * The head is checked first, in a private copy; its numbers then bound all work
+ * on the payload.
  */
 #include "filter/envelope.h"
 
@@ -16,13 +16,14 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* --- coded payloads --------------------------------------------------------
+/*
+ * --- coded payloads --------------------------------------------------------
  *
- * Coded sections are never used in place: they are decoded into memory that
- * looks as if the file had been raw, and from there on nothing differs.
+ * Coded sections are never used in place: they are decoded into memory as if
+ * the file had been raw. All other code sees only raw sections.
  */
 
-/* Sections of a shape as cells in a payload. */
+/* Describes the sections of a shape as packed cells in a payload. */
 static size_t cells_of(const um_shape *s, uint8_t *payload,
                        um_packed out[UM_MAX_SECTIONS])
 {
@@ -95,7 +96,7 @@ static umbel_status decode_cells(const um_head *head, const uint8_t *stored,
     return UMBEL_OK;
 }
 
-/* Bits that some of n take together. */
+/* Returns the information, in bits, of `some` items among n. */
 static double share_bits(uint64_t some, uint64_t n)
 {
     return some ? (double)some * log2((double)n / (double)some) : 0;
@@ -258,7 +259,7 @@ umbel_status um_filter_open(const um_head *head, const uint8_t *stored,
     return status;
 }
 
-/* Checks a copy of the head: a mapped file may change. */
+/* Decodes a copy of the head, since a mapped file may change. */
 static umbel_status read_head(const uint8_t *bytes, size_t len, um_head *head,
                               umbel_error *err)
 {
@@ -302,7 +303,7 @@ umbel_status um_check_source(const umbel_source **source, umbel_error *err)
 
     if (!*source)
         *source = &standard;
-    /* The first version: later ones will read what size says is there. */
+    /* This is the first version of the struct; later ones will be larger. */
     if ((*source)->size < sizeof(umbel_source))
         return um_fail(err, UMBEL_E_RANGE,
                        "source.size is not set: start from UMBEL_SOURCE_INIT");
@@ -422,13 +423,14 @@ umbel_status umbel_encode(const umbel_filter *f, void *out, size_t cap,
     return status;
 }
 
-/* --- a filter from bytes that come in pieces -------------------------------
+/*
+ * --- a filter from bytes that arrive in pieces ------------------------------
  *
- * Everything that the head can decide is decided as soon as it is complete,
- * before memory is taken: its form, the length of the file, the memory limit.
- * Raw bytes then go where the filter will have them, so that nothing is copied
- * or held twice; coded ones are decoded at the end. What concerns the payload
- * as a whole, its padding and checksum, is checked at the end, too.
+ * Everything that depends only on the head is checked as soon as it is
+ * complete, before memory is allocated: its form, the length of the file, the
+ * memory limit. Raw bytes are then stored where the filter will use them, so
+ * that nothing is copied or held twice; coded ones are decoded at the end.
+ * Padding and checksum of the payload are also checked at the end.
  */
 
 void um_decoder_init(umbel_decoder *d, const umbel_source *source,
@@ -455,7 +457,7 @@ size_t um_decoder_space(umbel_decoder *d, uint8_t **at)
 {
     bool in_head = !d->stored.base;
     size_t room = in_head ? d->want - d->have : d->stored.len - d->got;
-    uint64_t left = d->total - d->have; /* behind the head it is enough */
+    uint64_t left = d->total - d->have; /* after the head this is sufficient */
 
     *at = in_head ? d->start + d->have : (uint8_t *)d->stored.base + d->got;
     return in_head && left < room ? (size_t)left : room;
@@ -510,7 +512,7 @@ static umbel_status feed(umbel_decoder *d, const uint8_t *bytes, size_t len,
 static umbel_status finish(umbel_decoder *d, umbel_filter **out,
                            umbel_error *err)
 {
-    if (!d->stored.base) /* says what the head lacks */
+    if (!d->stored.base) /* fails with the right message */
         return um_head_decode(d->start, d->have, &d->head, err);
     UM_TRY(um_check_len(&d->head, (uint64_t)d->head.len + d->got, err));
     um_memory stored = d->stored;
@@ -518,7 +520,7 @@ static umbel_status finish(umbel_decoder *d, umbel_filter **out,
     return um_filter_open(&d->head, stored.base, stored, &d->source, out, err);
 }
 
-/* --- for everyone --------------------------------------------------------- */
+/* --- public functions ----------------------------------------------------- */
 
 umbel_status umbel_decoder_open(const umbel_source *source, uint64_t total,
                                 umbel_decoder **out, umbel_error *err)
@@ -533,7 +535,7 @@ umbel_status umbel_decoder_open(const umbel_source *source, uint64_t total,
     return UMBEL_OK;
 }
 
-/* A decoder that has refused once goes on refusing, for the same reason. */
+/* Repeats the failure of a decoder that has failed before. */
 static umbel_status copy_failure(umbel_decoder *d, umbel_status status,
                                  umbel_error *err)
 {

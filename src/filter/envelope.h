@@ -9,9 +9,9 @@
 #include <umbel/file.h>
 
 /*
- * Returns the memory that a coded or piped file of that many bytes may take
- * where its reader sets no limit: 4 MiB and 1024 times its bytes, at most 256
- * MiB. Coded filters of which one cell in 16,000 is in use are within that.
+ * Returns the memory limit for a coded or piped file of this many bytes if its
+ * reader sets none: 4 MiB plus 1024 times its bytes, at most 256 MiB. Coded
+ * filters with one cell in 16,000 in use are within that.
  */
 static inline uint64_t um_open_limit(uint64_t bytes)
 {
@@ -19,49 +19,50 @@ static inline uint64_t um_open_limit(uint64_t bytes)
     return bytes < (most - base) / ratio ? base + ratio * bytes : most;
 }
 
-/* Refuses a file whose length is not that of its head. */
+/* Refuses a file whose length does not match its head. */
 umbel_status um_check_len(const um_head *head, uint64_t file_len,
                           umbel_error *err);
 
 /*
- * Refuses a payload above the limit of source. By default, only what is coded,
- * or comes from a pipe, has a limit: its size is not known from its bytes.
+ * Refuses a payload above the limit of source. By default, only coded and piped
+ * files have a limit: their bytes do not reveal the size.
  */
 umbel_status um_check_limit(const um_head *head, const umbel_source *source,
                             bool piped, umbel_error *err);
 
 /*
- * The one way to open a filter: its head, the stored bytes behind it, and the
- * memory that they lie in, which the call takes over. Raw bytes are used in
- * place, unless they are the caller's; coded ones are decoded.
+ * Opens a filter from its head, the stored bytes after it, and the memory that
+ * contains them, of which the call takes ownership. Raw bytes are used in
+ * place, unless they are the caller's; coded ones are decoded. All other ways
+ * to open a filter end here.
  */
 umbel_status um_filter_open(const um_head *head, const uint8_t *stored,
                             um_memory memory, const umbel_source *source,
                             umbel_filter **out, umbel_error *err);
-/* The same of a payload that is raw, whatever the head says. */
+/* Opens a filter from a payload that is raw even if the head says coded. */
 umbel_status um_filter_from_payload(const um_head *head, uint8_t *payload,
                                     um_memory memory,
                                     const umbel_source *source,
                                     umbel_filter **out, umbel_error *err);
-/* The same of a whole file, head included. */
+/* Opens a filter from a whole file, head included. */
 umbel_status um_filter_from_file(const uint8_t *bytes, size_t len,
                                  um_memory memory, const umbel_source *source,
                                  umbel_filter **out, umbel_error *err);
 
-/* Returns the bytes of the payload in its file, and those of the head. */
+/* Returns the length of the stored payload; *head receives that of the head. */
 size_t um_stored_len(const umbel_filter *f, size_t *head);
 
 /* Replaces NULL by the defaults; refuses a source whose size is not set. */
 umbel_status um_check_source(const umbel_source **source, umbel_error *err);
 
-/* A payload's code. */
+/* A coded payload. */
 typedef struct um_coded {
-    uint8_t *bytes; /* NULL: none; from f's allocator */
+    uint8_t *bytes; /* NULL: raw; from f's allocator */
     size_t cap, len;
     uint64_t section[UM_MAX_SECTIONS]; /* bytes of each code */
 } um_coded;
 
-/* A filter as the bytes of its file: the head, and the payload behind it. */
+/* A filter as the bytes of its file: the head, then the payload. */
 typedef struct um_parts {
     uint8_t head[UM_HEAD_MAX];
     um_coded coded;
@@ -73,37 +74,38 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f,
 void um_parts_fini(um_parts *p, const umbel_filter *f);
 
 /*
- * Bytes that the cells take at least when each is coded for itself: of bits the
- * entropy of their density. Values of 16 and more go by their highest three
- * bits.
+ * Returns the minimum size of the cells if each is coded independently: for
+ * bits, the entropy of their density. Values from 16 on are classed by their
+ * highest three bits.
  */
 double um_shannon_bytes(const umbel_filter *f);
 
-/* --- a filter from bytes that come in pieces: the inside of an umbel_decoder,
- * for readers that can put the bytes where they belong ---
- */
+/* --- a filter from bytes that arrive in pieces: the definition of
+ * umbel_decoder, for readers that can store the bytes in place --- */
 
 struct umbel_decoder {
     umbel_source source; /* its alloc is the one below */
     umbel_alloc alloc;
     uint64_t total; /* bytes of the file, or UMBEL_TO_END */
-    bool piped;     /* total is a claim: the default memory limit holds */
+    bool piped;     /* total is only claimed: the default memory limit
+                       applies */
     um_head head;
     uint8_t start[UM_HEAD_MAX];
-    size_t have, want; /* bytes of start: that came, that are the head's */
-    um_memory stored;  /* base NULL: the head is not complete */
-    size_t got;        /* bytes of stored that came */
+    size_t have, want; /* bytes of start: received, and length of the head */
+    um_memory stored;  /* base NULL: the head is incomplete */
+    size_t got;        /* bytes of stored received so far */
     umbel_error failure;
 };
 
-/* d has any content. source has been checked. */
+/* Initializes d, whose content is undefined. source was checked. */
 void um_decoder_init(umbel_decoder *d, const umbel_source *source,
                      uint64_t total, bool piped);
 void um_decoder_fini(umbel_decoder *d);
 
-/* Returns how many bytes are expected next, and where; 0: no more are. */
+/* Returns the number of bytes expected next, and where to store them; 0: no
+ * more. */
 size_t um_decoder_space(umbel_decoder *d, uint8_t **at);
-/* The next n of them are there. */
+/* Processes n bytes that were stored there. */
 umbel_status um_decoder_took(umbel_decoder *d, size_t n, umbel_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * fields.c - what a filter and the tables say of themselves.
+ * fields.c - describes filters and tables as named fields.
  */
 #include "base/error.h"
 #include "filter/envelope.h"
@@ -109,8 +109,8 @@ void um_info_flag(umbel_info *out, const char *name, bool flag)
     append(out, name, UMBEL_FIELD_FLAG)->value.count = flag;
 }
 
-/* Most settings of a static kind follow from its keys, and say nothing where
- * they are as usual. */
+/* Most settings of a static kind follow from its keys; those at their default
+ * are left out. */
 static void add_settings(const um_shape *s, umbel_info *out)
 {
     const umbel_setting_info *info = s->kind->settings;
@@ -224,7 +224,7 @@ umbel_status umbel_info_get(const umbel_filter *f, const char *name,
     umbel_info info;
     const umbel_field *field;
 
-    umbel_describe_shape(f, &info); /* reading all cells takes time */
+    umbel_describe_shape(f, &info); /* cheaper than reading all cells */
     field = find_field(&info, name);
     if (!field) {
         umbel_describe(f, &info);

@@ -1,9 +1,10 @@
 /*
- * filter.c - creates and frees filters, and the public verbs that take keys:
- * check, hash, then call the kind's row.
+ * filter.c - creates and frees filters, and implements the public functions
+ * that take keys: check, hash, then call the kind's row.
  *
- * Creation and adding are one module: a kind that grows is created anew while
- * keys are added, and a new handle points at the functions for one key.
+ * Creation and adding are one module because a filter that grows is created
+ * anew while keys are added, and a new handle points to the functions for one
+ * key.
  */
 #include "base/alloc.h"
 #include "base/batch.h"
@@ -21,7 +22,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* --- creation and the end ------------------------------------------------- */
+/* --- creating and freeing
+ * -------------------------------------------------- */
 
 static umbel_status query_as_batch(const umbel_filter *f, const void *key,
                                    size_t len, bool *hit, umbel_error *err)
@@ -55,10 +57,11 @@ void um_filter_use(umbel_filter *f, const um_fast *row)
     f->one = one && takes_one(f, one) ? one : &as_batch;
 }
 
-/* Payloads of up to 4 KiB lie in the block of their handle. */
+/* Payloads of up to 4 KiB are stored in the block of their handle. */
 enum { MAX_INSIDE = 4096 };
 
-/* One that grows leaves its payload behind. */
+/* Returns true if the payload can be in the handle's block. Not for kinds that
+ * grow: they replace their payload. */
 static bool fits_inside(const um_shape *shape, size_t len)
 {
     return len > 0 && len <= MAX_INSIDE && !shape->kind->growing;
@@ -83,7 +86,7 @@ static uint8_t *find_inside(umbel_filter *f)
     return (uint8_t *)f + ((f->padded ? in_lines(at) : at) - (uintptr_t)f);
 }
 
-/* Makes a handle that has no payload yet. inside: bytes for one behind it. */
+/* Creates a handle without a payload. inside: bytes for one after it. */
 static umbel_status create_handle(const um_shape *shape,
                                   const umbel_alloc *alloc, um_owner owner,
                                   size_t inside, umbel_filter **out,
@@ -195,7 +198,7 @@ umbel_status um_filter_create(const um_shape *shape, const umbel_alloc *alloc,
     return um_filter_own(shape, alloc, payload, out, err);
 }
 
-/* Gives f, which grows, the cells of another filter, which gets those of f. */
+/* Exchanges the cells of f, which grows, and g. */
 void um_filter_swap_cells(umbel_filter *f, umbel_filter *g)
 {
     uint8_t *payload = f->payload;
@@ -211,7 +214,7 @@ void um_filter_swap_cells(umbel_filter *f, umbel_filter *g)
     um_filter_attach(f);
 }
 
-/* Copies the user's data to a filter that was made for it. */
+/* Copies the user data to a filter that has space for it. */
 static void copy_data(umbel_filter *to, const umbel_filter *from)
 {
     size_t len = um_data_space(from);
@@ -240,7 +243,7 @@ umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Moves a payload of its own. */
+/* Moves a payload that is a block of its own. */
 static void move_payload(umbel_filter *f, void *(*move)(void *, void *),
                          void *ctx)
 {
@@ -250,8 +253,9 @@ static void move_payload(umbel_filter *f, void *(*move)(void *, void *),
         f->payload = um_realign(f->payload, old, block, f->payload_len);
 }
 
-/* Puts a payload inside its block in line again. Without room for that it stays
- * where it is, and a look-up may meet two lines: kinds need 16 bytes. */
+/* Restores the alignment of a payload inside its block. Without padding it
+ * stays where it is, and a look-up may touch two lines: kinds need only 16
+ * bytes. */
 static void realign_inside(umbel_filter *f, size_t offset)
 {
     f->payload = memmove(find_inside(f), (uint8_t *)f + offset, f->payload_len);
@@ -275,7 +279,8 @@ umbel_filter *um_filter_move(umbel_filter *f,
     return f;
 }
 
-/* A size without an error rate gets the error rate of that size. */
+/* Sets the target error of a filter created by size to the error at that
+ * size. */
 static void aim_at_size(um_shape *s)
 {
     double error = s->capacity ? um_shape_error(s, (double)s->capacity) : 0;
@@ -384,7 +389,8 @@ umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
     return UMBEL_OK;
 }
 
-/* Memory is taken while threads add: they wait for the cells alone. */
+/* Allocates memory while threads still add: they wait only for the copy of the
+ * cells. */
 umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
                             umbel_error *err)
 {
@@ -407,7 +413,7 @@ umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
     return UMBEL_OK;
 }
 
-/* Resets what the kind set while it grew; keeps its cells. */
+/* Resets the settings that the kind changed while it grew; keeps its cells. */
 static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
 {
     um_shape shape = *um_shape_of(f);
@@ -487,9 +493,10 @@ umbel_status umbel_share(umbel_filter *f, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- user data that travels with a filter --------------------------------- */
+/* --- user data
+ * ------------------------------------------------------------- */
 
-/* Moves the cells to new memory, and puts the data behind them. */
+/* Moves the cells to new memory, and appends the data. */
 static void move_cells(umbel_filter *f, uint8_t *payload, size_t len,
                        size_t cells, umbel_slice data)
 {
@@ -533,9 +540,10 @@ umbel_status um_copy_data(umbel_filter *to, const umbel_filter *from,
     return data.len ? umbel_set_data(to, data.data, data.len, err) : UMBEL_OK;
 }
 
-/* --- keys as a caller gives them, digested a batch at a time -------------- */
+/* --- keys from the caller, digested a batch at a time
+ * ---------------------- */
 
-/* n keys: slices, or width bytes each from fixed on. */
+/* n keys: slices, or width bytes each, starting at fixed. */
 typedef struct input_keys {
     size_t n;
     const umbel_slice *slices; /* NULL: fixed */
@@ -574,7 +582,7 @@ static void digest_fixed(const umbel_filter *f, const input_keys *keys,
     f->hasher.row->digest(&f->hasher, s, n, d);
 }
 
-/* Looks at all keys before the first is used: all are accepted, or none. */
+/* Checks all keys before the first is used: all are accepted, or none. */
 static inline umbel_status accept_keys(const umbel_filter *f,
                                        const input_keys *keys, umbel_error *err)
 {
@@ -612,7 +620,7 @@ static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
         (f->gate ? kind->shared->query : kind->query)(f->self, d, n, hit);
 }
 
-/* Returns true for keys of 8 bytes, which a fast path may hash itself. */
+/* Returns true for keys of 8 bytes that a fast path hashes itself. */
 static bool are_keys8(const umbel_filter *f, const void *keys, size_t width)
 {
     return f->fast && width == 8 && f->hasher.row->fused &&
@@ -633,7 +641,7 @@ static umbel_status check_refused(umbel_filter *f, size_t n, umbel_error *err)
                    kind->name, refused, n, f->added);
 }
 
-/* Adds keys, and grows where the next one finds no room. */
+/* Adds keys, and grows the filter when there is no space for the next one. */
 static umbel_status add_growing(umbel_filter *f, const umbel_digest *d,
                                 size_t n, bool *fresh, umbel_error *err)
 {
@@ -652,7 +660,8 @@ static umbel_status add_growing(umbel_filter *f, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* A shared filter is copied while no thread is inside its gate. */
+/* Adds keys inside the gate: a shared filter is copied while no thread is
+ * inside. */
 static void add_shared(umbel_filter *f, const umbel_digest *d,
                        const uint64_t *amounts, size_t n, bool *fresh)
 {
@@ -694,14 +703,15 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
 {
     UM_TRY(check_add(f, err));
     for (size_t i = 0, some; i < n; i += some) {
-        some = f->gate ? um_next_shared(n - i) : n; /* a gate is left soon */
+        some = f->gate ? um_next_shared(n - i) : n; /* do not stay in the gate
+                                                       for long */
         UM_TRY(um_add_now(f, digests + i, NULL, some, fresh ? fresh + i : NULL,
                           err));
     }
     return UMBEL_OK;
 }
 
-/* Several batches at once, for fewer locks. */
+/* Adds several batches at once, for fewer lock operations. */
 static umbel_status add_keys_shared(umbel_filter *f, const input_keys *keys,
                                     bool *fresh, umbel_error *err)
 {
@@ -967,7 +977,8 @@ uint64_t umbel_count_limit(const umbel_filter *f)
     return row ? row->most(f->self) : 0;
 }
 
-/* Adding undoes removing: cells at their limit do not move either way. */
+/* Undoes the removal of n keys by adding them. Saturated cells change neither
+ * way. */
 static void add_again(umbel_filter *f, input_keys keys, size_t n)
 {
     umbel_digest d[UM_BATCH];

@@ -1,12 +1,12 @@
 /*
  * handle.c - the state of a filter: its shape, packed into its handle, its
- * memory, the number of its keys, and what it refuses.
+ * memory, the number of its keys, and common refusals.
  *
- * What only some filters have lies behind the kind's part, in this order:
+ * Optional parts follow the kind's part, in this order:
  *
- *     um_delta    kinds that differences are made of
+ *     um_delta    kinds that support differences
  *     um_memory   mapped files
- *     keyed       hashes that take a secret
+ *     keyed       keyed hashes
  *     settings    as many as the kind has
  *     spare       fields of a later version
  */
@@ -30,7 +30,7 @@ typedef struct keyed {
     um_secret secret;
 } keyed;
 
-/* Where these begin, as bytes behind the handle, and where all ends. */
+/* Offsets of these parts in bytes from the handle, and of the end. */
 typedef struct parts {
     size_t self, delta, memory, keyed, settings, spare, end;
 } parts;
@@ -64,7 +64,8 @@ static parts parts_in(const umbel_filter *f)
     return parts_of(f->kind, f->hasher.row, (um_owner)f->owner, f->spare_len);
 }
 
-/* From self, which lies in the handle: parts of a const one may be written. */
+/* Computes the address from self, which is in the handle: so parts of a const
+ * handle can be written. */
 static void *part_at(const umbel_filter *f, size_t offset)
 {
     return (uint8_t *)f->self + (offset - UM_SELF_AT);
@@ -108,7 +109,7 @@ const um_delta *um_delta_of(const umbel_filter *f)
 
 void um_set_delta(umbel_filter *f, um_delta delta)
 {
-    if (has_delta(f->kind)) /* others have none: the head refuses it */
+    if (has_delta(f->kind)) /* other kinds have none: the head refuses it */
         *(um_delta *)part_at(f, parts_in(f).delta) = delta;
 }
 
@@ -151,7 +152,7 @@ const um_shape *um_get_shape(const umbel_filter *f, um_shape *s)
     return s;
 }
 
-/* Sets the shape. What determines the positions of parts is set first. */
+/* Sets the shape, beginning with what determines the positions of parts. */
 void um_set_shape(umbel_filter *f, const um_shape *s)
 {
     f->kind = s->kind;
@@ -182,7 +183,8 @@ void um_set_shape(umbel_filter *f, const um_shape *s)
 
 /* --- payload -------------------------------------------------------------- */
 
-/* Fetching ahead costs, too, and does not pay in a cache. */
+/* Returns true if prefetching pays: it has a cost, and is useless in a
+ * cache. */
 static bool is_far(size_t bytes)
 {
     long cache = 0;
@@ -323,7 +325,7 @@ umbel_status um_cannot(const umbel_filter *f, const char *verb,
     return refuse(f->kind, verb, f->kind->unsupported_reason.any, err);
 }
 
-/* Refuses, and names the kinds that can. */
+/* Fails, and lists the kinds that support the operation. */
 static umbel_status refuse_for_others(const um_kind *kind, const char *verb,
                                       bool (*can)(const um_kind *k),
                                       umbel_error *err)

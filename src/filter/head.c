@@ -10,8 +10,8 @@
  *        the head's checksum, the last 8 bytes
  *    --  sections: raw ones from a multiple of 64 on, coded ones at once
  *
- * docs/FORMAT.md says more. There is one encoding per filter, raw, and one that
- * is coded. The decoder takes no other: it encodes what it read, and compares.
+ * See docs/FORMAT.md. A filter has exactly one raw encoding and one coded one.
+ * The decoder accepts no other: it encodes again what it read, and compares.
  */
 #include "filter/head.h"
 
@@ -34,13 +34,16 @@ enum {
     FLAGS_KNOWN = 15
 };
 
-enum { MANTISSA = 4096 }; /* of a rate that is a short decimal: below */
+enum {
+    MANTISSA = 4096
+}; /* limit for a rate that is a short decimal: see
+      below */
 
 static const uint8_t magic[8] = {0x89, 'U', 'M', 'B', '\r', '\n', 0x1A, '\n'};
 
 /*
- * Names that a number stands for; on the wire. The list is closed, so that
- * every reader can say what it does not know. Other names are spelled, after a
+ * Names that are stored as numbers; on the wire. The list is closed, so that
+ * every reader knows what it cannot read. Other names are spelled out, after a
  * 0.
  */
 static const char *const names[] = {
@@ -50,14 +53,14 @@ static const char *const names[] = {
     "dcso",       "band64",      "xxh3-64",    "xxh3-128",  "sip",
     "integer",    "md5",         "fnv1",       "xxh3",      "xxh128"};
 
-/* A shape, with what stands for parts of it in the file. */
+/* A shape, and the encoded form of some of its fields. */
 typedef struct wire {
     um_shape s;
     uint64_t flags;
     uint64_t fpr;
 } wire;
 
-/* Fields that are a number; absent when it is zero. */
+/* Fields whose value is a number; left out when it is zero. */
 static const struct field {
     um_head_tag tag;
     size_t at;
@@ -74,10 +77,11 @@ static const struct field {
     {UM_TAG_EXPANSION, offsetof(wire, s.expansion)},
 };
 
-/* --- fpr --------------------------------------------------------------------
+/*
+ * --- fpr --------------------------------------------------------------------
  *
- * As people write it: 16 a + b for a / 10^b, as long as a is below 4096. Other
- * numbers are the double, whose sign bit is set: no rate is negative. The
+ * Short decimals are stored as 16 a + b for a / 10^b, if a is below 4096. Other
+ * rates are stored as the double with its sign bit set, which no rate has. The
  * default is 0.
  */
 
@@ -112,12 +116,12 @@ double um_round_fpr(double fpr)
 {
     for (uint64_t b = 16; b-- > 0;) {
         double a = floor(fpr / decimal(16 + b));
-        if (a < MANTISSA / 10.0 - 1) /* too few digits are left */
+        if (a < MANTISSA / 10.0 - 1) /* too few digits remain */
             return fpr;
         for (double up = a; up <= a + 1 && up < MANTISSA; up++) {
             double rate = decimal((uint64_t)up * 16 + b);
             if (rate >= fpr)
-                return rate < 1 ? rate : fpr; /* 1 is that of maps */
+                return rate < 1 ? rate : fpr; /* 1 is for maps */
         }
     }
     return fpr;
@@ -134,9 +138,9 @@ static double fpr_of_code(uint64_t code)
 
 /* --- encoding ------------------------------------------------------------- */
 
-/* Returns how many settings a file carries: up to the last one that is not
- * standard. So a kind may get further settings, whose default is what older
- * files mean. */
+/* Returns the number of settings in the file: up to the last one that is not at
+ * its default. So a kind may get more settings later, whose default is the
+ * behaviour of older files. */
 static size_t settings_written(const um_shape *s)
 {
     size_t n = um_count_settings(s->kind);
@@ -187,7 +191,7 @@ static void write_field(um_writer *w, um_head_tag tag, const void *value,
     um_write_bytes(w, value, len);
 }
 
-/* Those whose number is even, or those whose number is odd. */
+/* Writes the fields with even numbers, or those with odd ones. */
 static void write_fields(um_writer *w, const um_shape *s, bool even)
 {
     wire all = {*s, flags_of(s), fpr_to_code(s->fpr)};
@@ -259,7 +263,7 @@ size_t um_head_size(const um_shape *s, const uint64_t *code)
 
 /* --- decoding ------------------------------------------------------------- */
 
-/* A difference (analysis/diff.c) has another fourth byte. */
+/* A difference (analysis/diff.c) has a different fourth byte. */
 bool um_is_umbel_file(const void *bytes, size_t len)
 {
     const uint8_t *b = bytes;
@@ -299,7 +303,7 @@ umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *out,
     return UMBEL_OK;
 }
 
-/* The bytes are sound, but we are too old for them. */
+/* Fails because the file is valid, but this version is too old to read it. */
 static umbel_status newer(const char *what, umbel_error *err)
 {
     return um_fail(err, UMBEL_E_VERSION,
@@ -375,7 +379,7 @@ static umbel_status get_numbers(um_reader *r, um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Keeps a field that is not known, and need not be. */
+/* Keeps an unknown field that may be ignored. */
 static bool retain_field(um_shape *s, const uint8_t *from, size_t len)
 {
     if (len > sizeof s->spare - s->spare_len)
@@ -385,7 +389,7 @@ static bool retain_field(um_shape *s, const uint8_t *from, size_t len)
     return true;
 }
 
-/* Fills in the field of that number; false: the number is unknown. */
+/* Sets the field with this number; returns false if the number is unknown. */
 static bool parse_field(wire *all, uint64_t tag, um_reader value)
 {
     const struct field *f = fields;
@@ -515,7 +519,7 @@ static umbel_status decode_fields(um_reader r, um_head *head, umbel_error *err)
     return get_sections(coding, head, err);
 }
 
-/* There is one head for all that was read; this is not another one. */
+/* Checks that the bytes are the only valid encoding of this head. */
 static umbel_status check_only(const um_head *head, const uint8_t *bytes,
                                umbel_error *err)
 {
@@ -528,7 +532,8 @@ static umbel_status check_only(const um_head *head, const uint8_t *bytes,
     return UMBEL_OK;
 }
 
-/* --- version 1, which is read and no longer written ------------------------
+/*
+ * --- version 1, which is only read ------------------------------------------
  *
  *     0  magic  version  head length
  *    16  kind  addressing  hash            names of 16 bytes each
@@ -547,7 +552,7 @@ enum {
     CODING_CODED = 1,
     V1_FLAG_ATTACHED = 16,
     V1_FLAGS_KNOWN = FLAGS_KNOWN | V1_FLAG_ATTACHED,
-    V1_FLAGS_DEMANDING = 0xFFFF /* the others may be ignored */
+    V1_FLAGS_DEMANDING = 0xFFFF /* unknown flags above may be ignored */
 };
 
 static size_t head_len_v1(size_t settings, size_t sections)
@@ -557,7 +562,7 @@ static size_t head_len_v1(size_t settings, size_t sections)
            UM_SECTION_ALIGN;
 }
 
-/* A name padded with zeros to NAME_LEN, or false. */
+/* Reads a name padded with zeros to NAME_LEN; false if it is invalid. */
 static bool get_name_v1(um_reader *r, char out[NAME_LEN])
 {
     um_get_bytes(r, out, NAME_LEN);
@@ -659,7 +664,7 @@ static umbel_status decode_v1(um_reader r, um_head *head, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- either version ------------------------------------------------------- */
+/* --- both versions -------------------------------------------------------- */
 
 umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
                             umbel_error *err)

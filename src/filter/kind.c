@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Returns row i of a table, or NULL where it is not as long. */
+/* Returns row i of a table from the function, or NULL past the end. */
 #define ROW_AT(table, i)                                                       \
     do {                                                                       \
         for (size_t at_ = 0; (table)[at_]; at_++)                              \
@@ -18,7 +18,7 @@
         return NULL;                                                           \
     } while (0)
 
-/* Returns the row of that name, or NULL. */
+/* Returns the row with this name from the function, if there is one. */
 #define ROW_NAMED(table, what)                                                 \
     do {                                                                       \
         for (size_t at_ = 0; (table)[at_]; at_++)                              \

@@ -1,19 +1,19 @@
 /*
- * locked_add.c - filters that threads add to and query together.
+ * locked_add.c - filters that threads add to and query concurrently.
  *
  * A kind has functions for that, which change words atomically. Eight atomic
- * operations a key cost more than all the rest, so blocks are written in
- * another way where a fast path allows it: under a lock, by plain vectors. A
- * batch is sorted by lock, so that a lock is taken for many keys; threads go
- * through the locks from different ones on. Queries take no lock. They read
- * blocks by vectors while these are written; bits are only ever turned on, so
- * a query sees each word as it was or as it becomes.
+ * operations per key cost more than all the rest, so with a fast path blocks
+ * are written differently: under a lock, by plain vectors. A batch is sorted by
+ * lock, so that a lock is taken once for many keys; threads start at different
+ * locks. Queries take no lock. They read blocks by vectors while these are
+ * written; bits are only ever set, so a query sees each word as it was or as it
+ * becomes.
  *
- * That assumes of the processor that an aligned word of 64 bits is read and
- * written at once, within a vector, too, and that reads stay in their order:
- * x86-64 does both. Rows with vectors exist there only. ThreadSanitizer knows
- * nothing of that, so under it, as on other processors, the kind's functions
- * serve, and their races would be found.
+ * That assumes that the processor reads and writes an aligned word of 64 bits
+ * at once, even within a vector, and does not reorder reads: x86-64 guarantees
+ * both, and only x86-64 has rows with vectors. ThreadSanitizer does not know
+ * that, so under it, as on other processors, the kind's atomic functions are
+ * used, and their races would be found.
  */
 #include "base/bits.h"
 #include "base/hash.h"
@@ -37,7 +37,8 @@ bool um_row_shares(const um_fast *row)
 #endif
 }
 
-/* A counter that all threads write would be all that they wait for. */
+/* Adds to a counter of the thread's own: threads would contend for a common
+ * one. */
 void um_count_shared(um_gate_pass pass, size_t n)
 {
     uint64_t *added = um_gate_added(pass);
@@ -52,16 +53,17 @@ void um_count_shared(um_gate_pass pass, size_t n)
 
 /* --- keys under locks ----------------------------------------------------- */
 
-/* Two blocks of 256 cells share a line, and so a lock. */
+/* Returns the lock of a key. Two blocks of 256 cells share a cache line, and so
+ * a lock. */
 UM_INLINE size_t lock_of(const umbel_filter *f, uint64_t lo)
 {
     return (size_t)(um_scale(lo, f->layout.blocks) >> 1) % UM_GATE_LOCKS;
 }
 
-/* A batch in the order of its locks. */
+/* A batch sorted by lock. */
 typedef struct sorted {
     umbel_digest d[UM_SHARED_BATCH];
-    uint16_t from[UM_SHARED_BATCH]; /* the key's number in the batch */
+    uint16_t from[UM_SHARED_BATCH]; /* the key's index in the batch */
     uint16_t start[UM_GATE_LOCKS + 1];
 } sorted;
 
@@ -106,8 +108,8 @@ static size_t add_sorted(umbel_filter *f, const sorted *s, size_t first,
     return added;
 }
 
-/* Returns the first lock of a thread: threads cycle through the locks one after
- * the other. */
+/* Returns the first lock of this thread, from which it cycles through all
+ * locks. */
 static size_t first_lock(void)
 {
     uint64_t self = (uintptr_t)pthread_self();
@@ -115,9 +117,9 @@ static size_t first_lock(void)
 }
 
 /*
- * Most adds to a filter in use change little. Lines that are not written stay
- * in the caches of all cores, so keys that match already are left out; a sample
- * tells whether it is worth asking.
+ * Returns true if most keys of a sample match already. In a filter in use most
+ * do, and skipping them keeps their cache lines unwritten and shared by all
+ * cores.
  */
 static bool max_match(const umbel_filter *f, const umbel_digest *d, size_t n)
 {
@@ -171,8 +173,8 @@ UM_INLINE uint64_t hash_of(const umbel_filter *f, const void *key, size_t len)
                     : um_xxh3(key, len, f->hasher.seed);
 }
 
-/* Asks other cores for the line of the lock and that of the key's block, both
- * at once and to be written, instead of one after the other. */
+/* Prefetches the cache lines of the lock and of the key's block for writing,
+ * both at once instead of one after the other. */
 UM_INLINE void fetch_to_write(const umbel_filter *f, uint64_t lo,
                               const um_gate_lock *lock)
 {
@@ -182,8 +184,8 @@ UM_INLINE void fetch_to_write(const umbel_filter *f, uint64_t lo,
     __builtin_prefetch(f->payload + at, 1);
 }
 
-/* A key that matches needs no lock; after a new key another one is likely, and
- * asking first would only cost time. */
+/* Adds a key. One that matches needs no lock; but after a new key another new
+ * one is likely, so then the query is skipped. */
 umbel_status um_add_one_locked(umbel_filter *f, const void *key, size_t len,
                                bool *fresh, umbel_error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * pages.c - the cells of a filter in pages.
+ * pages.c - divides the cells of a filter into pages.
  */
 #include "filter/pages.h"
 

@@ -1,8 +1,8 @@
 /*
- * pages.h - the cells of a filter in pages, for copies that follow it.
+ * pages.h - the cells of a filter in pages, for replication.
  *
- * A page is a part of one section of about the same number of bytes, in whole
- * words and whole entries. Data that a filter carries is in none.
+ * Pages have about the same size; each is a part of one section, in whole words
+ * and whole entries. User data is in no page.
  */
 #ifndef UM_FILTER_PAGES_H
 #define UM_FILTER_PAGES_H
@@ -10,7 +10,7 @@
 #include "coding/section.h"
 #include "filter/handle.h"
 
-enum { UM_MIN_PAGE = 512, UM_MAX_PAGE = 1 << 20 }; /* bytes asked for */
+enum { UM_MIN_PAGE = 512, UM_MAX_PAGE = 1 << 20 }; /* requested size in bytes */
 
 typedef struct um_paged_section {
     um_entry_form form;
@@ -27,8 +27,8 @@ typedef struct um_pages {
     size_t nsections;
     um_paged_section section[UM_MAX_SECTIONS];
     uint64_t n;      /* pages */
-    size_t max_page; /* bytes of the largest */
-    size_t bytes;    /* of all */
+    size_t max_page; /* size of the largest page in bytes */
+    size_t bytes;    /* of all pages */
 } um_pages;
 
 typedef struct um_page {
@@ -37,12 +37,14 @@ typedef struct um_page {
     uint64_t n;         /* entries */
 } um_page;
 
-/* E_UNSUPPORTED, with the reason, if entries of the kind do not only grow. */
+/* Divides a shape into pages. E_UNSUPPORTED, with the reason, if entries of the
+ * kind do not only grow. */
 umbel_status um_pages_init(um_pages *p, const um_shape *s, size_t page_bytes,
                            umbel_error *err);
-/* number is below p->n. */
+/* Returns a page; number is below p->n. */
 um_page um_page_of(const um_pages *p, uint64_t number);
-/* n pages from number on, of one section, as cells in a payload. */
+/* Returns n pages of one section, starting at number, as packed cells in a
+ * payload. */
 um_packed um_pages_cells(const um_pages *p, uint64_t number, uint64_t n,
                          uint8_t *payload);
 

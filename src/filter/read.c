@@ -28,7 +28,7 @@ static umbel_status open_to_read(const char *path, int *fd, struct stat *st,
     return status;
 }
 
-/* Up to len bytes; fewer only at the end of the file. */
+/* Reads up to len bytes; fewer only at the end of the file. */
 static ssize_t read_fully(int fd, uint8_t *out, size_t len)
 {
     size_t have = 0;
@@ -46,14 +46,15 @@ static ssize_t read_fully(int fd, uint8_t *out, size_t len)
     return (ssize_t)have;
 }
 
-/* Where a filter is read from. */
+/* The source of a filter. */
 typedef struct stream {
     int fd;
     bool is_file; /* regular: it cannot grow while it is read */
     uint64_t len; /* bytes of the filter, or UMBEL_TO_END */
 } stream;
 
-/* Reads all that the decoder wants; to the end, also what must not follow. */
+/* Reads all that the decoder wants; with UMBEL_TO_END, also checks that nothing
+ * follows. */
 static umbel_status read_into(umbel_decoder *d, const stream *s,
                               umbel_error *err)
 {
@@ -67,7 +68,7 @@ static umbel_status read_into(umbel_decoder *d, const stream *s,
             return um_fail_errno(err, "cannot read");
         UM_TRY(um_decoder_took(d, (size_t)got, err));
         if ((size_t)got < room)
-            return UMBEL_OK; /* finishing says what is missing */
+            return UMBEL_OK; /* finishing reports what is missing */
     }
     bool ends = s->is_file || s->len == UMBEL_TO_END;
     got = ends ? read_fully(s->fd, &extra, 1) : 0;
@@ -89,7 +90,7 @@ static umbel_status load(const stream *s, const umbel_source *source,
     return status;
 }
 
-/* Describes a descriptor from where it stands on. */
+/* Describes a descriptor from its current position on. */
 static stream from_here(int fd, const struct stat *st, uint64_t len)
 {
     stream s = {.fd = fd, .len = len};

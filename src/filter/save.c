@@ -1,17 +1,16 @@
 /*
- * save.c - write and save.
+ * save.c - writes and saves files.
  *
- * A save writes an unnamed file (O_TMPFILE), which vanishes by itself when we
- * are killed, and gives it its name when it is complete and synced. Where an
- * old file has that name it goes by a temporary one, since only a rename
- * replaces. Where the file system has no unnamed files it starts with the
- * temporary name.
+ * A save writes an unnamed file (O_TMPFILE), which vanishes by itself if we are
+ * killed, and gives it its name when it is complete and synced. To replace an
+ * old file it needs a temporary name, since only a rename replaces. On file
+ * systems without unnamed files it starts with the temporary name.
  *
- * A temporary name, .umbel-MACHINE-RANDOM.tmp, is never used twice, so
- * a rename cannot meet the file of another process. Such a file is locked until
- * it is renamed, so one that can be locked was left by a killed process, and
- * the next process that needs a name in that directory removes it. Locks need
- * not reach other machines, so theirs are left alone.
+ * A temporary name, .umbel-MACHINE-RANDOM.tmp, is never used twice, so a rename
+ * cannot hit the file of another process. The file is locked until it is
+ * renamed, so one that can be locked was left by a killed process, and the next
+ * process that needs a name in that directory removes it. Locks may not work
+ * between machines, so files of other machines are left alone.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "filter/save.h"
@@ -46,11 +45,11 @@ static bool write_fully(int fd, const uint8_t *data, size_t len)
     return true;
 }
 
-/* What a file gets. */
+/* The content to write. */
 typedef struct content {
     const umbel_slice *parts;
     size_t n;
-    bool spooled; /* pages of the last part are given up when written */
+    bool spooled; /* drop the pages of the last part once written */
 } content;
 
 static bool write_spooled(int fd, const umbel_slice *part)
@@ -91,7 +90,8 @@ umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
     return write_to(fd, &(content){parts, nparts, false}, err);
 }
 
-/* A code lies in memory of its own. */
+/* Describes the parts of a filter. Coded payloads are in memory of their
+ * own. */
 static content content_of(const umbel_filter *f, const um_parts *parts)
 {
     return (content){parts->part, UM_COUNT(parts->part),
@@ -109,7 +109,7 @@ umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
     return status;
 }
 
-/* A save under way: everything needed to finish or to leave no trace. */
+/* A save in progress: everything needed to finish it or to leave no trace. */
 typedef struct saving {
     char target[PATH_MAX]; /* links resolved */
     char dir[PATH_MAX];
@@ -117,10 +117,11 @@ typedef struct saving {
     int fd;
     bool named; /* temp exists */
     bool exists;
-    struct stat old; /* when it exists */
+    struct stat old; /* if exists */
 } saving;
 
-/* out = the directory of path, with what behind it; false: too long. */
+/* Stores the path of `what` in the directory of path in out; false: too
+ * long. */
 static bool beside(char out[PATH_MAX], const char *path, const char *what)
 {
     const char *slash = strrchr(path, '/');
@@ -134,8 +135,8 @@ static bool beside(char out[PATH_MAX], const char *path, const char *what)
 }
 
 /*
- * Follow links, also one whose target is not there yet; but none that the
- * kernel would not follow, as of another user in /tmp.
+ * Follows links, even if the target does not exist yet; but none that the
+ * kernel would refuse, such as another user's in /tmp.
  */
 static bool follow(char target[PATH_MAX], const char *path)
 {
@@ -184,7 +185,8 @@ bool um_is_at(int fd, const char *path)
            a.st_ino == b.st_ino;
 }
 
-/* Succeeds where the file system has no locks: nothing is removed there. */
+/* Locks a file. Also succeeds if the file system has no locks: nothing is
+ * removed there. */
 static bool hold(int fd)
 {
     return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
@@ -197,8 +199,8 @@ static bool is_ours(int fd)
 }
 
 /*
- * On some file systems a lock takes a file which can be written; but it may
- * have got the mode of the old one.
+ * Removes a file left by a killed process. On some file systems locking needs a
+ * writable descriptor, but the file may already have the mode of the old one.
  */
 static void remove_if_dead(int dir, const char *name)
 {
@@ -213,7 +215,8 @@ static void remove_if_dead(int dir, const char *name)
         close(fd);
 }
 
-/* Whose directory is large need not wait: what was left only takes room. */
+/* Removes files left by killed processes. Gives up in large directories: such
+ * files only take space. */
 static void remove_dead(const char *path, const char *prefix)
 {
     enum { LOOKED_AT = 1000 };
@@ -235,7 +238,7 @@ static uint32_t machine(void)
     return (uint32_t)um_checksum(name, strlen(name));
 }
 
-/* Finds an unused name beside the target; tries are bounded. */
+/* Finds an unused name next to the target, with a limited number of tries. */
 static bool try_names(saving *s, bool (*take)(saving *s))
 {
     char prefix[32];
@@ -255,7 +258,8 @@ static bool try_names(saving *s, bool (*take)(saving *s))
     return false;
 }
 
-/* Until it is locked it may be taken for a dead one's. */
+/* Creates and locks the temporary file. Until it is locked, another process may
+ * remove it as left over. */
 static bool create_named(saving *s)
 {
     s->fd = open(s->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -312,8 +316,8 @@ bool um_sync_name(const char *path)
 }
 
 /*
- * Owner and group where we may; a group that we cannot keep must not pass its
- * rights on to ours.
+ * Copies owner, group and mode of the old file if permitted. If the group
+ * cannot be kept, ours must not get its rights.
  */
 static bool retain_rights(const saving *s)
 {
@@ -326,7 +330,7 @@ static bool retain_rights(const saving *s)
     return fchmod(s->fd, s->old.st_mode & (group ? 0777 : 0707)) == 0;
 }
 
-/* A new file needs no second name on the way. */
+/* Gives the file its name. A new file needs no temporary name. */
 static bool name_it(saving *s)
 {
     if (!s->named && !s->exists && link_as(s, s->target))
@@ -356,7 +360,8 @@ static umbel_status save_straight(const content *c, const char *path,
     return fine ? UMBEL_OK : UMBEL_E_IO;
 }
 
-/* fine: it has its name. The new file goes to *held, or is closed. */
+/* Finishes a save; fine: it has its name. The new file's descriptor goes to
+ * *held, or is closed. */
 static umbel_status finish(const saving *s, bool fine, const char *path,
                            int *held, umbel_error *err)
 {

@@ -1,9 +1,9 @@
 /*
- * sizing.c - how many cells, how many hashes.
+ * sizing.c - computes the number of cells and hashes.
  *
- * There is no closed form that holds for every addressing, so sizes are found
- * by bisection on the kind's own error formula, once per number of hashes. A
- * plan takes milliseconds.
+ * No closed form holds for every addressing, so sizes are found by bisection on
+ * the kind's own error formula, once per number of hashes. A plan takes
+ * milliseconds.
  */
 #include "filter/sizing.h"
 
@@ -41,7 +41,7 @@ static void list_name(char *list, size_t cap, const char *name)
     snprintf(list + len, cap - len, "%s%s", len ? ", " : "", name);
 }
 
-/* "there is no hash "x"; there are xxh3-64, xxh3-128, sip" */
+/* Fails with: there is no hash "x"; there are xxh3-64, xxh3-128, sip */
 static umbel_status no_such(const char *what, const char *name, name_at *row,
                             umbel_error *err)
 {
@@ -86,7 +86,8 @@ static umbel_status find_rows(const char *kind, const umbel_params *p,
     return UMBEL_OK;
 }
 
-/* The first addressing that brings it; hashes that are implied have one. */
+/* Returns the first addressing that implies this hash; implied hashes have
+ * one. */
 static const char *brought_by(const um_hash *hash)
 {
     const um_addressing *row;
@@ -150,7 +151,7 @@ static bool has_setting(const um_kind *kind, const char *name)
     return false;
 }
 
-/* "kind tally has no setting "x"; it has heavy" */
+/* Fails with: kind tally has no setting "x"; it has heavy */
 static umbel_status no_setting(const um_kind *kind, const char *name,
                                umbel_error *err)
 {
@@ -189,7 +190,7 @@ static umbel_status apply_settings(const umbel_params *p, um_shape *s,
     return check_settings(s, err);
 }
 
-/* The first version ended with alloc; shorter ones were never set. */
+/* The first version ended with alloc; smaller sizes were never valid. */
 #define FIRST_SIZE (offsetof(umbel_params, alloc) + sizeof(umbel_alloc *))
 
 umbel_status um_params_normalize(const umbel_params *given, umbel_params *out,
@@ -209,7 +210,7 @@ umbel_status um_params_normalize(const umbel_params *given, umbel_params *out,
                        "params ask for what this umbel does not know: use a "
                        "newer umbel");
     memcpy(out, given, given->size < sizeof p ? given->size : sizeof p);
-    out->size = sizeof p; /* what is in out, which may be taken again */
+    out->size = sizeof p; /* of out, which may be normalized again */
     return UMBEL_OK;
 }
 
@@ -258,7 +259,7 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
     return UMBEL_OK;
 }
 
-/* Names the numbers of hashes below and above that can be. */
+/* Fails, and names the nearest possible numbers of hashes. */
 static umbel_status bad_hashes(const um_shape *s, umbel_error *err)
 {
     uint32_t below = s->hashes < UM_MAX_HASHES ? s->hashes : UM_MAX_HASHES;
@@ -283,7 +284,7 @@ static umbel_status bad_hashes(const um_shape *s, umbel_error *err)
                    s->addressing->name, s->hashes, below, above);
 }
 
-/* cells rounded up to whole granules; 0 when that number of hashes is
+/* Rounds cells up to whole granules; 0 if this number of hashes is
  * impossible. */
 static uint64_t round_up(const um_shape *s, uint64_t cells, uint32_t hashes)
 {
@@ -318,7 +319,7 @@ static double error_of(const um_shape *s, uint64_t cells, uint32_t hashes,
     return um_shape_error(&t, keys);
 }
 
-/* A lane of a single cell is always in use: no filter. */
+/* Returns false if lanes have a single cell, which would always be in use. */
 static bool has_width(const um_shape *s, uint64_t cells, uint32_t hashes)
 {
     um_layout l;
@@ -326,7 +327,8 @@ static bool has_width(const um_shape *s, uint64_t cells, uint32_t hashes)
     return l.width >= 2;
 }
 
-/* What builds a static kind leaves equal digests out of account. */
+/* Returns true if this size keeps the error. The target of static kinds does
+ * not include digest collisions. */
 static bool suffices(const um_shape *s, uint64_t cells, uint32_t hashes)
 {
     double keys = (double)s->capacity;
@@ -337,8 +339,9 @@ static bool suffices(const um_shape *s, uint64_t cells, uint32_t hashes)
 }
 
 /*
- * Fewest cells, below a bound, that keep the error with these hashes; 0: none
- * do. The bound saves the search where another number of hashes did better.
+ * Returns the fewest cells, below a bound, that keep the error with these
+ * hashes; 0: none do. The bound shortens the search if another number of hashes
+ * did better.
  */
 static uint64_t least_cells(const um_shape *s, uint32_t hashes, uint64_t below)
 {
@@ -402,7 +405,8 @@ static bool fits(const um_shape *s, uint64_t cells, uint32_t hashes)
            has_width(s, rounded, hashes);
 }
 
-/* Returns the number of hashes with the least error at n keys; 0: none fits. */
+/* Returns the number of hashes with the lowest error for this many keys; 0:
+ * none fits. */
 static uint32_t best_hashes(const um_shape *s, double keys)
 {
     uint32_t best = 0;
@@ -418,7 +422,8 @@ static uint32_t best_hashes(const um_shape *s, double keys)
     return best;
 }
 
-/* The hashes that suit an error when nothing is known of keys or size. */
+/* Returns a typical number of hashes for the error when neither keys nor size
+ * are known. */
 static uint32_t usual_hashes(const um_shape *s)
 {
     um_shape t = *s;
@@ -443,7 +448,7 @@ static umbel_status settle_by_size(um_shape *s, umbel_error *err)
     return s->kind->built ? UMBEL_OK : um_check_shape(s, err);
 }
 
-/* As the addressing prescribes. */
+/* Computes the size by the addressing's own rule. */
 static umbel_status settle_by_rule(um_shape *s, umbel_error *err)
 {
     double cells, hashes;
@@ -459,7 +464,8 @@ static umbel_status settle_by_rule(um_shape *s, umbel_error *err)
     return um_check_shape(s, err);
 }
 
-/* Other addressings are of papers and programs, and keep to their sizes. */
+/* Returns true if the size is rounded up so that it folds well. Addressings of
+ * papers and programs keep their sizes. */
 static bool is_rounded(const um_shape *s)
 {
     return !s->exact_size && s->kind->fold &&
@@ -491,13 +497,13 @@ umbel_status um_solve_size(um_shape *s, umbel_error *err)
     if (!s->capacity)
         return um_fail(err, UMBEL_E_RANGE,
                        "say how large: a capacity in keys, or a size in cells");
-    /* The rule is for sets of bits: others that read them know no others. */
+    /* The rule is for Bloom filters: the other program reads nothing else. */
     bool bits = um_has_bits(s->kind) || s->kind->links;
     bool ruled = s->addressing->size && bits && !s->hashes;
     return ruled ? settle_by_rule(s, err) : settle_foldable(s, err);
 }
 
-/* Sizes, of a kind on an addressing that others share. */
+/* Checks the size for an addressing that several kinds share. */
 static umbel_status check_size(const um_shape *s, umbel_error *err)
 {
     uint64_t granule = s->hashes <= UM_MAX_HASHES && s->hashes
@@ -531,7 +537,7 @@ umbel_status um_check_shape(const um_shape *s, umbel_error *err)
     return s->kind->built ? s->kind->built->fits(s, err) : UMBEL_OK;
 }
 
-/* Beyond that a cell is used with a chance that rounds to 1. */
+/* Beyond this, a cell is used with a probability that rounds to 1. */
 enum { MAX_KEYS_A_CELL = 64 };
 
 uint64_t um_max_keys(um_shape *s, double fpr)

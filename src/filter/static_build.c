@@ -19,7 +19,7 @@ umbel_status um_build_params_normalize(const umbel_build_params *given,
 {
     umbel_build_params how = UMBEL_BUILD_INIT;
 
-    /* The first version: later ones will read what size says is there. */
+    /* This is the first version of the struct; later ones will be larger. */
     if (given && given->size < sizeof *given)
         return um_fail(err, UMBEL_E_RANGE,
                        "the size is not set: start from UMBEL_BUILD_INIT");
@@ -184,7 +184,7 @@ bool um_is_local(const um_shape *s)
     return l.blocks > 1;
 }
 
-/* Returns the bytes of blocks, whose number is a multiple of 8. */
+/* Returns the size of this many blocks, a multiple of 8, in bytes. */
 static size_t blocks_len(const umbel_filter *f, uint64_t blocks)
 {
     um_section section[UM_MAX_SECTIONS];
@@ -221,7 +221,7 @@ static umbel_status see_blocks(const umbel_filter *f, uint64_t from, uint64_t n,
 umbel_status um_each_slice(const umbel_filter *f, um_see_slice *see, void *ctx,
                            umbel_error *err)
 {
-    const uint64_t most = 1 << 14; /* blocks: about a MB */
+    const uint64_t most = 1 << 14; /* blocks: about 1 MB */
 
     if (!um_is_spooled(f) || !um_is_local(um_shape_of(f))) {
         see(ctx, f, 1);

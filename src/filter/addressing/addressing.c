@@ -1,7 +1,7 @@
 /*
- * addressing.c - which cells a digest owns: layouts, and umbel's own
- * addressings (classic, partitioned, blocked). Those of other programs and of
- * the papers are in compatible.c.
+ * addressing.c - maps digests to cells: layouts, and umbel's own addressings
+ * (classic, partitioned, blocked). Those of other programs and of the papers
+ * are in compatible.c.
  */
 #include "filter/addressing/addressing.h"
 
@@ -39,7 +39,7 @@ uint64_t um_fold_parts(const um_layout *l)
     return l->row->block > 1 ? l->cells / l->row->block : l->width;
 }
 
-/* Rates the divisors of a number by what they leave: halves are worth most. */
+/* Rates a number by its small divisors: a divisor of 2 counts most. */
 static uint64_t rate_divisors(uint64_t parts)
 {
     enum { LARGEST = 60, UNIT = 720720 };
@@ -51,7 +51,7 @@ static uint64_t rate_divisors(uint64_t parts)
     return rating;
 }
 
-/* 360 numbers in a row contain one with all divisors up to 6. */
+/* Of 360 consecutive numbers, one has all divisors up to 6. */
 uint64_t um_foldable_parts(uint64_t parts)
 {
     uint64_t room = parts / 200 < 360 ? parts / 200 : 360;
@@ -74,15 +74,16 @@ uint64_t um_fold_cell(const um_layout *l, uint64_t by, uint64_t cell)
     return cell / unit / by * unit + cell % unit;
 }
 
-/* --- k cells anywhere: the filter of 1970, the least bits ------------------
+/*
+ * --- k cells anywhere: the filter of 1970, with the fewest bits -------------
  *
- * A linear congruential sequence with an increment of the key's own walks from
- * lo; the high half of its product with m is the cell. Plain double hashing
- * (lo + i hi) would be a multiplication cheaper, but steps near 0, 1/2, 1/3,
- * ... of the range revisit cells, which puts a floor of about 2/(k m) under the
- * error: 0.000001 asked at 3,000 keys would be 0.000002.
+ * A linear congruential sequence starts at lo, with an increment that depends
+ * on the key; the high half of its product with m is the cell. Plain double
+ * hashing (lo + i hi) would be a multiplication cheaper, but steps near 0, 1/2,
+ * 1/3, ... of the range revisit cells, which puts a floor of about 2/(k m)
+ * under the error: a target of 0.000001 at 3,000 keys would become 0.000002.
  *
- * A query costs k cache lines when the key is in, about two when it is not.
+ * A query costs k cache lines for a member, about two for other keys.
  */
 
 static void classic_positions(const um_layout *l, const umbel_digest *d,
@@ -106,8 +107,9 @@ const um_addressing um_addressing_classic = {
 };
 
 /*
- * partitioned: the same walk, but step j stays in the j-th of k equal slices
- * (survey 2.1). Cells of a key are distinct; the error is a little higher.
+ * partitioned: the same sequence, but step j stays in the j-th of k equal
+ * slices (survey 2.1). The cells of a key are distinct; the error is a little
+ * higher.
  */
 static uint64_t slice_granule(uint32_t hashes)
 {
@@ -145,18 +147,19 @@ const um_addressing um_addressing_partitioned = {
     .positions = slice_positions,
 };
 
-/* --- addressings whose k cells share one block of a cache line -------------
+/*
+ * --- addressings whose k cells share one block of a cache line -------------
  *
  * A query costs one memory fetch instead of k. Blocks fill unevenly, so the
- * same error takes more bits than classic (measured in docs/KINDS.md).
- * Idea: Putze, Sanders, Singler 2007; the lanes: Apache Impala.
+ * same error takes more bits than classic (measured in docs/KINDS.md). Idea:
+ * Putze, Sanders, Singler 2007; the lanes: Apache Impala.
  *
  *   lo   block = high half of lo * blocks
  *   W    one 64-bit word per 8 hashes: W_0 = hi, W_g+1 = remix(W_g + lo)
  *
  * A block has 8 lanes, and each word gives one cell of every lane, so that a
- * vector instruction makes all eight at once. The last hashes, fewer than 8, go
- * to neighbouring lanes (round the end) from lane W & 7 on.
+ * vector instruction computes all eight at once. The last hashes, fewer than 8,
+ * use consecutive lanes, starting at lane W & 7 and wrapping around.
  *
  *   blocked512   lane i of 64 cells: bits 63-6i .. 58-6i of W
  *   blocked256   lane i of 32 cells: with V = W << 5(i/2), the top five bits of
@@ -232,13 +235,14 @@ BLOCKED(512, "all cells in one cache line; the default")
 BLOCKED(256, "all cells in half a cache line; more bits")
 BLOCKED(128, "all cells of 4 bits in one cache line: for counts")
 
-/* --- which lanes of a block the last hashes of a key use -------------------
+/*
+ * --- the lanes of a block that the last hashes of a key use ----------------
  *
- * The last hashes, r of them, go to r neighbouring lanes from lane word & 7 on
- * (filter/addressing/addressing.c): lane i is used when (i - start) mod 8 < r.
- * A row has that twice, so that the lanes in their order begin at entry 8 -
- * start. An entry is the lowest cell of a lane that is used, or 0: shifted by
- * the number of a cell it is that cell, or none.
+ * The last r hashes use r consecutive lanes, starting at lane word & 7 (see
+ * above): lane i is used when (i - start) mod 8 < r. A row contains that
+ * pattern twice, so that the lanes in order begin at entry 8 - start. An entry
+ * is the lowest cell of a used lane, or 0: shifted by a cell number it gives
+ * that cell, or none.
  */
 
 #define USED(T, i, r) ((T)((i) < (r)))

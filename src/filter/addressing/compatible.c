@@ -1,6 +1,6 @@
 /*
- * compatible.c - addressings of other programs and of the papers, which bring
- * their own hash. They take a cell as a number modulo m, so they fold by parts.
+ * compatible.c - addressings of other programs and of the papers, which imply
+ * their own hash. A cell is a number modulo m, so they fold by parts.
  */
 #include "base/rng.h"
 #include "filter/addressing/addressing.h"
@@ -8,20 +8,21 @@
 
 #include <math.h>
 
-/* --- universal and chunks-md5: addressings of the papers -------------------
+/*
+ * --- universal and chunks-md5: addressings of the papers -------------------
  *
- * They take a cell as a number modulo m, so they fold by parts, and cells below
- * (range mod m) are a little likelier than the others: um_range returns
- * the range, and the model includes the bias.
+ * A cell is a number modulo m, so they fold by parts, and cells below (range
+ * mod m) are slightly more likely than the others: um_range returns the range,
+ * and the model includes the bias.
  */
 
 /*
  * universal: h(x) = ((c x + d) mod p) mod m, with c and d drawn from the seed
  * (spam 2006, equation 2; generalized 2011, equation 14). The digest is the
- * integer key itself. Linear: a few known cells give c and d away, so it is for
- * reproducing the papers, not for defence. An attacker who chooses the seed can
- * choose one where c of one function is a small multiple of another's, so that
- * their cells coincide: admission samples such filters.
+ * integer key itself. The function is linear, so a few known cells reveal c and
+ * d: use it to reproduce the papers, not against attackers. An attacker who
+ * chooses the seed can make c of one function a small multiple of another's, so
+ * that their cells coincide: admission samples such filters.
  */
 static uint64_t universal_limit(uint32_t hashes)
 {
@@ -35,7 +36,8 @@ static uint64_t universal_range(const um_layout *l)
     return UM_INTEGER_PRIME;
 }
 
-/* Called for each batch: a table of them would be most of a handle. */
+/* Draws the parameters anew for each batch: a table would be most of a
+ * handle. */
 void um_draw_universal(const um_layout *l, um_universal h[UM_MAX_HASHES])
 {
     um_rng rng = {l->seed};
@@ -75,10 +77,9 @@ const um_addressing um_addressing_universal = {
 };
 
 /*
- * chunks-md5: MD5 cut into k equal chunks, each modulo m (Summary Cache with
- * k = 4; spam 2006, section III). A chunk of 128/k bits reaches 2^(128/k) cells
- * and no more: larger filters would have cells that no key can use, so they are
- * refused.
+ * chunks-md5: MD5 cut into k equal chunks, each modulo m (Summary Cache with k
+ * = 4; spam 2006, section III). A chunk of 128/k bits can address only
+ * 2^(128/k) cells, so larger filters are refused.
  */
 static uint64_t chunks_granule(uint32_t hashes)
 {
@@ -125,31 +126,33 @@ const um_addressing um_addressing_chunks_md5 = {
     .positions = chunks_positions,
 };
 
-/* --- dcso: cells as in files of DCSO's bloom -------------------------------
+/*
+ * --- dcso: cells as in files of DCSO's bloom -------------------------------
  *
- * The tools bloom (Go), flor (Python) and fleur (C) share a file format, and
- * with it this walk, so a filter of ours can be written as theirs, bit for bit
- * (foreign/dcso.c). From h, which is FNV-1 of the key mod P, k times
+ * The tools bloom (Go), flor (Python) and fleur (C) share a file format and
+ * this sequence of cells, so our filters can be written in their format, bit
+ * for bit (foreign/dcso.c). Starting from h, the FNV-1 of the key mod P, k
+ * times
  *
  *     h = (h * G mod 2^64) mod P        cell = h mod m
  *
- * Its cells depend on each other. A product of less than 2^64 is hardly ever
- * reduced by P, so the last s bits of h follow from those before. Where 2^s
- * divides m, that holds for cells: for m = 2^s all cells of a key follow from
- * the first, and the error is some per cent whatever k is
+ * The cells of a key depend on each other. A product below 2^64 is hardly ever
+ * reduced by P, so the last s bits of h determine those of the next h. If 2^s
+ * divides m, the same holds for cells: for m = 2^s the first cell of a key
+ * determines all others, and the error is a few per cent whatever k is
  * (filter/addressing/model.c). And as G = 2^64 - 1469, h G mod 2^64 is c 2^64 -
- * 1469 h for one of 1469 numbers c: from a cell there are 1469 ways on, for any
- * m.
+ * 1469 h for one of 1469 numbers c: each cell has at most 1469 successors, for
+ * any m.
  *
  * When not to use it: FNV-1 reads a byte at a time and anyone can find keys
- * that meet; take it for files that others read.
+ * that collide; use it for files that those tools read.
  */
 
 static const uint64_t P = 18446744073709551557u; /* the largest prime */
-static const uint64_t G = 18446744073709550147u; /* ... that they chose */
+static const uint64_t G = 18446744073709550147u; /* their multiplier */
 
-/* Theirs: a negative number rounded up, so m is one less than one would think.
- */
+/* Computes sizes as DCSO does: rounding a negative number up makes m one less
+ * than expected. */
 static void dcso_size(double keys, double fpr, double *cells, double *hashes)
 {
     const double ln2 = 0.69314718055994530942;
@@ -160,7 +163,8 @@ static void dcso_size(double keys, double fpr, double *cells, double *hashes)
 
 static uint64_t classes(const um_layout *l, uint64_t *step)
 {
-    uint64_t n = l->cells & -l->cells; /* the power of 2 in it */
+    uint64_t n = l->cells & -l->cells; /* the largest power of 2 that divides
+                                          it */
 
     if (step)
         *step = G % n;
@@ -193,24 +197,25 @@ const um_addressing um_addressing_dcso = {
     .positions = dcso_positions,
 };
 
-/* --- redisbloom: cells as in a (sub-)filter of RedisBloom ------------------
+/*
+ * --- redisbloom: cells as in a (sub-)filter of RedisBloom ------------------
  *
  * Plain double hashing of two 64-bit Murmur hashes a and b of the key:
  *
  *     cell i = (a + i b mod 2^64) mod m
  *
- * so a filter of ours can be loaded there bit for bit, and theirs here
- * (foreign/redisbloom.c). Steps b near 0, m/2, m/3 ... revisit cells: the
- * error has a floor of about 2/(k m), which matters for small filters only.
+ * so our filters can be loaded into RedisBloom bit for bit, and vice versa
+ * (foreign/redisbloom.c). Steps b near 0, m/2, m/3 ... revisit cells: the error
+ * has a floor of about 2/(k m), which matters for small filters only.
  *
  * When not to use it: the seed is a public constant, and anyone can compute
- * keys that collide; take it for filters that RedisBloom reads.
+ * keys that collide; use it for filters that RedisBloom reads.
  */
 
 enum { GRANULE = 64 };
 
-/* Their constants for ln 2 squared and ln 2, to the digit: INFO and chunks
- * show what comes of them. */
+/* RedisBloom's constants for ln 2 squared and ln 2, digit by digit: BF.INFO and
+ * dumps show the results. */
 double um_redisbloom_bits_per_item(double error)
 {
     return -(log(error) / 0.480453013918201);

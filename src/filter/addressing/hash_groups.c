@@ -1,11 +1,11 @@
 /*
  * hash_groups.c - digests, cells and errors of filters with groups.
  *
- * A key that is added goes where it costs least; among equals, to the first
- * group. In a filter of one block the cost is the number of new cells. In many
- * blocks that would draw keys to the fullest ones, and the error follows the
- * fullest; there a new cell costs about what it adds to the error of its block.
- * (A cell that a key owns twice counts twice.)
+ * A key is added with the group that costs least; among equals, the first. In a
+ * filter of one block the cost is the number of new cells. With many blocks
+ * that would attract keys to the fullest blocks, which determine the error;
+ * there a new cell costs about what it adds to the error of its block. (A cell
+ * that a key has twice counts twice.)
  */
 #include "filter/addressing/hash_groups.h"
 
@@ -24,9 +24,9 @@ void um_group_cells(const um_layout *l, uint32_t groups, umbel_digest d,
 }
 
 /*
- * A block with u cells in use gets the worse the more b new ones it takes, and
- * the more it has. b (u+b)^2 kept the error lowest, or nearly so, from 3 to 16
- * hashes; whole numbers, so that every machine chooses alike.
+ * Returns the cost of setting these cells. With u cells in use and b new ones
+ * in a block, b (u+b)^2 kept the error lowest, or nearly so, from 3 to 16
+ * hashes. It is an integer, so that every machine chooses the same group.
  */
 uint64_t um_group_cost(const um_layout *l, const uint8_t *bits,
                        const uint64_t *pos)
@@ -61,7 +61,7 @@ double um_groups_any(double chance, uint32_t groups)
     return groups == 1 ? chance : -expm1(groups * log1p(-chance));
 }
 
-/* Returns x to the power n. Faster than pow: a size takes many calls. */
+/* Returns x to the power n. Faster than pow: sizing makes many calls. */
 static double power(double x, uint32_t n)
 {
     double all = 1;
@@ -73,9 +73,9 @@ static double power(double x, uint32_t n)
 }
 
 /*
- * New cells of a key that takes the best of D groups, when a cell is unused
- * with chance q: the mean of the least of D binomial numbers, summed over its
- * tails.
+ * Returns the expected number of new cells of a key that uses the best of D
+ * groups, when a cell is unused with probability q: the mean of the minimum of
+ * D binomial variables, summed over its tails.
  */
 static double least_of(uint32_t groups, uint32_t hashes, double q)
 {
@@ -92,14 +92,15 @@ static double least_of(uint32_t groups, uint32_t hashes, double q)
 }
 
 /*
- * Keys that choose fill cells as fewer keys without choice would. Along the
- * throws x of the latter, the former pass at k q / least_of for each; q is
- * exp(-x). One cell in e^40 unused: full.
+ * Keys with a choice fill cells as fewer keys without a choice would. For each
+ * throw x of the latter, k q / least_of throws of the former are needed, with q
+ * = exp(-x). The filter is full when one cell in e^40 is unused.
  */
 #define STEP (1.0 / 64)
 #define FULL 40.0
 
-/* With choice, how many throws make as many cells used as x without. */
+/* Returns the number of throws with choice that use as many cells as x throws
+ * without. */
 static double throws_spent(const um_layout *l, uint32_t groups, double x)
 {
     double k = l->hashes, spent = 0;
@@ -111,7 +112,7 @@ static double throws_spent(const um_layout *l, uint32_t groups, double x)
     return spent;
 }
 
-/* The inverse. */
+/* Computes the inverse of throws_spent. */
 static double throws_worth(const um_layout *l, uint32_t groups, double spent)
 {
     double k = l->hashes, at = 0, left = spent;

@@ -1,38 +1,40 @@
 /*
- * model.c - what follows from how keys fall on cells.
+ * model.c - predicts error and fill from how keys are mapped to cells.
  *
- * The layout's numbers (addressing.h) give, for one key that went
- * to a block, the chance that it leaves one cell of a lane alone, or two cells
- * of one lane, or one cell in each of two lanes:
+ * The layout (addressing.h) gives, for one key in a block, the probability that
+ * it misses one given cell of a lane, or two cells of one lane, or one cell in
+ * each of two lanes:
  *
  *     one   = (1 - 1/w)^t  (1 - e/(L w))            w width, t throws,
  *     twin  = (1 - 2/w)^t  (1 - 2e/(L w))           e extra, L lanes
  *     apart = (1 - 1/w)^2t (1 - 2e/(L w) + e(e-1)/(L(L-1) w^2))
  *
- * Keys are independent, so after n of them these are powers; with more than one
- * block a key comes by with chance 1/blocks. From there: the error, summed
- * exactly over the loads a block may have; the fill; and the covariance of the
- * unused cells of two filters, summed exactly over all pairs of cells.
+ * Keys are independent, so after n of them these are powers; with several
+ * blocks, a key selects a block with probability 1/blocks. From these follow
+ * the error, summed exactly over the loads a block may have; the fill; and the
+ * covariance of the unused cells of two filters, summed exactly over all pairs
+ * of cells.
  *
- * What is not exact: inside a lane the u-th moment of the fill is exact for
- * u <= 2 (so up to 16 hashes in blocks) and else taken as if the logarithm of
- * the fill were normal. That overstates the error of filters for a handful of
- * keys, up to 1.8 times for a single one, and understated it in no case tried.
- * Lanes are taken as independent where keys choose extra lanes and the sum
- * below does not reach. Covariances take the mean over the distances of two
- * lanes, and leave out the bias of addressings that reduce mod m.
+ * Approximations: inside a lane the u-th moment of the fill is exact for u <= 2
+ * (so up to 16 hashes in blocks); above, the logarithm of the fill is assumed
+ * to be normal. That overstates the error of filters with a handful of keys, up
+ * to 1.8 times for a single one, and understated it in no case tried. Lanes are
+ * assumed to be independent if keys choose extra lanes and the exact sum below
+ * is too long. Covariances use the mean over the distances of two lanes, and
+ * ignore the bias of addressings that reduce mod m.
  */
 #include "filter/addressing/addressing.h"
 
 #include <math.h>
 
-/* --- the exact error where keys choose lanes for their extra throws --------
+/*
+ * --- the exact error if keys choose lanes for their extra throws -----------
  *
- * Such lanes are not independent: a key that loads one leaves another alone,
- * so the product of single lanes (below) is up to 1.3 % too low or 4 % too
- * high, as measured. Inclusion and exclusion is exact. In a lane of
- * width w, the chance that u throws of a query meet used cells is a sum of
- * powers of the chance that a key's throw leaves s given cells alone:
+ * Such lanes are not independent: a key that hits one misses another, so the
+ * product of single lanes (below) is up to 1.3 % too low or 4 % too high, as
+ * measured. Inclusion and exclusion is exact. In a lane of width w, the
+ * probability that u throws of a query hit used cells is a sum of powers of the
+ * probability that a key's throw misses s given cells:
  *
  *     u = 1:  1 - a(1)^t              a(s) = 1 - s/w, after t throws
  *     u = 2:  1 - (2 - 1/w) a(1)^t + (1 - 1/w) a(2)^t
@@ -48,19 +50,20 @@ enum { LANES = 8, MAX_THROWS = 2 };
 typedef struct expansion {
     const um_layout *layout;
     double keys;
-    bool tiny; /* the result will be, so every digit counts */
+    bool tiny; /* the result is tiny, so every digit counts */
     long double coefficient[MAX_THROWS + 1][MAX_THROWS + 1]; /* [u][s] */
     long double sum; /* of terms that nearly cancel */
 } expansion;
 
-/* One choice of s in each lane before lane. */
+/* A choice of s for each lane before this one. */
 typedef struct term {
     long double coefficient;
     long double base;         /* product of a(s)^throws */
     long double extra[LANES]; /* per start: product of a(s) over its lanes */
 } term;
 
-/* exp and log1p in double do for errors that are not tiny, and cost a tenth. */
+/* Returns the mean of g^load. exp and log1p in double suffice for errors that
+ * are not tiny, and cost a tenth. */
 static long double mean_power(const expansion *x, long double g)
 {
     long double part = (g - 1) / (long double)x->layout->blocks;
@@ -84,7 +87,8 @@ static bool covers(const um_layout *l, int start, int lane)
     return (uint32_t)((lane - start + LANES) % LANES) < l->extra;
 }
 
-/* The query starts at lane 0; all starts are alike. */
+/* Adds all terms from this lane on. The query starts at lane 0, without loss of
+ * generality. */
 static void expand(expansion *x, const term *before, int lane)
 {
     const um_layout *l = x->layout;
@@ -127,13 +131,14 @@ double um_extra_error(const um_layout *l, double keys, double about)
     return (double)x.sum;
 }
 
-/* --- error of layouts whose classes follow from each other -----------------
+/*
+ * --- error of layouts whose classes depend on each other -------------------
  *
- * Classes lie on cycles, and a key's cells are in k neighbouring classes of
- * one. Let X_i be the keys that begin in class i: Poisson with mean n/classes.
- * Class j got a cell of each key that began in j-k+1 .. j, L_j in all, and a
- * cell of its q is unused with chance t^L_j, t = 1 - 1/q. So a key that begins
- * in class 1 matches with chance
+ * Classes form cycles, and a key's cells are in k consecutive classes of one
+ * cycle. Let X_i be the number of keys that begin in class i: Poisson with mean
+ * n/classes. Class j has a cell of each key that began in j-k+1 .. j, L_j in
+ * all, and each of its q cells is unused with probability t^L_j, t = 1 - 1/q.
+ * So a key that begins in class 1 matches with probability
  *
  *     E prod_j (1 - t^L_j) = sum over A of (-1)^|A| E t^(sum of L_j in A)
  *
@@ -143,14 +148,14 @@ double um_extra_error(const um_layout *l, double keys, double about)
  *     E t^(sum) = product over i of g(number in A),  g(a) = exp(-mean(1 - t^a))
  *
  * and sets of the same size can be summed class by class. The terms of large
- * sets cancel; beyond MAX_CLASSES classes each further one is taken to match
- * with the chance that the last one had, given those before.
+ * sets cancel; beyond MAX_CLASSES classes each further one is assumed to match
+ * with the same conditional probability as the last one.
  */
 
 enum {
     MAX_CLASSES = 24,
-    CLASS_CROWDED =
-        1000 /* keys that begin in a class, per hash: all are alike */
+    CLASS_CROWDED = 1000 /* keys that begin in a class, per hash, above which
+                            all classes are alike */
 };
 
 typedef struct cycle {
@@ -160,9 +165,9 @@ typedef struct cycle {
 } cycle;
 
 /*
- * The sets of a among the first n classes. Beginnings before class 1 see 1, 2,
- * .. n classes, the last number as often as there is room; those behind it see
- * n - 1 .. 1.
+ * Sums the sets of a among the first n classes. Keys that begin before class 1
+ * see 1, 2, .. n classes, n as often as the cycle has room for; those after it
+ * see n - 1 .. 1.
  */
 static double sets_of(const cycle *c, uint32_t n, uint32_t a)
 {
@@ -178,7 +183,7 @@ static double sets_of(const cycle *c, uint32_t n, uint32_t a)
     return sum[a];
 }
 
-/* That the first n cells of a key are in use. */
+/* Returns the probability that the first n cells of a key are in use. */
 static double classes_chance(const cycle *c, uint32_t n)
 {
     double sum = 0;
@@ -200,7 +205,7 @@ static double classes_error(const um_layout *l, double keys, double independent)
                .hashes = l->hashes};
     uint32_t n = l->hashes < MAX_CLASSES ? l->hashes : MAX_CLASSES;
 
-    /* The cycles of most classes have a quarter of their number. */
+    /* For most numbers of classes, a cycle contains a quarter of them. */
     if (c.mean > (double)CLASS_CROWDED * l->hashes ||
         um_classes(l, NULL) / 8 < l->hashes)
         return independent;
@@ -219,9 +224,9 @@ static double classes_error(const um_layout *l, double keys, double independent)
 
 /* Below this error the exact sum loses too many digits. */
 #define EXACT_FROM 1e-12
-/* Keys in a block of at most 512 cells from which on all blocks are alike. */
+/* Keys per block of at most 512 cells above which all blocks are alike. */
 #define CROWDED 1e5
-/* A load so much rarer than the commonest does not matter. */
+/* Loads this much rarer than the most common one are ignored. */
 #define NEGLIGIBLE 1e-20
 
 /* Logarithms of one, twin and apart. */
@@ -244,19 +249,19 @@ static avoid avoidance(const um_layout *l)
     };
 }
 
-/* exp(x * y), where y = -inf (a lane of one cell) and x = 0 give 1. */
+/* Returns exp(x * y), and 1 for x = 0 even if y = -inf (a lane of one cell). */
 static double power(double x, double y)
 {
     return x == 0 ? 1 : exp(x * y);
 }
 
 /*
- * Cells that come as a uniform number below range, mod width, are not alike:
- * the first (range mod width), the hot ones, are likelier than the others.
+ * If a cell is a uniform number below range, mod width, the first (range mod
+ * width) cells, the hot ones, are more likely than the others.
  */
 typedef struct bias {
-    double hot, cold;     /* how many */
-    double p_hot, p_cold; /* chance of one of them, per throw */
+    double hot, cold;     /* numbers of cells */
+    double p_hot, p_cold; /* probability of each of them, per throw */
 } bias;
 
 static bias bias_of(const um_layout *l)
@@ -269,7 +274,8 @@ static bias bias_of(const um_layout *l)
                   often / range};
 }
 
-/* Returns the probability that a throw hits a used cell after n throws. */
+/* Returns the probability that a throw hits a used cell after this many
+ * throws. */
 static double biased_hit(const um_layout *l, double throws)
 {
     bias b = bias_of(l);
@@ -277,7 +283,7 @@ static double biased_hit(const um_layout *l, double throws)
            b.cold * b.p_cold * -expm1(throws * log1p(-b.p_cold));
 }
 
-/* Returns the expected share of used cells after n throws. */
+/* Returns the expected share of used cells after this many throws. */
 static double biased_fill(const um_layout *l, double throws)
 {
     bias b = bias_of(l);
@@ -299,7 +305,8 @@ double um_model_hit(const um_layout *l, uint64_t used_hot, uint64_t used)
     return (double)used_hot * b.p_hot + (double)(used - used_hot) * b.p_cold;
 }
 
-/* Chance that u throws of a query all meet used cells of a lane. */
+/* Returns the probability that u throws of a query all hit used cells of a
+ * lane. */
 static double lane_hit(double fill, double variance, uint32_t u)
 {
     if (u == 0)
@@ -314,7 +321,8 @@ static double lane_hit(double fill, double variance, uint32_t u)
     return hit < 1 ? hit : 1;
 }
 
-/* Chance that all throws of a query meet used cells in a block of load keys. */
+/* Returns the probability that all throws of a query hit used cells in a block
+ * with `load` keys. */
 static double block_hit(const um_layout *l, const avoid *a, double load)
 {
     double w = (double)l->width;
@@ -332,10 +340,10 @@ static double block_hit(const um_layout *l, const avoid *a, double load)
 }
 
 /*
- * Mean of block_hit over the binomial distribution of a block's load, from its
- * middle outwards until the rest cannot matter. The weights are relative to the
- * middle's, and their sum divides in the end: their own formula would lose
- * digits in large filters.
+ * Returns the mean of block_hit over the binomial distribution of a block's
+ * load, summed from the mode outwards until the rest is negligible. The weights
+ * are relative to that of the mode and normalized at the end: their own formula
+ * would lose digits in large filters.
  */
 static double over_loads(const um_layout *l, const avoid *a, double keys)
 {
@@ -366,7 +374,7 @@ double um_model_error(const um_layout *l, double keys)
 
     if (keys <= 0)
         return 0;
-    if (keys < 1) /* the variance would be that of rounding */
+    if (keys < 1) /* the variance would be rounding noise */
         return keys * um_model_error(l, 1);
     double sum = l->blocks == 1 ? block_hit(l, &a, keys)
                                 : over_loads(l, &a, floor(keys));
@@ -377,7 +385,8 @@ double um_model_error(const um_layout *l, double keys)
     return sum < 1 ? sum : 1;
 }
 
-/* ln of the chance that one key leaves a given cell of all blocks alone. */
+/* Returns ln of the probability that one key misses a given cell of all
+ * blocks. */
 static double ln_untouched(const um_layout *l, double ln_in_block)
 {
     if (l->blocks == 1)
@@ -396,7 +405,7 @@ double um_model_fill(const um_layout *l, double keys)
     return -expm1(keys * ln_untouched(l, a.one));
 }
 
-/* The same backwards; without bias there is a formula. */
+/* Inverts biased_fill by bisection; without bias there is a formula. */
 static double biased_keys(const um_layout *l, double fill)
 {
     double low = 0, high = 1;
@@ -433,9 +442,9 @@ double um_model_slope(const um_layout *l, double keys)
 }
 
 /*
- * Where classes follow from each other: what pairs of cells whose classes are d
- * steps apart add. A key that has the one, with k - d others behind it, has the
- * other with chance 1/q instead of about none.
+ * Returns the covariance of pairs of cells whose classes are d steps apart on a
+ * cycle. A key that has the first one, with k - d cells after it, has the other
+ * with probability 1/q instead of almost none.
  */
 static double along_cycle(const um_layout *l, double shared)
 {
@@ -456,7 +465,7 @@ double um_model_covariance(const um_layout *l, double a, double b,
     const struct {
         double pairs, ln_both;
     } classes[] = {
-        {1, one}, /* a cell and itself */
+        {1, one}, /* a cell with itself */
         {w - 1, ln_untouched(l, v.twin)},
         {block - w, ln_untouched(l, v.apart)},
         {m - block,

@@ -6,22 +6,22 @@
 
 #include <umbel/base.h>
 
-/* Returns the bits per item that an error takes. */
+/* Returns the number of bits per item for an error rate. */
 double um_redisbloom_bits_per_item(double error);
-/* Returns the hashes for that number of bits per item. */
+/* Returns the number of hashes for this many bits per item. */
 double um_redisbloom_hashes(double bits_per_item);
-/* Returns the bits of a filter, a multiple of 64. */
+/* Returns the number of bits of a filter, a multiple of 64. */
 double um_redisbloom_bits(double capacity, double bits_per_item);
 
-/* Returns bits per item that give that number of hashes. */
+/* Returns a number of bits per item that gives this many hashes. */
 static inline double um_redisbloom_per_item(uint32_t hashes)
 {
     return (hashes - 0.5) / 0.693147180559945;
 }
 
 /*
- * Encodes how a filter grows as a number of the head; part of the format. 0 is
- * what RedisBloom writes for a filter that does not grow: expansion 2, fixed.
+ * Encodes how a filter grows as a number for the head; part of the format. 0 is
+ * RedisBloom's encoding of a filter that does not grow: expansion 2, fixed.
  */
 static inline uint64_t um_redisbloom_growth(uint32_t expansion, bool fixed)
 {
@@ -38,7 +38,7 @@ static inline bool um_redisbloom_is_fixed(uint64_t growth)
     return (growth ^ 5) & 1;
 }
 
-/* Returns the i-th cell of a digest; sums wrap at 2^64, as theirs. */
+/* Returns the i-th cell of a digest; sums wrap at 2^64, as in RedisBloom. */
 static inline uint64_t um_redisbloom_cell(umbel_digest d, uint32_t i,
                                           uint64_t cells)
 {
