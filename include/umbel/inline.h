@@ -54,8 +54,7 @@ UMBEL_API uint64_t umbel_view_hash(const umbel_view *v, const void *key,
 static inline bool umbel_view_query(const umbel_view *v, const void *key,
                                     size_t len);
 
-/* --- implementation
- * -------------------------------------------------------- */
+/* --- implementation ------------------------------------------------------- */
 
 __extension__ typedef unsigned __int128 umbel_u128;
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* --- the families of hash functions, and their table --------------------- */
+/* --- the families of hash functions, and their table ---------------------- */
 
 /*
  * xxh3-64 is the default: 64 bits of XXH3, and hi made from lo in registers, so
@@ -355,7 +355,7 @@ uint64_t um_checksum_pieces(const uint8_t *data, size_t len, size_t piece,
     return XXH3_64bits_digest(&state);
 }
 
-/* --- MurmurHash2 in 64 and 32 bits; words are little-endian -------------- */
+/* --- MurmurHash2 in 64 and 32 bits; words are little-endian --------------- */
 
 #define FACTOR UINT64_C(0xC6A4A7935BD1E995)
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- bytes that people will read ----------------------------------------- */
+/* --- bytes that people will read ------------------------------------------ */
 
 enum { TAIL = 120 };
 
@@ -73,7 +73,7 @@ const char *um_path_dots(const char *path)
     return um_path_tail(path) == path ? "" : "...";
 }
 
-/* --- text cut into lines and words --------------------------------------- */
+/* --- text cut into lines and words ---------------------------------------- */
 
 static umbel_slice from_to(const char *from, const char *to)
 {
@@ -159,7 +159,7 @@ bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n)
     return true;
 }
 
-/* --- values of JSON, printed --------------------------------------------- */
+/* --- values of JSON, printed ---------------------------------------------- */
 
 static void print_character(FILE *out, const uint8_t *s, size_t len)
 {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* --- bytes that people will read ----------------------------------------- */
+/* --- bytes that people will read ------------------------------------------ */
 
 /* Returns the length of the UTF-8 sequence at s, which has left bytes; 0 if it
  * is invalid. */
@@ -25,7 +25,7 @@ const char *um_path_tail(const char *path);
 /* Returns "..." when um_path_tail cut the path, otherwise "". Use as "%s%s". */
 const char *um_path_dots(const char *path);
 
-/* --- text cut into lines and words --------------------------------------- */
+/* --- text cut into lines and words ---------------------------------------- */
 
 /* Cuts the next line off text, without its newline. Returns false at the end.
  */
@@ -53,7 +53,7 @@ umbel_slice um_trim(umbel_slice s);
  * more or fewer. */
 bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n);
 
-/* --- values of JSON, printed --------------------------------------------- */
+/* --- values of JSON, printed ---------------------------------------------- */
 
 /*
  * The caller prints braces, brackets and line breaks; these functions escape

@@ -250,7 +250,7 @@ void um_gate_fini(um_gate *g)
     munmap(g->lock, LOCKS_LEN);
 }
 
-/* --- threads that enter --- */
+/* --- threads that enter --------------------------------------------------- */
 
 /* Assigns the slot to this thread if it is free. A thread that ended leaves its
  * slot to a later thread with the same identity. */
@@ -294,7 +294,7 @@ void um_gate_wait(um_gate_lock *lock)
     while (__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE));
 }
 
-/* --- the thread that closes it --- */
+/* --- the thread that closes it -------------------------------------------- */
 
 static void wait_until_left(const uint64_t *inside)
 {

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* --- threads that work on a stream of pieces and keep its order ---------- */
+/* --- threads that work on a stream of pieces and keep its order ----------- */
 
 /*
  * A piece is filled (one at a time, in order), worked on (many at a time, in no

@@ -200,8 +200,7 @@ static size_t gaps_of_cells(void *self, uint64_t out[UM_VALUES_PIECE])
     return finish(w, out, n);
 }
 
-/*
- * --- the new value of a cell ------------------------------------------------
+/* --- the new value of a cell -----------------------------------------------
  *
  * Steps alternate up and down, short ones first, while both are in range: +1 -1
  * +2 -2 ..., then those of the remaining side. So every other value has a

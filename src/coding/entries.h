@@ -136,8 +136,7 @@ static inline void um_entry_set(const um_entry_form *f, uint8_t *at, uint64_t i,
                     (unsigned)(i % f->per_line), v);
 }
 
-/*
- * --- the code of a page, given its old content -----------------------------
+/* --- the code of a page, given its old content -----------------------------
  *
  * For receivers that have the old page. Entries only grow, so each changed
  * entry is coded as the gap since the last one, the fingerprint if it is new,

@@ -308,8 +308,7 @@ bool um_growth_ended(const um_growth *g)
     return g->fine && um_binary_ended(&g->c);
 }
 
-/* --- pages that were received whole
- * ---------------------------------------- */
+/* --- pages that were received whole --------------------------------------- */
 
 /* Checks a page of bits: none may be cleared. */
 static bool check_bits(um_growth_page *p)

@@ -10,8 +10,7 @@
 
 #include <stddef.h>
 
-/*
- * --- bytes to nearly their entropy, under a fixed model --------------------
+/* --- bytes to nearly their entropy, under a fixed model --------------------
  *
  * Asymmetric numeral systems (Duda 2009) in the range variant: a state of 32
  * bits absorbs symbols, and emits words of 16 bits when it gets large. The last
@@ -114,8 +113,7 @@ typedef struct um_rans_variant {
 /* Returns row i, best first and the portable one last; NULL past the end. */
 const um_rans_variant *um_rans_variant_row(size_t i);
 
-/*
- * --- a binary arithmetic coder with adaptive probabilities ------------------
+/* --- a binary arithmetic coder with adaptive probabilities -----------------
  *
  * The code is a number between 0 and 1, written in bytes, highest first. Each
  * decision splits the remaining interval: a one takes the lower part. All
@@ -282,8 +280,7 @@ static inline uint64_t um_decide_bits(um_binary *c, unsigned bits,
     return out;
 }
 
-/*
- * --- cells one binary decision at a time, with adaptive contexts -----------
+/* --- cells one binary decision at a time, with adaptive contexts -----------
  *
  * An adaptive arithmetic coder: no table, no lanes. It comes within a few bytes
  * of the entropy where rANS spends a hundred, but takes ten times as long; so

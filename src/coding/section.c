@@ -11,8 +11,7 @@
 
 #include "coding/internal.h"
 
-/*
- * --- many cells at once ----------------------------------------------------
+/* --- many cells at once ----------------------------------------------------
  *
  * A word is loaded or stored once for all its cells. Cell by cell, each store
  * would wait for the one before it, since neighbours share a word.
@@ -100,8 +99,7 @@ void um_packed_set_many(const um_packed *c, uint64_t i, const uint64_t *values,
         um_store64(at, word | (um_load64(at) >> have << have));
 }
 
-/*
- * --- the decisions that make a cell ----------------------------------------
+/* --- the decisions that make a cell ----------------------------------------
  *
  * Encoder and decoder are the same code (internal.h), compiled twice.
  */
@@ -233,8 +231,7 @@ void um_code_count(const um_packed *c, um_values_count *out)
     out->token[0] = c->n - out->token[1];
 }
 
-/* --- choosing the coding
- * --------------------------------------------------- */
+/* --- choosing the coding -------------------------------------------------- */
 
 /*
  * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, the
@@ -387,8 +384,7 @@ static bool decode_values(um_reader *r, const um_packed *c,
     return um_values_decode(r, c->n, &to, seen) && seen->n == c->n;
 }
 
-/* --- gaps and holes: cells that differ from the common value
- * --------------- */
+/* --- gaps and holes: cells that differ from the common value -------------- */
 
 static um_packed alike(const um_packed *c, bool ones)
 {

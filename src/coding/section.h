@@ -20,8 +20,7 @@
 
 #include <stddef.h>
 
-/*
- * --- cells of 1 to 64 bits, packed in a section ----------------------------
+/* --- cells of 1 to 64 bits, packed in a section ----------------------------
  *
  * Cell i takes the bits from i * bits on, lowest first. Memory extends to a
  * whole word, and is zero after the last cell.
@@ -83,8 +82,7 @@ static inline uint64_t um_packed_word(const um_packed *c, uint64_t w)
     return c->at ? um_load64(c->at + 8 * w) : -(uint64_t)c->ones;
 }
 
-/*
- * --- streams of numbers, by their frequencies -------------------------------
+/* --- streams of numbers, by their frequencies ------------------------------
  *
  * A number below 16 is its own token; of a larger one, the token holds the
  * length and the highest three bits, and a string of bits the rest: 256 tokens
@@ -183,8 +181,7 @@ size_t um_code_encode(const um_packed *cells, um_code_version version,
 bool um_code_decode(const uint8_t *bytes, size_t len, um_code_version version,
                     const um_packed *cells);
 
-/*
- * --- cells, given their old content ----------------------------------------
+/* --- cells, given their old content ----------------------------------------
  *
  * Cells with the same old value behave alike, so each old value is a context
  * with its own streams: the positions, as the number of cells of the context

@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * --- differences of counts, from one state to another ---------------------
+/* --- differences of counts, from one state to another ----------------------
  *
  * A later state minus an earlier one can be sent instead of the later one.
  * Adding it twice, or to something else, would give wrong counts that nobody

@@ -16,8 +16,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/*
- * --- coded payloads --------------------------------------------------------
+/* --- coded payloads --------------------------------------------------------
  *
  * Coded sections are never used in place: they are decoded into memory as if
  * the file had been raw. All other code sees only raw sections.
@@ -423,8 +422,7 @@ umbel_status umbel_encode(const umbel_filter *f, void *out, size_t cap,
     return status;
 }
 
-/*
- * --- a filter from bytes that arrive in pieces ------------------------------
+/* --- a filter from bytes that arrive in pieces -----------------------------
  *
  * Everything that depends only on the head is checked as soon as it is
  * complete, before memory is allocated: its form, the length of the file, the

@@ -22,8 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* --- creating and freeing
- * -------------------------------------------------- */
+/* --- creating and freeing ------------------------------------------------- */
 
 static umbel_status query_as_batch(const umbel_filter *f, const void *key,
                                    size_t len, bool *hit, umbel_error *err)
@@ -493,8 +492,7 @@ umbel_status umbel_share(umbel_filter *f, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- user data
- * ------------------------------------------------------------- */
+/* --- user data ------------------------------------------------------------ */
 
 /* Moves the cells to new memory, and appends the data. */
 static void move_cells(umbel_filter *f, uint8_t *payload, size_t len,
@@ -540,8 +538,7 @@ umbel_status um_copy_data(umbel_filter *to, const umbel_filter *from,
     return data.len ? umbel_set_data(to, data.data, data.len, err) : UMBEL_OK;
 }
 
-/* --- keys from the caller, digested a batch at a time
- * ---------------------- */
+/* --- keys from the caller, digested a batch at a time --------------------- */
 
 /* n keys: slices, or width bytes each, starting at fixed. */
 typedef struct input_keys {

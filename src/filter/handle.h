@@ -207,8 +207,8 @@ double um_keys_behind(const umbel_filter *f, uint64_t used);
  * variance. */
 bool um_used_by_chance(const umbel_filter *f);
 
-/* Returns the smallest divisor by which f can be folded, 0 if none, and the
- * error at this many keys. */
+/* Returns the smallest divisor above 1 by which f can be folded, 0 if none;
+ * *error becomes the folded error at this many keys. */
 uint64_t um_fold_least(const umbel_filter *f, uint64_t keys, double *error);
 
 /* Compares shapes as umbel_same_shape does. */
@@ -242,8 +242,7 @@ umbel_status um_cannot_remove(const um_kind *kind, umbel_error *err);
 umbel_status um_cannot_join(const umbel_filter *f, const char *verb,
                             umbel_error *err);
 
-/* --- filters that threads add to and query concurrently
- * -------------------- */
+/* --- filters that threads add to and query concurrently ------------------- */
 
 enum { UM_SHARED_BATCH = 4 * UM_BATCH }; /* keys sorted by lock */
 

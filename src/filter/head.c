@@ -77,8 +77,7 @@ static const struct field {
     {UM_TAG_EXPANSION, offsetof(wire, s.expansion)},
 };
 
-/*
- * --- fpr --------------------------------------------------------------------
+/* --- fpr -------------------------------------------------------------------
  *
  * Short decimals are stored as 16 a + b for a / 10^b, if a is below 4096. Other
  * rates are stored as the double with its sign bit set, which no rate has. The
@@ -532,8 +531,7 @@ static umbel_status check_only(const um_head *head, const uint8_t *bytes,
     return UMBEL_OK;
 }
 
-/*
- * --- version 1, which is only read ------------------------------------------
+/* --- version 1, which is only read -----------------------------------------
  *
  *     0  magic  version  head length
  *    16  kind  addressing  hash            names of 16 bytes each

@@ -18,7 +18,7 @@
         return NULL;                                                           \
     } while (0)
 
-/* Returns the row with this name from the function, if there is one. */
+/* Returns the row with this name from the function, or NULL. */
 #define ROW_NAMED(table, what)                                                 \
     do {                                                                       \
         for (size_t at_ = 0; (table)[at_]; at_++)                              \

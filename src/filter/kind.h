@@ -286,8 +286,7 @@ typedef struct um_row_paged {
 /* For kinds whose cells are counts, or bits, in one section. */
 extern const um_row_paged um_paged_cells;
 
-/*
- * --- an index of up to 64 filters of one shape: which may hold a key --------
+/* --- an index of up to 64 filters of one shape: which may hold a key -------
  *
  * A filter has a column, and each position of an entry has a row with one bit
  * per column: set if the filter has something there. So one look-up finds the
@@ -317,8 +316,7 @@ static inline void um_filter_index_set(const um_filter_index *c, uint64_t row,
     *at = (uint8_t)(*at | 1U << column % 8);
 }
 
-/*
- * --- totals of the counts of many filters of one shape, cell by cell --------
+/* --- totals of the counts of many filters of one shape, cell by cell -------
  *
  * A digest has several cells, and each filter that contains it adds at least
  * its count to all of them. So the minimum of these cells is never below the
@@ -498,8 +496,7 @@ void um_info_real(umbel_info *out, const char *name, double real);
 void um_info_hex(umbel_info *out, const char *name, uint64_t hex);
 void um_info_flag(umbel_info *out, const char *name, bool flag);
 
-/*
- * --- fast paths for pairs of kind and addressing ---------------------------
+/* --- fast paths for pairs of kind and addressing ---------------------------
  *
  * Optional: the kind's own functions are the definition, and a row here gives
  * the same answers and the same cells, faster. A new filter uses the first
@@ -567,8 +564,7 @@ const um_fast *um_fast_pick(const um_shape *s, const um_layout *l);
 /* Returns row i; NULL past the end. */
 const um_fast *um_fast_row(size_t i);
 
-/*
- * --- tables defined above this directory -----------------------------------
+/* --- tables defined above this directory -----------------------------------
  *
  * Kinds include this directory, not the other way round. This one symbol makes
  * their tables available here; kinds/registry.c defines it.

@@ -1,20 +1,20 @@
 /*
  * aging.c - kind aging: two filters used in rotation, which forget old keys.
  *
- * For "have I seen this lately?" over a stream without end. Keys go into the
- * active generation; when it holds as many new ones as it was made for, the
- * other, older generation is emptied and becomes the active one. A query asks
- * both. So at least the last `capacity` different keys are known, at most twice
- * as many, and the error stays bounded for ever. A caller may let them take
- * turns sooner, by time: then at least the keys of the last interval are known.
- * Idea: Yoon, "Aging Bloom filter with two active buffers for dynamic sets"
- * (generalized 2011, section 6.2); what proxies call a ping-pong filter.
+ * Answers "have I seen this lately?" for an endless stream. Keys are added to
+ * the active generation; when it has `capacity` new keys, the other, older
+ * generation is cleared and becomes the active one. A query reads both. So the
+ * filter contains at least the last `capacity` different keys and at most twice
+ * as many, and its error stays bounded. Callers may rotate earlier, by time:
+ * then it contains at least the keys of the last interval. Idea: Yoon, "Aging
+ * Bloom filter with two active buffers for dynamic sets" (generalized 2011,
+ * section 6.2); known as a ping-pong filter in proxies.
  *
  *   section 0, 1   the generations, as in bloom
- *   section 2      two numbers: which one is active, how many keys it holds
+ *   section 2      two numbers: the active generation, and its number of keys
  *
- * Each generation is a bloom filter, reached through its row. Two streams have
- * no common order, so aging filters do not merge.
+ * Each generation is a bloom filter, used through its row. Aging filters do not
+ * merge, because two streams have no common order.
  */
 #include "base/error.h"
 #include "kinds/bloom/bloom.h"
@@ -22,14 +22,14 @@
 
 #include <math.h>
 
-enum { ACTIVE = 0, HELD = 8 }; /* bytes in the state */
+enum { ACTIVE = 0, HELD = 8 }; /* byte offsets in the state */
 
 typedef struct aging {
     um_bloom inner[2];
     uint8_t *bits[2];
     uint8_t *state;
     size_t bits_len;
-    uint64_t capacity; /* new keys after which the generations change */
+    uint64_t capacity; /* new keys after which the generations rotate */
 } aging;
 
 static umbel_status check(const um_shape *s, umbel_error *err)
@@ -62,13 +62,14 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
     a->capacity = s->capacity;
 }
 
-/* The memory may hold anything: reduce what is read from it. */
+/* Returns the active generation, reduced to 0 or 1: the memory may hold
+ * anything. */
 static int active(const aging *a)
 {
     return (int)(um_load64(a->state + ACTIVE) & 1);
 }
 
-/* The older generation is emptied, and becomes the active one. */
+/* Clears the older generation and makes it the active one. */
 static void rotate(void *self)
 {
     const aging *a = self;
@@ -89,7 +90,7 @@ static void count_key(aging *a)
         um_store64(a->state + HELD, held);
 }
 
-/* One by one: any key may be the one that changes the generations. */
+/* Adds keys one by one, since any of them may trigger a rotation. */
 static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
                   size_t n, bool *fresh)
 {
@@ -132,7 +133,7 @@ static void fold(void *self, const void *from, uint64_t by)
     memcpy(a->state, b->state, 16);
 }
 
-/* As it will be in the long run: both generations full. */
+/* Returns the error in the long run, with both generations full. */
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
     double most = (double)s->capacity;
@@ -141,8 +142,8 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     return 2 * one - one * one;
 }
 
-/* Keys that match in both count twice: a forger would see to it that none do.
- */
+/* Counts keys that match in both generations twice: a forger would avoid
+ * them. */
 static double predict(const void *self)
 {
     const aging *a = self;

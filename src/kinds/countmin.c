@@ -1,33 +1,34 @@
 /*
- * countmin.c - kind countmin: rows of wide counters, which sum the amounts of
+ * countmin.c - kind countmin: rows of wide counters that sum the amounts of
  * each key.
  *
- * For streams: bytes a flow, requests a client. A key has one counter in each
- * of d rows of w counters, and its count is the least of them. Adding it B
- * times makes every counter c of it
+ * For streams: bytes per flow, requests per client. A key has one counter in
+ * each of d rows of w counters, and its count is the minimum of them. Adding it
+ * B times sets each of its counters c to
  *
- *     max(c, M + B)      M the least of them before
+ *     max(c, M + B)      M: their minimum before
  *
- * because the key had come M times at most (conservative update: Estan and
- * Varghese 2002; survey 8.1). So counts are never too low, up to where counters
- * stick, and no counter is above what adding B to each would have made of it.
+ * because the key was added at most M times before (conservative update: Estan
+ * and Varghese 2002; survey 8.1). So counts are never too low, until counters
+ * saturate, and no counter is higher than with adding B to each.
  *
- * How much too high: other keys bring N/w to a counter in the mean, so e N/w or
- * more with a chance of 1/e at most, and that in all d rows with e^-d:
+ * How much too high: other keys add N/w to a counter on average, so e N/w or
+ * more with probability at most 1/e, and in all d rows with e^-d:
  *
- *     w = e / epsilon,  d = ln(1 / delta):  at most epsilon N too high, unless
- *     a chance of delta
+ *     w = e / epsilon,  d = ln(1 / delta):  at most epsilon N too high, except
+ *     with probability delta
  *
  * (Cormode and Muthukrishnan 2005; survey 9). Rows are the slices of addressing
- * partitioned, the default here; w is cells / hashes. Other addressings count
- * as well, but their counters do not err independently: no such promise.
+ * partitioned, the default here; w is cells / hashes. Other addressings also
+ * work, but their counters do not err independently, so this bound does not
+ * hold.
  *
  * One section: cells of 32 or 64 bits, counted as kind counting does under
- * update refined (kinds/counting/counting.h); here they are wide, and that is
- * all that a file says. Nothing can be taken out, and there are no differences:
- * keys share what each of them raised.
+ * update refined (kinds/counting/counting.h); here they are wide, and the file
+ * records only their width. Keys cannot be removed, and there are no
+ * differences: keys share the counters that each of them raised.
  *
- * When not to use it: for small counts, counting takes a few bits a cell.
+ * When not to use it: for small counts, counting takes a few bits per cell.
  */
 #include "base/error.h"
 #include "kinds/counting/counting.h"
@@ -84,7 +85,7 @@ static umbel_status admit(um_shape *into, const um_shape *from,
     return UMBEL_OK;
 }
 
-/* Returns true if a key has one counter in each of its independent rows. */
+/* Returns true if a key has one counter in each of several independent rows. */
 static bool in_rows(const um_layout *l)
 {
     return l->blocks == 1 && l->lanes == l->hashes && l->throws == 1 &&
@@ -92,9 +93,10 @@ static bool in_rows(const um_layout *l)
 }
 
 /*
- * What a key that never came exceeds in all rows with a chance of e^-d at most,
- * by the counters as they are: e times their mean. (Markov in every row; the
- * product of the rows' means is at most the power of their mean.)
+ * Returns a count that a key which was never added exceeds in all rows with
+ * probability at most e^-d, from the current counters: e times their mean.
+ * (Markov's inequality in every row; the product of the rows' means is at most
+ * the power of their mean.)
  */
 static uint64_t error_bound(const um_counting *c)
 {

@@ -74,8 +74,7 @@ uint64_t um_fold_cell(const um_layout *l, uint64_t by, uint64_t cell)
     return cell / unit / by * unit + cell % unit;
 }
 
-/*
- * --- k cells anywhere: the filter of 1970, with the fewest bits -------------
+/* --- k cells anywhere: the filter of 1970, with the fewest bits ------------
  *
  * A linear congruential sequence starts at lo, with an increment that depends
  * on the key; the high half of its product with m is the cell. Plain double
@@ -147,8 +146,7 @@ const um_addressing um_addressing_partitioned = {
     .positions = slice_positions,
 };
 
-/*
- * --- addressings whose k cells share one block of a cache line -------------
+/* --- addressings whose k cells share one block of a cache line -------------
  *
  * A query costs one memory fetch instead of k. Blocks fill unevenly, so the
  * same error takes more bits than classic (measured in docs/KINDS.md). Idea:
@@ -166,7 +164,7 @@ const um_addressing um_addressing_partitioned = {
  *                V for odd i, of its low half for even i: two shifts and no
  *                multiplication in vector registers
  *   blocked128   lane i of 16 cells: bits 63-4i .. 60-4i of W. For counts:
- * cells of 4 bits make a lane a 64-bit word, and a block a cache line
+ *                cells of 4 bits make a lane a 64-bit word, and a block a cache line
  */
 
 enum { LANES = 8 };
@@ -235,8 +233,7 @@ BLOCKED(512, "all cells in one cache line; the default")
 BLOCKED(256, "all cells in half a cache line; more bits")
 BLOCKED(128, "all cells of 4 bits in one cache line: for counts")
 
-/*
- * --- the lanes of a block that the last hashes of a key use ----------------
+/* --- the lanes of a block that the last hashes of a key use ----------------
  *
  * The last r hashes use r consecutive lanes, starting at lane word & 7 (see
  * above): lane i is used when (i - start) mod 8 < r. A row contains that

@@ -8,8 +8,7 @@
 
 #include <math.h>
 
-/*
- * --- universal and chunks-md5: addressings of the papers -------------------
+/* --- universal and chunks-md5: addressings of the papers -------------------
  *
  * A cell is a number modulo m, so they fold by parts, and cells below (range
  * mod m) are slightly more likely than the others: um_range returns the range,
@@ -126,8 +125,7 @@ const um_addressing um_addressing_chunks_md5 = {
     .positions = chunks_positions,
 };
 
-/*
- * --- dcso: cells as in files of DCSO's bloom -------------------------------
+/* --- dcso: cells as in files of DCSO's bloom -------------------------------
  *
  * The tools bloom (Go), flor (Python) and fleur (C) share a file format and
  * this sequence of cells, so our filters can be written in their format, bit
@@ -197,8 +195,7 @@ const um_addressing um_addressing_dcso = {
     .positions = dcso_positions,
 };
 
-/*
- * --- redisbloom: cells as in a (sub-)filter of RedisBloom ------------------
+/* --- redisbloom: cells as in a (sub-)filter of RedisBloom ------------------
  *
  * Plain double hashing of two 64-bit Murmur hashes a and b of the key:
  *

@@ -27,8 +27,7 @@
 
 #include <math.h>
 
-/*
- * --- the exact error if keys choose lanes for their extra throws -----------
+/* --- the exact error if keys choose lanes for their extra throws -----------
  *
  * Such lanes are not independent: a key that hits one misses another, so the
  * product of single lanes (below) is up to 1.3 % too low or 4 % too high, as
@@ -131,8 +130,7 @@ double um_extra_error(const um_layout *l, double keys, double about)
     return (double)x.sum;
 }
 
-/*
- * --- error of layouts whose classes depend on each other -------------------
+/* --- error of layouts whose classes depend on each other -------------------
  *
  * Classes form cycles, and a key's cells are in k consecutive classes of one
  * cycle. Let X_i be the number of keys that begin in class i: Poisson with mean

@@ -2,8 +2,9 @@
  * bits_avx2.h - tests whether blocks of bits match a key, in the loops of
  * blocked_avx2.h.
  *
- * A file that includes this defines misfits, what its kind makes of a key and
- * its block, trim_of and work_on. Four keys are judged at once.
+ * A file that includes this defines misfits, which applies a key to its block
+ * as its kind requires, trim_of, work_on and target_of. Four keys are evaluated
+ * at once.
  */
 #ifndef UM_KINDS_BITS_AVX2_H
 #define UM_KINDS_BITS_AVX2_H
@@ -13,18 +14,18 @@
 enum { MAX_HASHES = 16, SHIFT256 = 5, SHIFT512 = 6 };
 
 /*
- * Bits of a key's block at p that are not as the key wants them, none when it
- * matches. When adding, they were not, and now are.
+ * Returns the bits of the block at p that differ from what the key wants: none
+ * if it matches. When adding, it also changes them.
  */
 UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
                           uint64_t last, um_loop_config how);
 
-/* What misfits wants done to the last word. */
+/* Returns what misfits needs done to the last word. */
 UM_INLINE um_trim trim_of(int groups);
 
-/* Where the kind's bits are, and where answers go. */
+/* Describes the kind's bits, and where answers go. */
 UM_INLINE um_work work_on(const void *self, uint64_t seed, void *out);
-/* The same for one key. */
+/* Describes the kind's bits for one key. */
 UM_INLINE um_target target_of(const um_layout *l, const void *self,
                               uint64_t flip);
 
@@ -38,7 +39,8 @@ UM_INLINE um_loop_config way_of(int verb, int block, int groups)
 
 /* --- answers -------------------------------------------------------------- */
 
-/* Bit j is set if x[j] is zero. Packing keeps nonzero words nonzero. */
+/* Sets bit j of the result if x[j] is zero. Packing keeps nonzero words
+ * nonzero. */
 UM_INLINE unsigned zeros(const __m256i x[4])
 {
     __m256i a = _mm256_packs_epi32(x[0], x[1]);
@@ -57,14 +59,14 @@ UM_INLINE __m256i misfits_of(const um_target *t, const um_eight *e, size_t i,
                    e->word[how.groups - 1][i], how);
 }
 
-/* The n keys from the i-th on: four, or one. */
+/* Processes n keys, four or one, starting with the i-th. */
 UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
                       size_t out, um_loop_config how)
 {
     __m256i first = misfits_of(&w->t, e, i, how),
             x[4] = {first, first, first, first};
 
-    for (size_t j = 1; j < n; j++) /* one after another */
+    for (size_t j = 1; j < n; j++) /* in order */
         x[j] = misfits_of(&w->t, e, i + j, how);
     unsigned answer = zeros(x) ^ (how.verb == UM_ADD ? 15 : 0);
     if (how.verb == UM_ADD)
@@ -84,7 +86,7 @@ UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
         serve4(w, e, i, 1, out + i, how);
 }
 
-/* One loop for one group of hashes, one for two. */
+/* Processes all keys, in separate loops for one and two groups of hashes. */
 UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
                            const void *keys, size_t n, void *out, int verb,
                            int block)

@@ -1,9 +1,9 @@
 /*
  * blocked_avx2.h - loops over keys and their blocks with AVX2.
  *
- * Keys of 8 bytes are hashed eight at a time (XXH3, bit for bit), a batch of
- * them while the batch before is served. What a key does to its block is the
- * caller's, and becomes part of the loop.
+ * Keys of 8 bytes are hashed eight at a time (XXH3, bit for bit), one batch
+ * while the previous batch is processed. The including file defines what a key
+ * does to its block; that code is inlined into the loop.
  */
 #ifndef UM_KINDS_BLOCKED_AVX2_H
 #define UM_KINDS_BLOCKED_AVX2_H
@@ -13,45 +13,45 @@
 #include "kinds/blocked/xxh3_avx2.h"
 
 /*
- * What eight keys ask for: close together, so that one register and a short
- * offset reach all of it.
+ * The hashes and blocks of eight keys: close together, so that one register and
+ * a short offset reach all of it.
  */
 typedef struct um_eight {
     _Alignas(64) uint64_t lo[8];
     uint64_t word[2][8]; /* of the first and second 8 hashes */
-    uint64_t at[8];      /* where the block begins, if fetched ahead */
+    uint64_t at[8];      /* offset of the block, if prefetched */
 } um_eight;
 
-/* A filter as the loops see it. */
+/* The parameters of a filter that the loops need. */
 typedef struct um_target {
     uint8_t *memory;
     uint64_t blocks;
     uint32_t hashes;
-    bool far;       /* the memory, from the second cache */
-    uint64_t flip;  /* what XXH3 does with the seed, for 8-byte keys */
+    bool far;       /* the memory exceeds the L2 cache */
+    uint64_t flip;  /* um_xxh3_flip of the seed, for 8-byte keys */
     uint32_t lanes; /* um_lanes_at, for kinds that use it */
 } um_target;
 
-/* What is done, and what comes out. */
+/* A filter, and the results. */
 typedef struct um_work {
     um_target t;
-    void *out;    /* an answer a key; may be NULL when adding */
-    size_t added; /* when adding */
+    void *out;    /* one answer per key; may be NULL when adding */
+    size_t added; /* new keys, when adding */
 } um_work;
 
-/* What becomes of a key's last word: & keep, no byte below least's; 0: nothing.
- */
+/* A change to a key's last word: AND with keep, and raise each byte to that of
+ * least; 0: none. */
 typedef struct um_trim {
     uint64_t keep, least;
 } um_trim;
 
-/* How a loop does it, known when it is compiled. */
+/* Properties of a loop, known at compile time. */
 typedef struct um_loop_config {
     int verb;
     int shift;  /* a block has 2^shift bytes */
-    bool ahead; /* the memory is far: fetch what comes next */
-    bool apart; /* where it is near: hash a whole batch, then serve one */
-    int groups; /* of eight hashes, the last may be fewer */
+    bool ahead; /* the memory is far: prefetch */
+    bool apart; /* near memory: hash a whole batch, then process it */
+    int groups; /* of eight hashes each, the last may have fewer */
     um_trim trim;
 } um_loop_config;
 
@@ -65,7 +65,7 @@ UM_INLINE um_target um_target_of(const um_layout *l, uint8_t *memory,
                        .flip = flip};
 }
 
-/* Serve the first n keys in their order; their answers begin at number out. */
+/* Processes the first n keys in order; their answers begin at index out. */
 typedef void um_serve(um_work *w, const um_eight *e, size_t n, size_t out,
                       um_loop_config how);
 
@@ -79,7 +79,7 @@ UM_INLINE void um_write_avx2(void *p, __m256i x)
     _mm256_storeu_si256((__m256i *)p, x);
 }
 
-/* The first n of four bits as bytes. */
+/* Stores the first n of four bits as bytes. */
 UM_INLINE void um_store_bits(bool *out, unsigned bits, size_t n)
 {
     uint32_t bytes = bits * 0x00204081u & 0x01010101u;
@@ -107,7 +107,7 @@ UM_INLINE uint64_t um_last_word(uint64_t lo, uint64_t hi, um_loop_config how)
     return (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(x));
 }
 
-/* --- where keys go -------------------------------------------------------- */
+/* --- blocks --------------------------------------------------------------- */
 
 UM_INLINE uint64_t um_block_of(const um_target *t, uint64_t lo,
                                um_loop_config how)
@@ -121,8 +121,8 @@ UM_INLINE uint8_t *um_block_at(const um_target *t, const um_eight *e, size_t i,
     return t->memory + (how.ahead ? e->at[i] : um_block_of(t, e->lo[i], how));
 }
 
-/* What will be written is fetched for writing: another core gives it up once,
- * not first a copy of it. */
+/* Prefetches the block of a key; for writing when adding, so that another core
+ * gives up the line once instead of first sharing it. */
 UM_INLINE void um_fetch_block(const um_target *t, um_eight *e, size_t i,
                               um_loop_config how)
 {
@@ -155,7 +155,7 @@ UM_INLINE void um_consume_keys(const um_target *t, const uint64_t *keys,
         um_fetch_block(t, e, i, how);
 }
 
-/* Up to eight; those that are missing are filled up with the first. */
+/* Reads up to eight digests; missing ones are replaced by the first. */
 UM_INLINE void um_consume_digests(const um_target *t, const umbel_digest *d,
                                   size_t n, um_eight *e, um_loop_config how)
 {
@@ -172,8 +172,9 @@ UM_INLINE void um_consume_digests(const um_target *t, const umbel_digest *d,
 /* --- loops ---------------------------------------------------------------- */
 
 /*
- * Eights of keys under way. In far memory fewer are faster, 5 to 7 % at 10^6
- * keys: what was fetched long ago may have left the first cache again.
+ * Groups of eight keys in flight. For far memory fewer are faster, 5 to 7 % at
+ * 10^6 keys: lines that were prefetched long ago may have left the L1 cache
+ * again.
  */
 enum { UM_FAR_STEP = UM_VECTOR_STEP / 2 };
 
@@ -188,9 +189,9 @@ UM_INLINE size_t um_up_to_8(size_t n)
 }
 
 /*
- * One batch is served, another made ready: eight keys of one after eight of the
- * other, so that the memory is busy while the arithmetic goes on. Where it is
- * near and serving is much work, loops apart are a little faster.
+ * Processes one batch and prepares the next, alternating between eight keys of
+ * each, so that memory is busy during the arithmetic. For near memory and much
+ * work per key, separate loops are a little faster.
  */
 UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
                              um_eight *next, const uint64_t *keys,
@@ -205,7 +206,7 @@ UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
         serve(w, &now[i], 8, out + 8 * i, how);
 }
 
-/* Keys of 8 bytes. The last, fewer than a batch, are filled up with zeros. */
+/* Processes keys of 8 bytes. The last batch is padded with zeros. */
 UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
                             um_loop_config how, um_serve *serve)
 {
@@ -225,7 +226,7 @@ UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
         serve(w, &e[turn][(i - whole) / 8], um_up_to_8(n - i), i, how);
 }
 
-/* Digests made before: some are fetched while others are served. */
+/* Processes digests: some are prefetched while others are processed. */
 UM_INLINE void um_walk_digests(um_work *w, const umbel_digest *d, size_t n,
                                um_loop_config how, um_serve *serve)
 {
@@ -252,7 +253,8 @@ UM_INLINE void um_walk_sort(um_work *w, int sort, const void *keys, size_t n,
         um_walk_digests(w, keys, n, how, serve);
 }
 
-/* A loop each for near and far memory; how.ahead is not set yet. */
+/* Processes keys, in separate loops for near and far memory; how.ahead is not
+ * set yet. */
 UM_INLINE void um_walk(um_work *w, int sort, const void *keys, size_t n,
                        um_loop_config how, um_serve *serve)
 {

@@ -1,11 +1,10 @@
 /*
- * blocked_avx512.h - loops over keys in blocks with AVX-512, for kinds that
- * know their cells.
+ * blocked_avx512.h - loops over keys in blocks with AVX-512, for bloom and
+ * generalized.
  *
- * The plan of blocked_avx2.h: eight keys a step are hashed and their blocks
- * fetched, while the batch before is tested, in one loop. What is new comes
- * from the instructions: vpmullq and vprolq make XXH3 of 8 bytes as it is
- * written down, eight at a time.
+ * As in blocked_avx2.h, one loop hashes eight keys per step and prefetches
+ * their blocks while it tests the previous batch. The instructions vpmullq and
+ * vprolq compute XXH3 of 8 bytes as it is defined, eight at a time.
  *
  * A file that includes this defines serve and aim.
  */
@@ -20,24 +19,26 @@
 enum { STEP = 8, BATCH = 32, MAX_HASHES = 16 };
 enum { XOR3 = 0x96 }; /* truth table of a ^ b ^ c */
 
-/* What a batch of keys asks for. */
+/* The hashes and blocks of a batch of keys. */
 typedef struct batch {
     _Alignas(64) uint64_t word[2][BATCH]; /* of the first and second 8 hashes */
-    _Alignas(64) uint64_t at[BATCH];      /* byte where the block begins */
-    _Alignas(64) uint64_t used[BATCH];    /* low 8 bits: lanes of the last */
+    _Alignas(64) uint64_t at[BATCH];      /* byte offset of the block */
+    _Alignas(64) uint64_t used[BATCH];    /* low 8 bits: lanes of the last
+                                             hashes */
 } batch;
 
-/* A filter as the loops see it. */
+/* The parameters of a filter that the loops need. */
 typedef struct target {
     uint8_t *bits;
     uint64_t blocks;
     uint64_t run;  /* a row of runs */
-    uint64_t flip; /* what XXH3 does with the seed, for 8-byte keys */
-    bool two;      /* groups of hashes: more than 8 */
-    bool far;      /* the memory, from the second cache */
+    uint64_t flip; /* um_xxh3_flip of the seed, for 8-byte keys */
+    bool two;      /* two groups of hashes: more than 8 */
+    bool far;      /* the memory exceeds the L2 cache */
 } target;
 
-/* The operation. out gets hits, or new keys; it may be NULL when adding. */
+/* The operation. out receives hits, or which keys are new; it may be NULL when
+ * adding. */
 typedef struct job {
     target t;
     const uint8_t *items; /* keys of 8 bytes, or digests */
@@ -45,7 +46,7 @@ typedef struct job {
     bool *out;
 } job;
 
-/* How a loop does it, known when it is compiled. */
+/* Properties of a loop, known at compile time. */
 typedef struct loop {
     int sort, verb;
     int shift;  /* a block has 2^shift bytes */
@@ -55,32 +56,34 @@ typedef struct loop {
 
 /* One key of a batch. */
 typedef struct key {
-    uint64_t first, last; /* words of its groups of hashes; first of two */
+    uint64_t first, last; /* words of its groups of hashes; first is used if
+                             there are two */
     uint64_t at;
     __mmask8 used;
 } key;
 
-/* A key meets its block: returns true if it matches or, when adding, is new. */
+/* Applies a key to its block: returns true if it matches or, when adding, is
+ * new. */
 UM_INLINE bool serve(const target *t, key k, loop how);
-/* The kind's bits. */
+/* Describe the kind's bits. */
 UM_INLINE target aim(const void *self, uint64_t seed);
 UM_INLINE uint8_t *bits_of_self(const void *self);
 
-/* --- eight keys a step ---------------------------------------------------- */
+/* --- eight keys per step -------------------------------------------------- */
 
 UM_INLINE __m512i all(uint64_t x)
 {
     return _mm512_set1_epi64((long long)x);
 }
 
-/* um_remix */
+/* Computes um_remix of eight words. */
 UM_INLINE __m512i remix(__m512i x)
 {
     x = _mm512_mullo_epi64(x, all(UINT64_C(0xD6E8FEB86659FD93)));
     return _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
 }
 
-/* um_xxh3_8 */
+/* Computes um_xxh3_8 of eight keys. */
 UM_INLINE __m512i xxh3(__m512i x, uint64_t flip)
 {
     const __m512i factor = all(UM_XXH3_FACTOR);
@@ -94,7 +97,8 @@ UM_INLINE __m512i xxh3(__m512i x, uint64_t flip)
     return _mm512_xor_si512(x, _mm512_srli_epi64(x, 28));
 }
 
-/* Eight items from p on become digests. Of digests, lo and hi take turns. */
+/* Converts the eight items at p to digests. In an array of digests, lo and hi
+ * alternate. */
 UM_INLINE void consume_eight(const target *t, const uint8_t *p, loop how,
                              __m512i *lo, __m512i *hi)
 {
@@ -112,9 +116,9 @@ UM_INLINE void consume_eight(const target *t, const uint8_t *p, loop how,
 }
 
 /*
- * High half of lo * blocks, with fewer than 2^32 blocks, as a byte offset.
- * Volatile: when clang 14 takes the number out of the loop, it forgets that its
- * upper half is 0, and multiplies 64 bits.
+ * Returns the high half of lo * blocks, with fewer than 2^32 blocks, as a byte
+ * offset. Volatile: when clang 14 hoists the number out of the loop, it forgets
+ * that its upper half is 0, and multiplies 64 bits.
  */
 UM_INLINE __m512i block_of(const target *t, __m512i lo, loop how)
 {
@@ -128,9 +132,9 @@ UM_INLINE __m512i block_of(const target *t, __m512i lo, loop how)
 }
 
 /*
- * The last hashes, r of them, go to r neighbouring lanes from lane word & 7 on:
- * r bits of 8, rotated by word. Written eight times in a row, they may as well
- * be rotated by the whole word; the low 8 bits are the lanes.
+ * The last r hashes use r consecutive lanes, starting at lane word & 7: r bits
+ * of 8, rotated by word. Repeated eight times, the pattern can be rotated by
+ * the whole word; the low 8 bits are the lanes.
  */
 #define RUN(r) (((UINT64_C(1) << (r)) - 1) * UINT64_C(0x0101010101010101))
 static const uint64_t runs[STEP] = {RUN(8), RUN(1), RUN(2), RUN(3),
@@ -141,7 +145,7 @@ UM_INLINE size_t item_len(loop how)
     return how.sort == UM_KEYS8 ? sizeof(uint64_t) : sizeof(umbel_digest);
 }
 
-/* Items i .. i+7 of a batch. */
+/* Prepares items i .. i+7 of a batch. */
 UM_INLINE void prepare(const target *t, const uint8_t *items, batch *b,
                        size_t i, loop how)
 {
@@ -173,9 +177,9 @@ UM_INLINE key key_of(const batch *b, size_t i, loop how)
 }
 
 /*
- * A batch is made ready while the one before is served. The last items, fewer
- * than a batch, are padded with zeros, which nobody serves. Returns how often
- * serve said yes.
+ * Prepares a batch while the previous one is processed. The last batch is
+ * padded with zeros, which are not processed. Returns how often serve returned
+ * true.
  */
 UM_INLINE size_t walk(const job *j, loop how)
 {
@@ -228,7 +232,8 @@ UM_INLINE loop loop_of(int sort, int verb, int block, int groups, bool far)
                   .far = far};
 }
 
-/* A loop each for one and for two groups of hashes; keys, near and far. */
+/* Processes all keys, in separate loops for one and two groups of hashes, and
+ * for near and far memory. */
 UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
                            const void *keys, size_t n, void *out, int verb,
                            int block)

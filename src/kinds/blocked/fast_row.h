@@ -1,8 +1,10 @@
 /*
- * fast_row.h - the functions of a row for blocks (filter/kind.h), and the row.
+ * fast_row.h - generates the fast-path rows (filter/kind.h) of blocked
+ * addressings.
  *
- * A file that includes this defines the two below and usable. All of it is
- * compiled anew for each verb, each sort of keys and each size of a block.
+ * A file that includes this defines the two below and usable. Everything is
+ * compiled separately for each verb, each sort of keys and each size of a
+ * block.
  */
 #ifndef UM_KINDS_FAST_ROW_H
 #define UM_KINDS_FAST_ROW_H
@@ -14,14 +16,14 @@
 enum { UM_QUERY, UM_COUNT, UM_ADD }; /* verb */
 enum { UM_KEYS8, UM_DIGESTS };       /* sort: keys of 8 bytes, or digests */
 
-/* Serves n keys, in blocks of that many cells. The answers go to out, which may
- * be NULL when adding; returns how many keys were new. */
+/* Processes n keys, in blocks of this many cells. The answers go to out, which
+ * may be NULL when adding; returns the number of new keys. */
 UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
                            const void *keys, size_t n, void *out, int verb,
                            int block);
 
-/* Serves one key, with nothing around it: as serve_all, of filter f, with that
- * hash. groups: of eight hashes, 1 or 2, a constant. */
+/* Processes one key with hash lo in filter f, without the overhead of a batch.
+ * groups, a constant, is the number of groups of eight hashes, 1 or 2. */
 UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
                          int block, int groups);
 
@@ -40,8 +42,8 @@ UM_INLINE umbel_status um_return_added(umbel_filter *f, bool *fresh,
     return UMBEL_OK;
 }
 
-/* Keys of 8 bytes come first. Long keys are apart from the rest: they would
- * cost a short key a frame. */
+/* Defines the functions for one key. Keys of 8 bytes are tested first. Long
+ * keys have separate functions, so that short ones need no stack frame. */
 #define UM_ONE_KEY(block, groups)                                              \
     UM_INLINE umbel_status query_lo##block##_##groups(const umbel_filter *f,   \
                                                       uint64_t lo, bool *hit)  \
@@ -102,7 +104,8 @@ UM_INLINE umbel_status um_return_added(umbel_filter *f, bool *fresh,
         return add_long##block##_##groups(f, text, len, fresh);                \
     }
 
-/* A row that also serves shared filters has as shares, or nothing. */
+/* Pass this as shares for a row that also serves shared filters, otherwise
+ * nothing. */
 #define UM_SHARES(block)                                                       \
     .shared = {{query_key##block##_1, um_add_one_locked},                      \
                {query_key##block##_2, um_add_one_locked}},                     \

@@ -11,19 +11,19 @@
 #include <immintrin.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-/* The analyzer does not see what vector stores write. */
+/* The analyzer does not see the writes of vector stores. */
 #pragma GCC diagnostic ignored "-Wanalyzer-use-of-uninitialized-value"
 #endif
 
 #define UM_REMIX_FACTOR UINT64_C(0xD6E8FEB86659FD93) /* um_remix */
 
-/* Two vectors go through every step together: one alone would wait. */
+/* Two vectors go through every step together, to hide latency. */
 enum { UM_PAIR = 2 };
 #define UM_EACH for (size_t g = 0; g < UM_PAIR; g++)
 
 /*
- * x * factor mod 2^64: AVX2 has only products of 32-bit halves. The two that
- * belong into the high half are made at once, and added there.
+ * Computes x * factor mod 2^64. AVX2 only multiplies 32-bit halves; the two
+ * products for the high half are computed at once and added there.
  */
 UM_INLINE void um_multiply_avx2(__m256i x[UM_PAIR], uint64_t factor)
 {
@@ -51,7 +51,7 @@ UM_INLINE void um_store_avx2(uint64_t *to, const __m256i x[UM_PAIR])
     UM_EACH _mm256_storeu_si256((__m256i *)(void *)to + g, x[g]);
 }
 
-/* The halves of eight digests. */
+/* Separates the halves of eight digests. */
 UM_INLINE void um_split_digests(const umbel_digest *d, __m256i lo[UM_PAIR],
                                 __m256i hi[UM_PAIR])
 {
@@ -66,7 +66,7 @@ UM_INLINE void um_split_digests(const umbel_digest *d, __m256i lo[UM_PAIR],
     }
 }
 
-/* XXH3 of eight keys; flip is um_xxh3_flip of the seed. */
+/* Computes XXH3 of eight keys; flip is um_xxh3_flip of the seed. */
 UM_INLINE void um_xxh3_avx2(const uint64_t *keys, uint64_t flip,
                             __m256i x[UM_PAIR])
 {

@@ -1,13 +1,13 @@
 /*
  * blocked_avx2.c - bloom on blocked256 and blocked512 with AVX2.
  *
- * The loops are those of blocked/bits_avx2.h. A test is one mask a group of
- * eight hashes, made by shifts (filter/addressing/addressing.c), against the
- * whole block.
+ * The loops are those of blocked/bits_avx2.h. A test compares one mask per
+ * group of eight hashes, computed by shifts (filter/addressing/addressing.c),
+ * with the whole block.
  *
- * In cache the shifts are what is scarce (two units do them and all shuffles),
- * so products avoid them, blocks are found by the scalar multiplier beside, and
- * four keys are judged at once.
+ * In cache, shifts are the bottleneck (two ports execute them and all
+ * shuffles), so multiplications avoid them, the scalar multiplier finds the
+ * blocks, and four keys are evaluated at once.
  */
 #include "filter/addressing/addressing.h"
 #include "kinds/blocked/bits_avx2.h"
@@ -21,7 +21,8 @@ UM_INLINE um_trim trim_of(int groups)
 
 /* --- masks ---------------------------------------------------------------- */
 
-/* One cell in each of eight lanes of 32; first has the lowest of each. */
+/* Returns one cell in each of eight 32-bit lanes; first has the lowest of
+ * each. */
 UM_INLINE __m256i lanes256(uint64_t word, __m256i first)
 {
     __m256i v = _mm256_sllv_epi64(_mm256_set1_epi64x((long long)word),
@@ -29,7 +30,7 @@ UM_INLINE __m256i lanes256(uint64_t word, __m256i first)
     return _mm256_sllv_epi32(first, _mm256_srli_epi32(v, 27));
 }
 
-/* Four of the eight lanes of 64. */
+/* Returns one cell in each of four of the eight 64-bit lanes. */
 UM_INLINE __m256i lanes512(uint64_t word, __m256i shifts, __m256i first)
 {
     __m256i v = _mm256_srlv_epi64(_mm256_set1_epi64x((long long)word), shifts);
@@ -70,9 +71,9 @@ UM_INLINE mask mask512(const um_target *t, uint64_t first, uint64_t last,
     return (mask){{m, n}};
 }
 
-/* --- a key against its block ---------------------------------------------- */
+/* --- applying a key to its block ------------------------------------------ */
 
-/* The cells of a key that are clear; when adding, they were. */
+/* Returns the cells of a key that are clear; when adding, that were clear. */
 UM_INLINE __m256i clear256(uint8_t *p, mask m, bool adds)
 {
     __m256i old = um_load_avx2(p);

@@ -1,21 +1,21 @@
 /*
  * blocked_avx512.c - bloom on blocked256 and blocked512 with AVX-512.
  *
- * The loops are those of blocked/blocked_avx512.h. What is new to masks:
+ * The loops are those of blocked/blocked_avx512.h. Masks use:
  *
- *   vprolv            1 rotated by a number takes only its low bits, so a mask
- *                     is one shift and one rotation
- *   mask registers    the last hashes, fewer than 8, cost no instruction of
- *                     their own: the rotation leaves out the lanes not used
+ *   vprolv            a rotation uses only the low bits of its count, so a mask
+ *                     is one shift and one rotation of 1
+ *   mask registers    the last hashes, fewer than 8, need no extra instruction:
+ *                     the rotation skips the unused lanes
  *
  * No processor with AVX-512 is needed to test this file: tests/emulate.
  */
 #include "kinds/blocked/blocked_avx512.h"
 #include "kinds/bloom/bloom.h"
 
-/* --- a key against its block ---------------------------------------------- */
+/* --- applying a key to its block ------------------------------------------ */
 
-/* One cell in each used lane of 32: 5 bits of its half of the word. */
+/* Returns one cell in each used 32-bit lane: 5 bits of its half of the word. */
 UM_INLINE __m256i lanes256(uint64_t word, __mmask8 used)
 {
     __m256i v =
@@ -24,7 +24,7 @@ UM_INLINE __m256i lanes256(uint64_t word, __mmask8 used)
     return _mm256_maskz_rolv_epi32(used, _mm256_set1_epi32(1), v);
 }
 
-/* The same with lanes of 64, and 6 bits of the word. */
+/* Returns one cell in each used 64-bit lane: 6 bits of the word. */
 UM_INLINE __m512i lanes512(uint64_t word, __mmask8 used)
 {
     __m512i v = _mm512_srlv_epi64(

@@ -1,14 +1,14 @@
 /*
  * bloom.c - kind bloom: one bit per cell (Bloom 1970).
  *
- * A key sets its cells; a query asks whether all of them are set. There are no
- * false negatives, and a key that did not go in matches with a chance
- * that follows from the cells. One section: cells x 1 bit, cell i at bit i%8
- * of byte i/8.
+ * Adding a key sets its cells; a query tests whether all of them are set. There
+ * are no false negatives, and a key that was not added matches with a
+ * probability that follows from the cells. One section: cells x 1 bit, cell i
+ * at bit i%8 of byte i/8.
  *
- * Union is OR. AND keeps every key of both, and false ones: its error lies
- * between that of the true intersection and that of either side. Keys cannot be
- * taken out again; where that is needed, count.
+ * OR is the union. AND keeps every key that is in both, and some others: its
+ * error is between that of the true intersection and that of either side. Keys
+ * cannot be removed; use kind counting for that.
  *
  * Setting groups: a key may use one of this many digests
  * (filter/addressing/hash_groups.h).
@@ -39,8 +39,8 @@ static const umbel_setting_info settings[] = {
                 1, UM_MAX_HASH_GROUPS, 1},
     {NULL, NULL, 0, 0, 0}};
 
-/* What others read has no groups; and a choice wants cells that are random,
- * which those of a weak hash are not. */
+/* Refuses groups for addressings of other programs, and for weak hashes, whose
+ * cells are not random enough for a choice. */
 static umbel_status check(const um_shape *s, umbel_error *err)
 {
     if (s->addressing->foreign && s->setting[GROUPS] > 1)
@@ -75,14 +75,14 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 
 /* --- bloom with a choice of digests: add and query -------------------------
  *
- * Which cells are set depends on the order of the keys; there are no false
+ * The cells that are set depend on the order of the keys; there are no false
  * negatives.
  */
 
-/* Digests of a batch that match by no group so far. */
+/* Digests of a batch that have not matched in any group so far. */
 typedef struct pending {
     umbel_digest digest[UM_BATCH];
-    uint16_t at[UM_BATCH]; /* their places in the batch */
+    uint16_t at[UM_BATCH]; /* their indices in the batch */
     size_t n;
 } pending;
 
@@ -164,7 +164,7 @@ UM_INLINE bool all_set(const void *self, const uint64_t *pos)
     return true;
 }
 
-/* With groups, a key looks at several blocks. */
+/* Returns false with groups: a key then reads several blocks. */
 static bool local(const um_shape *s)
 {
     return s->setting[GROUPS] == 1;
@@ -228,7 +228,7 @@ static void fold_bits(const um_bloom *to, const um_bloom *from, uint64_t by,
     }
 }
 
-/* Word by word; where words stay together (blocks), they move whole. */
+/* Folds word by word; with blocks, whole words move. */
 static void fold(void *self, const void *from, uint64_t by)
 {
     const um_bloom *to = self, *b = from;
@@ -252,20 +252,21 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     return um_groups_error(l, (uint32_t)s->setting[GROUPS], keys);
 }
 
-/* --- the error of cells whose classes follow from each other ---------------
+/* --- the error if classes of cells depend on each other --------------------
  *
- * A key begins in any class and goes through k of them; within each its cell is
- * any. So the error is the mean over classes of the product of k fills. Large
- * filters are sampled: the product of the fills of a few cells of each class
- * has the right mean, as the cells are drawn anew each time. Admission relies
- * on it, so the maker of a filter must not know which cells are sampled: the
- * system seeds the sample. Its figure varies by a few parts in a thousand.
+ * A key begins in a random class and goes through k of them; within each its
+ * cell is random. So the error is the mean over classes of the product of k
+ * fills. Large filters are sampled: the product of the fills of a few cells of
+ * each class has the right mean, as the cells are drawn anew each time.
+ * Admission relies on it, so the creator of a filter must not know which cells
+ * are sampled: the system seeds the sample. The result varies by a few parts in
+ * a thousand.
  */
 
 enum {
-    LOOKS = 1 << 24, /* at cells, in all: it bounds what a forged file costs */
-    LEAST = 64,      /* of a class, at a time */
-    TABLE = 4096     /* classes whose fill is kept */
+    LOOKS = 1 << 24, /* cells read in all: bounds the cost of a forged file */
+    LEAST = 64,      /* cells of a class read at a time */
+    TABLE = 4096     /* classes whose fill is cached */
 };
 
 typedef struct classes {
@@ -273,7 +274,7 @@ typedef struct classes {
     um_used_in *used;
     const void *cells;
     uint64_t n, step;     /* um_classes */
-    uint64_t size, looks; /* cells of a class, and how many are looked at */
+    uint64_t size, looks; /* cells of a class, and how many of them are read */
     um_rng rng;
     double fill[TABLE];
 } classes;
@@ -290,7 +291,7 @@ static double look_at(classes *c, uint64_t class)
     return (double)used / (double)c->looks;
 }
 
-/* That a key which begins in the class matches. */
+/* Returns the probability that a key which begins in the class matches. */
 static double chance_from(classes *c, uint64_t class)
 {
     const um_layout *l = c->layout;
@@ -315,7 +316,7 @@ double um_classes_sampled(const um_layout *l, um_used_in *used,
     double sum = 0;
 
     c.n = um_classes(l, &c.step);
-    if (c.n == 0) /* cells that do not follow from each other are one class */
+    if (c.n == 0) /* independent cells are one class */
         c.n = 1;
     c.size = l->cells / c.n;
     uint64_t most = LOOKS / l->hashes, share = most / c.n;
@@ -337,10 +338,10 @@ static double classes_chance(const um_layout *l, um_used_in *used,
     return um_classes_sampled(l, used, cells, seed);
 }
 
-/* --- what the cells tell -------------------------------------------------- */
+/* --- error and fill from the cells ---------------------------------------- */
 
-/* Returns the share of a lane's cells in use, as throws meet them, and adds
- * these to *in_block. */
+/* Returns the probability that a throw into a lane hits a used cell, and adds
+ * the number of used cells to *in_block. */
 static double lane_fill(const um_layout *l, um_used_in *used, const void *cells,
                         uint64_t from, uint64_t *in_block)
 {
@@ -352,8 +353,7 @@ static double lane_fill(const um_layout *l, um_used_in *used, const void *cells,
     return um_model_hit(l, used_hot, used_hot + rest);
 }
 
-/* The same for lanes of 64 bits whose cells are alike, which many filters have
- * millions of. */
+/* Does the same as lane_fill, faster, for unbiased lanes of 64 bits. */
 static double word_fill(const uint8_t *bits, uint64_t from, uint64_t *in_block)
 {
     uint64_t n = um_ones(um_load64(bits + from / 8));
@@ -363,9 +363,9 @@ static double word_fill(const uint8_t *bits, uint64_t from, uint64_t *in_block)
 }
 
 /*
- * Chance that a key landing in this block matches: over the lanes where its
- * extra hashes may start, the product of the lanes' fills. Adds its cells in
- * use to *in_block.
+ * Returns the probability that a key in this block matches: the mean over the
+ * lanes where its extra hashes may start of the product of the lanes' fills.
+ * Adds the number of used cells to *in_block.
  */
 UM_INLINE double block_error(const um_layout *l, um_used_in *used,
                              const void *cells, uint64_t block, bool words,
@@ -488,24 +488,25 @@ static const um_row_bits bits = {.used = used,
 static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND,
                                    .cells = merge_bits};
 
-/* --- bloom for threads that add and ask together ---------------------------
+/* --- bloom for threads that add and query concurrently ---------------------
  *
- * Bits are only ever turned on, so nothing needs an order: adds are relaxed
- * fetch-ors of 64-bit words, queries relaxed loads. A word is loaded first and
- * written only when a bit is missing; most adds to a filter in use change
- * little, and lines that are not written stay in the caches of all cores.
+ * Bits are only ever set, so no ordering is needed: adds are relaxed fetch-ors
+ * of 64-bit words, queries relaxed loads. A word is loaded first and written
+ * only if a bit is missing; most adds to a filter in use change little, and
+ * lines that are not written stay in the caches of all cores.
  *
  * A word is little-endian, as in the file: its bits are those of base/bits.h.
  */
 
 enum {
-    LINE = 512,    /* cells of a cache line */
-    FAR = 1 << 21, /* cells past which memory is worth fetching ahead */
-    WORD = 64,     /* cells of a word */
-    AT_ONCE = 8    /* cells of a key that are asked without a branch */
+    LINE = 512,    /* cells per cache line */
+    FAR = 1 << 21, /* cells above which prefetching pays */
+    WORD = 64,     /* cells per word */
+    AT_ONCE = 8    /* cells of a key tested without a branch */
 };
 
-/* The payload is aligned to 64 bytes, and its room is a multiple of that. */
+/* Returns the word of a cell. The payload is aligned to 64 bytes, and its size
+ * is a multiple of that. */
 static uint64_t *word_of(const um_bloom *b, uint64_t cell)
 {
     return (uint64_t *)(void *)b->bits + cell / WORD;
@@ -516,7 +517,8 @@ static uint64_t mask_of(uint64_t cell)
     return um_le64((uint64_t)1 << cell % WORD);
 }
 
-/* Returns true if this call turned on a bit; no other thread gets that. */
+/* Sets bits; returns true if this call changed one, which only one thread
+ * gets. */
 static bool turn_on(uint64_t *word, uint64_t mask)
 {
     if ((__atomic_load_n(word, __ATOMIC_RELAXED) & mask) == mask)
@@ -524,7 +526,8 @@ static bool turn_on(uint64_t *word, uint64_t mask)
     return ~__atomic_fetch_or(word, mask, __ATOMIC_RELAXED) & mask;
 }
 
-/* Neighbours in pos that share a word are set at once. */
+/* Sets the cells of a key; consecutive ones in the same word are set at
+ * once. */
 UM_INLINE bool shared_set_all(void *self, um_each_key key)
 {
     const um_bloom *b = self;
@@ -543,8 +546,8 @@ UM_INLINE bool shared_set_all(void *self, um_each_key key)
 }
 
 /*
- * Where a non-member meets its first clear cell cannot be predicted, so several
- * are looked at before there is a branch.
+ * Tests the cells of a key. It is unpredictable where a non-member has its
+ * first clear cell, so several are tested before there is a branch.
  */
 UM_INLINE bool shared_all_set(const void *self, const uint64_t *pos)
 {
@@ -561,7 +564,7 @@ UM_INLINE bool shared_all_set(const void *self, const uint64_t *pos)
     return !clear;
 }
 
-/* Every line once where the cells of a key lie side by side. */
+/* Prefetches the cells, each cache line once if those of a key are adjacent. */
 static void shared_fetch(const um_bloom *b, const uint64_t *pos, size_t n)
 {
     uint64_t last = UINT64_MAX;
@@ -693,7 +696,7 @@ const um_fast um_fast_bloom_classic = {
     .query_keys8 = classic_query_keys8,
 };
 
-/* --- what an inlined query needs to know of a filter (umbel/inline.h) ----- */
+/* --- inlined queries (umbel/inline.h) ------------------------------------- */
 
 enum { MAX_HASHES = 16 };
 

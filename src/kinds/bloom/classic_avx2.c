@@ -1,14 +1,13 @@
 /*
  * classic_avx2.c - bloom on classic with AVX2.
  *
- * Eight keys at a time are hashed (keys of 8 bytes) and find their cells in
- * vector registers; bits are then set and tested by plain instructions, which
- * have ports of their own, without a branch.
+ * Vector registers hash eight keys at a time (keys of 8 bytes) and compute
+ * their cells; scalar instructions, which have their own ports, then set and
+ * test bits without a branch.
  *
- * Half of the keys that are not in fail at each cell. So the first two cells of
- * all keys are tested, then the next few of the survivors, eight of which go
- * through the registers again. Where the memory is far, queries go as
- * classic_walk.h says, and adds fetch what comes next.
+ * Each cell rejects half of the remaining non-members. So the first two cells
+ * of all keys are tested, then the next few of the survivors, again eight at a
+ * time. For far memory, queries work as in classic_walk.h, and adds prefetch.
  */
 #include "base/batch.h"
 #include "filter/kind.h"
@@ -18,14 +17,15 @@
 
 enum { SORT_KEYS8, SORT_DIGESTS };
 
-/* Where keys come from. */
+/* A source of keys. */
 typedef struct source {
     int sort; /* a constant */
     const void *keys;
     uint64_t flip; /* um_xxh3_flip of the seed, for keys of 8 bytes */
 } source;
 
-/* Eight keys on their walk: where they are, and what they add at each step. */
+/* Eight keys in their sequences of cells: the current states and the
+ * increments. */
 typedef struct walk8 {
     __m256i x[UM_PAIR], hi[UM_PAIR];
 } walk8;
@@ -45,7 +45,7 @@ UM_INLINE void consume_whole(const source *s, const void *p, walk8 *w)
         um_split_digests(p, w->x, w->hi);
 }
 
-/* Fewer than eight are filled up with zeros. */
+/* Loads fewer than eight keys, padded with zeros. */
 static __attribute__((noinline)) void copy_rest(const source *s, const void *p,
                                                 size_t len, walk8 *w)
 {
@@ -55,7 +55,7 @@ static __attribute__((noinline)) void copy_rest(const source *s, const void *p,
     consume_whole(s, copy, w);
 }
 
-/* The keys from number from on, of n. */
+/* Loads eight of n keys, starting at index `from`. */
 UM_INLINE void take8(const source *s, size_t from, size_t n, walk8 *w)
 {
     size_t size =
@@ -70,10 +70,11 @@ UM_INLINE void take8(const source *s, size_t from, size_t n, walk8 *w)
 
 /* --- cells ---------------------------------------------------------------- */
 
-/* Where the cell of the i-th of eight keys is put. */
+/* The position of the i-th of eight keys in the output of cells_of. */
 static const uint8_t slot[8] = {0, 1, 4, 5, 2, 3, 6, 7};
 
-/* The cells of eight keys, fewer than 2^32: the high halves of x * cells. */
+/* Computes the cells of eight keys, with fewer than 2^32 cells: the high halves
+ * of x * cells. */
 UM_INLINE __m256i cells_of(const walk8 *w, uint64_t cells)
 {
     const __m256i m = _mm256_set1_epi64x((long long)cells);
@@ -93,7 +94,7 @@ UM_INLINE void step8(walk8 *w)
     UM_EACH w->x[g] = _mm256_add_epi64(w->x[g], w->hi[g]);
 }
 
-/* The next cells of eight keys, those of each step together. */
+/* Computes the next cells of eight keys, grouped by step. */
 UM_INLINE void next_cells(const um_bloom *b, walk8 *w, uint32_t steps,
                           uint32_t *out)
 {
@@ -105,13 +106,14 @@ UM_INLINE void next_cells(const um_bloom *b, walk8 *w, uint32_t steps,
     }
 }
 
-/* The payload begins at a multiple of 64 bytes, and is as long as that. */
+/* Returns the payload as words: it is aligned to 64 bytes, and its size is a
+ * multiple of that. */
 UM_INLINE uint64_t *words_of(const um_bloom *b)
 {
     return (uint64_t *)(void *)b->bits;
 }
 
-/* Bit 0 tells if n cells of a key, a constant, are all set. */
+/* Returns 1 in bit 0 if n cells of a key, a constant number, are all set. */
 UM_INLINE uint64_t test_some(const uint64_t *words, const uint32_t *cell,
                              uint32_t n)
 {
@@ -122,7 +124,7 @@ UM_INLINE uint64_t test_some(const uint64_t *words, const uint32_t *cell,
     return all;
 }
 
-/* The same; and sets them. */
+/* Does the same, and sets the cells. */
 UM_INLINE uint64_t set_some(uint64_t *words, const uint32_t *cell, uint32_t n)
 {
     uint64_t all = 1;
@@ -135,7 +137,7 @@ UM_INLINE uint64_t set_some(uint64_t *words, const uint32_t *cell, uint32_t n)
     return all;
 }
 
-/* n cells by loops whose length the compiler knows: a fifth faster. */
+/* Processes n cells in loops of constant length: a fifth faster. */
 #define IN_PIECES(some)                                                        \
     uint64_t all = 1;                                                          \
     for (; n >= 8; n -= 8, cell += 64)                                         \
@@ -155,7 +157,7 @@ UM_INLINE uint64_t test_cells(const uint64_t *words, const uint32_t *cell,
     IN_PIECES(test_some);
 }
 
-/* The same; and sets them. */
+/* Does the same, and sets the cells. */
 UM_INLINE uint64_t set_cells(uint64_t *words, const uint32_t *cell, uint32_t n)
 {
     IN_PIECES(set_some);
@@ -163,7 +165,7 @@ UM_INLINE uint64_t set_cells(uint64_t *words, const uint32_t *cell, uint32_t n)
 
 /* --- queries -------------------------------------------------------------- */
 
-/* High half of x * cells, with fewer than 2^32 cells. */
+/* Computes the high half of x * cells, with fewer than 2^32 cells. */
 UM_INLINE void scale8(const walk8 *w, uint64_t cells, uint64_t *out)
 {
     const __m256i m = _mm256_set1_epi64x((long long)cells);
@@ -175,7 +177,8 @@ UM_INLINE void scale8(const walk8 *w, uint64_t cells, uint64_t *out)
     um_store_avx2(out, b);
 }
 
-/* The first two cells of eight keys; v is left at the third. */
+/* Computes the first two cells of eight keys, and stores the state for the
+ * third in v. */
 UM_INLINE void two_cells8(const um_bloom *b, walk8 *w, um_walkers *v, size_t i,
                           uint64_t second[])
 {
@@ -198,7 +201,7 @@ UM_INLINE void two_tests(const um_bloom *b, um_walkers *v,
     }
 }
 
-enum { SEVERAL = 6 }; /* steps of a survivor before it is asked again */
+enum { SEVERAL = 6 }; /* cells of a survivor tested at a time */
 
 UM_INLINE __m256i pick4(const uint64_t *from, const uint8_t *i)
 {
@@ -206,7 +209,8 @@ UM_INLINE __m256i pick4(const uint64_t *from, const uint8_t *i)
                               (long long)from[i[2]], (long long)from[i[3]]);
 }
 
-/* The next cells of all that are left; those whose are all set stay. */
+/* Tests the next cells of all survivors, and keeps those whose cells are all
+ * set. */
 UM_INLINE void go_on(const um_bloom *b, um_walkers *v, uint32_t steps)
 {
     const uint64_t *words = words_of(b);
@@ -232,7 +236,8 @@ UM_INLINE void go_on(const um_bloom *b, um_walkers *v, uint32_t steps)
     v->left = left;
 }
 
-/* Where most keys have passed the first tests, they pass the others, too. */
+/* Tests keys that have passed the first tests. If most did, they are probably
+ * members and pass the others, too. */
 UM_INLINE void walk_members(const um_bloom *b, um_walkers *v, uint32_t k)
 {
     uint32_t hashes = b->layout->hashes;
@@ -305,30 +310,31 @@ static void query_digests(const void *self, const umbel_digest *d, size_t n,
 /* --- adds ----------------------------------------------------------------- */
 
 /*
- * A cell of a key follows from the one before by a product, which takes its
- * time, and setting the cells of eight keys is too long for the processor to
- * look past. So eight keys find a cell each whenever a key of an earlier eight
- * has its cells set. Where the memory is far, cells are fetched four keys
- * before they are set; eight keys before was 14 % slower at 10^8 keys.
+ * Each cell of a key depends on the one before by a multiplication, which has
+ * latency, and setting the cells of eight keys takes too many instructions for
+ * the processor to overlap with it. So the loop alternates: it computes one
+ * cell of each of eight keys, then sets all cells of one earlier key. For far
+ * memory, cells are prefetched four keys before they are set; eight keys before
+ * was 14 % slower at 10^8 keys.
  */
 
-/* What adds need of a filter: copies, so that what they write cannot change
- * it. */
+/* The parameters of a filter for adding: copies, so that writes to the cells
+ * cannot alias them. */
 typedef struct place {
     uint64_t *words;
     uint64_t cells;
     uint32_t hashes;
-    bool ahead; /* a constant: fetch what comes next */
+    bool ahead; /* a constant: prefetch */
 } place;
 
-/* The next cells of eight keys. */
+/* Computes the next cells of eight keys. */
 UM_INLINE void find_next(place p, walk8 *w, uint32_t *out)
 {
     _mm256_storeu_si256((__m256i *)(void *)out, cells_of(w, p.cells));
     step8(w);
 }
 
-/* All cells of the eight keys from number from on. */
+/* Computes all cells of eight keys, starting at index `from`. */
 UM_INLINE void find_all(place p, const source *s, size_t from, size_t n,
                         uint32_t *out)
 {
@@ -341,7 +347,7 @@ UM_INLINE void find_all(place p, const source *s, size_t from, size_t n,
 
 enum { FETCHED_KEYS = 4 };
 
-/* Cells that are fetched when the i-th of the eight now is set. */
+/* Prefetches the cells of the key FETCHED_KEYS after the i-th of `now`. */
 UM_INLINE void fetch_cells(place p, const uint32_t *now, const uint32_t *next,
                            size_t i)
 {
@@ -352,7 +358,7 @@ UM_INLINE void fetch_cells(place p, const uint32_t *now, const uint32_t *next,
         _mm_prefetch((const char *)(p.words + *cell / 64), _MM_HINT_T0);
 }
 
-/* Returns 1 if the i-th of the eight now is new. */
+/* Sets the cells of the i-th key of `now`; returns 1 if it was new. */
 UM_INLINE size_t set_one(place p, const uint32_t *now, const uint32_t *next,
                          size_t i, bool *fresh)
 {
@@ -364,7 +370,7 @@ UM_INLINE size_t set_one(place p, const uint32_t *now, const uint32_t *next,
     return 1 - (size_t)all;
 }
 
-/* Sets the keys of the eight now; w finds its cells meanwhile. */
+/* Sets the cells of eight keys, `now`, and computes those of w meanwhile. */
 UM_INLINE size_t set_eight(place p, const uint32_t *now, const uint32_t *next,
                            walk8 *w, uint32_t *found, bool *fresh)
 {
@@ -384,7 +390,7 @@ UM_INLINE size_t set_eight(place p, const uint32_t *now, const uint32_t *next,
 
 UM_INLINE size_t add_eights(place p, const source *s, size_t n, bool *fresh)
 {
-    uint32_t cell[3][UM_MAX_HASHES * 8]; /* by turns */
+    uint32_t cell[3][UM_MAX_HASHES * 8]; /* used in rotation */
     uint32_t *now = cell[0], *next = cell[1], *later = cell[2];
     size_t added = 0, i = 0;
 

@@ -1,15 +1,14 @@
 /*
  * classic_walk.h - queries of bloom on classic, many keys at a time.
  *
- * A key that is not in meets a clear cell after two probes on average, and each
- * such end is a branch that cannot be predicted. So a batch goes through the
- * probes together: every round tests one cell of each key that is left and
- * moves the survivors up, without a branch. Idea of the survivors:
- * Boost.Bloom's bulk look-up.
+ * A non-member has a clear cell after two probes on average, and each such end
+ * would be a branch that cannot be predicted. So the keys of a batch are probed
+ * together: every round tests one cell of each remaining key and compacts the
+ * survivors, without a branch. The idea of the survivors is from Boost.Bloom's
+ * bulk look-up.
  *
- * When the memory is far, several batches are under way, each one round behind
- * the one that started after it: the cells of a round are fetched while the
- * rounds of the other batches are tested.
+ * If the memory is far, several batches are in flight, one round apart: the
+ * cells of a round are prefetched while the other batches are tested.
  */
 #ifndef UM_KINDS_CLASSIC_WALK_H
 #define UM_KINDS_CLASSIC_WALK_H
@@ -19,24 +18,25 @@
 #include "filter/kind.h"
 #include "kinds/bloom/bloom.h"
 
-/* Few at a time when the memory is far, so that what is fetched stays; many
- * when it is near, because every round ends with a branch gone wrong. */
+/* Batches are small if the memory is far, so that prefetched lines stay in the
+ * cache; large if it is near, because every round ends with a mispredicted
+ * branch. */
 enum { UM_WALKERS = 256, UM_WALKERS_FAR = 64, UM_UNDER_WAY = 8 };
 
-/* The keys of a batch: where they are on their walk. */
+/* The keys of a batch and their current states. */
 typedef struct um_walkers {
-    _Alignas(32) uint64_t at[UM_WALKERS]; /* the next cell comes from here */
+    _Alignas(32) uint64_t at[UM_WALKERS]; /* states from which the next cells
+                                             are computed */
     _Alignas(32) uint64_t hi[UM_WALKERS];
-    uint64_t cell[UM_WALKERS]; /* to be tested */
-    uint8_t
-        alive[UM_WALKERS + 8]; /* numbers of those whose cells were all set */
-    size_t left;               /* of them */
+    uint64_t cell[UM_WALKERS];     /* to be tested */
+    uint8_t alive[UM_WALKERS + 8]; /* indices of the survivors */
+    size_t left;                   /* number of survivors */
     size_t n;
     bool *hit;
 } um_walkers;
 
-/* Fills at and hi of n walkers with the keys of a source, starting at number
- * from. */
+/* Sets at and hi of n walkers from the keys of a source, starting at index
+ * `from`. */
 typedef void um_walk_start(const void *source, size_t from, size_t n,
                            um_walkers *w);
 
@@ -53,7 +53,7 @@ UM_INLINE void um_walk_everybody(um_walkers *w)
     w->left = w->n;
 }
 
-/* Everybody left learns its next cell, and may have it fetched. */
+/* Computes the next cell of each survivor, and optionally prefetches it. */
 UM_INLINE void um_walk_step(const um_bloom *b, um_walkers *w, bool fetch)
 {
     uint64_t cells = b->layout->cells;
@@ -67,7 +67,7 @@ UM_INLINE void um_walk_step(const um_bloom *b, um_walkers *w, bool fetch)
     }
 }
 
-/* Those whose cell is set move up. */
+/* Tests the cells, and keeps the survivors. */
 UM_INLINE void um_walk_test(const um_bloom *b, um_walkers *w)
 {
     size_t left = 0;
@@ -88,7 +88,7 @@ UM_INLINE void um_walk_end(um_walkers *w)
         w->hit[w->alive[j]] = true;
 }
 
-/* Both at once: a round without waiting. */
+/* Does both at once, without waiting for memory. */
 UM_INLINE void um_walk_probe(const um_bloom *b, um_walkers *w)
 {
     uint64_t cells = b->layout->cells;
@@ -105,7 +105,7 @@ UM_INLINE void um_walk_probe(const um_bloom *b, um_walkers *w)
     w->left = left;
 }
 
-/* The rounds from probe first on. */
+/* Does all rounds from probe `first` on. */
 UM_INLINE void um_walk_rest(const um_bloom *b, um_walkers *w, uint32_t first)
 {
     for (uint32_t k = first; k < b->layout->hashes && w->left; k++)
@@ -132,7 +132,8 @@ UM_INLINE void um_walk_near(const um_bloom *b, const void *source, size_t n,
     }
 }
 
-/* One round of a batch whose cells were fetched a turn ago. */
+/* Does one round of a batch whose cells were prefetched in the previous
+ * round. */
 UM_INLINE void um_walk_round(const um_bloom *b, um_walkers *w, bool last,
                              uint32_t done)
 {
@@ -169,14 +170,14 @@ UM_INLINE void um_walk_far(const um_bloom *b, const void *source, size_t n,
     }
 }
 
-/* Past this many bytes waiting costs more than another loop: measured at 5 MB,
- * near 7.8 and far 9.7 ns a key, at 10 MB 27 and 11.5. */
+/* Returns true if the loop for far memory is faster: measured at 5 MB, near 7.8
+ * and far 9.7 ns a key, at 10 MB 27 and 11.5. */
 static inline bool um_walk_is_far(const um_bloom *b)
 {
     return b->layout->cells / 8 > (uint64_t)6 << 20;
 }
 
-/* As the kind's query (bloom.c). */
+/* The kind's query on classic (bloom.c). */
 um_query_fn um_bloom_classic_query;
 
 #endif

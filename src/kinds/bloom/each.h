@@ -1,9 +1,9 @@
 /*
- * each.h - the loop over keys that most kinds share: the positions of a batch,
- * then a function for each key.
+ * each.h - the loop over keys that most kinds share: computes the positions of
+ * a batch, then calls a function for each key.
  *
- * Always inlined, so that every caller gets a loop of its own around its own
- * function, with no call in it.
+ * Always inlined, so that every caller gets its own loop with its function
+ * inlined.
  */
 #ifndef UM_KINDS_BLOOM_EACH_H
 #define UM_KINDS_BLOOM_EACH_H
@@ -11,20 +11,20 @@
 #include "base/bits.h"
 #include "filter/kind.h"
 
-enum { UM_EACH_POSITIONS = 1024 }; /* of a batch */
+enum { UM_EACH_POSITIONS = 1024 }; /* in a batch */
 
-/* Fills in the positions of n digests; NULL: those of the layout. */
+/* Computes the positions of n digests; NULL: those of the layout. */
 typedef void um_locate_fn(const void *self, const umbel_digest *d, size_t n,
                           uint64_t *pos);
 
-/* One key: what was given, and where its cells are. */
+/* A key to add, and the positions of its cells. */
 typedef struct um_each_key {
     umbel_digest digest;
     uint64_t *pos;
     uint64_t amount; /* 1 unless amounts were given */
 } um_each_key;
 
-/* Fills in the positions of as many keys as fit; returns how many. */
+/* Computes the positions of as many keys as fit; returns their number. */
 UM_INLINE size_t um_each_batch(const void *self, const um_layout *l,
                                um_locate_fn *locate, const umbel_digest *d,
                                size_t left, uint64_t *pos)
@@ -40,7 +40,7 @@ UM_INLINE size_t um_each_batch(const void *self, const um_layout *l,
     return n;
 }
 
-/* Adds every key by one, which returns true if the key is new. */
+/* Adds every key with `one`, which returns true if the key is new. */
 UM_INLINE size_t um_each_add(void *self, const um_layout *l,
                              um_locate_fn *locate,
                              bool (*one)(void *self, um_each_key key),
@@ -65,7 +65,7 @@ UM_INLINE size_t um_each_add(void *self, const um_layout *l,
     return added;
 }
 
-/* hit[i] = one(self, positions of key i). */
+/* Sets hit[i] = one(self, positions of key i). */
 UM_INLINE void um_each_query(const void *self, const um_layout *l,
                              um_locate_fn *locate,
                              bool (*one)(const void *self, const uint64_t *pos),
@@ -81,7 +81,7 @@ UM_INLINE void um_each_query(const void *self, const um_layout *l,
     }
 }
 
-/* out[i] = one(self, positions of key i). */
+/* Sets out[i] = one(self, positions of key i). */
 UM_INLINE void
 um_each_count(const void *self, const um_layout *l, um_locate_fn *locate,
               uint64_t (*one)(const void *self, const uint64_t *pos),

@@ -1,34 +1,33 @@
 /*
- * blocked_avx2.c - counting on blocked128 with AVX2: cells of 4 bits
- * and of 8 bits, plain and refined.
+ * blocked_avx2.c - counting on blocked128 with AVX2: cells of 4 bits and of 8
+ * bits, plain and refined.
  *
- * Keys are taken in their order, since the next may go to the same block. What
- * cells held before is judged for four keys together.
+ * Keys are processed in order, since the next may use the same block. The old
+ * values of cells are evaluated for four keys together.
  */
 #include "kinds/blocked/blocked_avx2.h"
 #include "kinds/counting/counting.h"
 
-/* --- a block as counts -----------------------------------------------------
+/* --- counts in a block -----------------------------------------------------
  *
  * A key has at most one cell in each of the eight lanes of its block
- * (filter/addressing/addressing.c), so whole lanes are worked on, all of them
- * at once:
+ * (filter/addressing/addressing.c), so all lanes are processed at once:
  *
- *   4 bits   a lane is a 64-bit word; shifted by four times the cell's number
+ *   4 bits   a lane is a 64-bit word; shifted by four times the cell's number,
  *            its lowest bits are the cell
- *   8 bits   a lane is half a vector, and a cell a byte: shuffles pick it,
- *            comparisons with 0, 1, 2 ... tell where it is
+ *   8 bits   a lane is half a vector, and a cell a byte: shuffles extract it,
+ *            comparisons with 0, 1, 2 ... give its position
  *
- * Lanes without a cell of the key count as full: the least of the others is the
- * least of all, and what is full does not grow. Nothing branches on a cell.
+ * Lanes without a cell of the key are treated as full: so they do not affect
+ * the minimum, and do not grow. There is no branch that depends on a cell.
  */
 
-/* What becomes of a key's cells: nothing, all grow, the least grow. */
+/* Changes to a key's cells: none, all grow, only the smallest grow. */
 enum { LINE_READ, LINE_ADD, LINE_RAISE };
 
 /*
- * The hashes, r of them, go to neighbouring lanes from lane s = word & 7 on:
- * lane i is unused when (i - s) mod 8 >= r. By r mod 8 and s.
+ * The r hashes use consecutive lanes, starting at lane s = word & 7: lane i is
+ * unused when (i - s) mod 8 >= r. Indexed by r mod 8 and s.
  */
 #define NOT(T, i, s, r) (T)((((i) - (s)) & 7) < (r) ? 0 : ~UINT64_C(0))
 #define LANES(T, s, r)                                                         \
@@ -65,7 +64,7 @@ UM_INLINE __m256i all8(int x)
     return _mm256_set1_epi8((char)x);
 }
 
-/* The sign bits of eight 32-bit numbers. */
+/* Returns the sign bits of eight 32-bit numbers. */
 UM_INLINE unsigned signs(__m256i x)
 {
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
@@ -73,7 +72,8 @@ UM_INLINE unsigned signs(__m256i x)
 
 /* --- cells of 4 bits ------------------------------------------------------ */
 
-/* The least of eight numbers below 2^15, in every 16 bits, but at most 14. */
+/* Returns the minimum of eight numbers below 2^15, at most 14, in every 16
+ * bits. */
 UM_INLINE __m256i least_below_15(__m256i eight)
 {
     __m128i x = _mm_packus_epi32(_mm256_castsi256_si128(eight),
@@ -84,8 +84,8 @@ UM_INLINE __m256i least_below_15(__m256i eight)
 }
 
 /*
- * The key's cells, or what they were before it was added, in 32 bits each, and
- * 15 where it has none. In order of lanes: 0 1 4 5 2 3 6 7.
+ * Returns the key's cells, before any change, in 32 bits each, and 15 for
+ * unused lanes. In order of lanes: 0 1 4 5 2 3 6 7.
  */
 UM_INLINE __m256i line4(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
 {
@@ -115,14 +115,15 @@ UM_INLINE __m256i line4(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
     return eight;
 }
 
-/* Four keys' cells in bytes: number j of both halves is of key j. */
+/* Packs the cells of four keys into bytes: 32-bit element j of both halves is
+ * from key j. */
 UM_INLINE __m256i pack4(const __m256i cells[4])
 {
     return _mm256_packus_epi16(_mm256_packus_epi32(cells[0], cells[1]),
                                _mm256_packus_epi32(cells[2], cells[3]));
 }
 
-/* Bit j is set if a cell of key j is 0. */
+/* Sets bit j of the result if a cell of key j is 0. */
 UM_INLINE unsigned line4_zeros(const __m256i cells[4])
 {
     const __m256i zero = _mm256_setzero_si256();
@@ -132,7 +133,7 @@ UM_INLINE unsigned line4_zeros(const __m256i cells[4])
     return ~(none & none >> 4) & 15;
 }
 
-/* The least cell of each key. */
+/* Returns the minimum of the cells of each key. */
 UM_INLINE __m128i line4_least(const __m256i cells[4])
 {
     __m256i four = pack4(cells);
@@ -145,19 +146,19 @@ UM_INLINE __m128i line4_least(const __m256i cells[4])
 }
 
 /*
- * To compare cells with 0 they need not be shifted down: their bytes are
- * picked, for four keys together. Of a vector of four keys, 4 bytes in either
- * half are of one key: its lanes 0 1 4 5 and 2 3 6 7. A block is two vectors,
- * with lanes 0 1 | 2 3 and 4 5 | 6 7, so that a shuffle can bring a key's cells
- * to their places, where blending joins them with the others.
+ * To compare cells with 0 they need not be shifted: their bytes are extracted,
+ * for four keys together. In the vector for four keys, 4 bytes in each half
+ * belong to one key: its lanes 0 1 4 5 and 2 3 6 7. A block is two vectors,
+ * with lanes 0 1 | 2 3 and 4 5 | 6 7, so that a shuffle can move a key's cells
+ * to their positions, where a blend combines them with the others.
  */
 typedef struct ask4 {
-    __m256i at;   /* number of the byte that holds the cell */
-    __m256i half; /* the cell's bits in it */
-    __m256i used; /* lanes that have one */
+    __m256i at;   /* index of the byte that contains the cell */
+    __m256i half; /* the cell's bits in that byte */
+    __m256i used; /* lanes that have a cell */
 } ask4;
 
-/* Two words, in either half of a vector. */
+/* Loads two words into each half of a vector. */
 UM_INLINE __m256 two_words(const uint64_t *words)
 {
     return _mm256_broadcast_ps((const __m128 *)(const void *)words);
@@ -177,9 +178,10 @@ UM_INLINE __m256i used4(__m256i low, uint32_t hashes)
 }
 
 /*
- * The words' upper 32 bits are the eight numbers of cells, two a byte. Each
- * byte is taken twice: first for its upper half, then, as the upper byte of 16
- * bits, for its lower half, which is of the second lane, 8 bytes on.
+ * Computes the bytes and masks of four keys' cells. The upper 32 bits of a word
+ * are the eight cell numbers, two per byte. Each byte is used twice: first for
+ * its upper half, then, as the upper byte of 16 bits, for its lower half, which
+ * belongs to the second lane, 8 bytes later.
  */
 UM_INLINE ask4 ask4_of(const uint64_t words[4], uint32_t hashes)
 {
@@ -201,14 +203,15 @@ UM_INLINE ask4 ask4_of(const uint64_t words[4], uint32_t hashes)
                   .used = used4(low, hashes)};
 }
 
-/* 32 bits of each in both halves: number j is from x[j]. */
+/* Combines 32 bits of each vector in both halves: element j is from x[j]. */
 UM_INLINE __m256i join(const __m256i x[4])
 {
     return _mm256_blend_epi32(_mm256_blend_epi32(x[0], x[1], 0x22),
                               _mm256_blend_epi32(x[2], x[3], 0x88), 0xCC);
 }
 
-/* Bit j is set if no cell of key j, whose block begins at p[j], is 0. */
+/* Sets bit j of the result if no cell of key j, whose block is at p[j], is
+ * 0. */
 UM_INLINE unsigned line4_has(uint8_t *const p[4], const uint64_t words[4],
                              uint32_t hashes)
 {
@@ -229,13 +232,13 @@ UM_INLINE unsigned line4_has(uint8_t *const p[4], const uint64_t words[4],
 
 /* --- cells of 8 bits ------------------------------------------------------ */
 
-enum { PARTS = 4 }; /* of a block: two lanes in a vector */
+enum { PARTS = 4 }; /* vectors per block, with two lanes each */
 #define EACH_PART for (size_t j = 0; j < PARTS; j++)
 
 /*
- * Byte 7 - j of the lower half is the number of the key's cell in lane 2j, of
- * the upper half that in lane 2j + 1; it has its highest bit where there is
- * none.
+ * Returns the numbers of the key's cells: byte 7 - j of the lower half for lane
+ * 2j, of the upper half for lane 2j + 1; its highest bit is set if the lane is
+ * unused.
  */
 UM_INLINE __m256i numbers8(uint64_t word, uint32_t hashes)
 {
@@ -248,15 +251,15 @@ UM_INLINE __m256i numbers8(uint64_t word, uint32_t hashes)
     return _mm256_or_si256(x, _mm256_shuffle_epi8(all64(unused), order));
 }
 
-/* The larger of the two halves, in both. */
+/* Returns the maximum of the two halves, in both. */
 UM_INLINE __m256i larger_half(__m256i x)
 {
     return _mm256_max_epu8(x, _mm256_permute2x128_si256(x, x, 1));
 }
 
 /*
- * The key's cells from 255 down, or what they were: the largest is in every
- * byte of one half. A number with the highest bit picks 0, which is full.
+ * Returns 255 minus the key's cells, before any change: the maximum is in every
+ * byte of one half. A number with the highest bit set selects 0, which is full.
  */
 UM_INLINE __m256i line8(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
 {
@@ -284,14 +287,14 @@ UM_INLINE __m256i line8(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
     return most;
 }
 
-/* Bit j is set if a cell of key j is 0. */
+/* Sets bit j of the result if a cell of key j is 0. */
 UM_INLINE unsigned line8_zeros(const __m256i cells[4])
 {
     unsigned zero = signs(_mm256_cmpeq_epi32(join(cells), all8(255)));
     return (zero | zero >> 4) & 15;
 }
 
-/* The least cell of each key. */
+/* Returns the minimum of the cells of each key. */
 UM_INLINE __m128i line8_least(const __m256i cells[4])
 {
     __m256i four = join(cells);
@@ -306,7 +309,8 @@ enum { ADD_REFINED = UM_ADD + 1 }; /* a verb; UM_ADD is plain */
 
 /* --- answers -------------------------------------------------------------- */
 
-/* What the key's cells are, or were before it was added. */
+/* Applies the operation to a key's cells, and returns them as they were
+ * before. */
 UM_INLINE __m256i touch(const um_target *t, uint8_t *p, uint64_t word,
                         um_loop_config how)
 {
@@ -337,7 +341,8 @@ UM_INLINE void store_counts(uint64_t *out, __m128i counts, size_t n)
     memcpy(out, four, n * sizeof *out);
 }
 
-/* Returns which of keys i .. i+3 match: cells of 4 bits need not be shifted. */
+/* Returns which of keys i .. i+3 match, for cells of 4 bits, which need no
+ * shift. */
 UM_INLINE unsigned has4(const um_target *t, const um_eight *e, size_t i,
                         um_loop_config how)
 {
@@ -354,7 +359,7 @@ UM_INLINE __m256i touch_of(const um_target *t, const um_eight *e, size_t i,
     return touch(t, um_block_at(t, e, i, how), e->word[0][i], how);
 }
 
-/* The n keys from the i-th on, at most four. */
+/* Processes n keys, at most four, starting with the i-th. */
 UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
                       size_t out, um_loop_config how)
 {
@@ -366,7 +371,7 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
     }
     cells[0] = touch_of(&w->t, e, i, how);
     cells[1] = cells[2] = cells[3] = cells[0];
-    for (size_t j = 1; j < n; j++) /* one after another */
+    for (size_t j = 1; j < n; j++) /* in order */
         cells[j] = touch_of(&w->t, e, i + j, how);
     if (how.verb == UM_COUNT) {
         store_counts((uint64_t *)w->out + out, least(cells, how), n);
@@ -402,7 +407,7 @@ UM_INLINE um_loop_config way_of(int verb, int shift)
         .verb = verb, .shift = shift, .apart = true, .groups = 1};
 }
 
-/* One loop for both widths, and for either update. */
+/* Processes all keys, in separate loops for each width and update. */
 UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
                            const void *keys, size_t n, void *out, int verb,
                            int block)
@@ -440,7 +445,7 @@ UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
     const um_target t = um_target_of(&f->layout, c->cells.at, 0);
     bool wide = c->cells.width == 8;
 
-    (void)block, (void)groups; /* more than eight hashes are not taken */
+    (void)block, (void)groups; /* more than eight hashes are not supported */
     if (verb == UM_ADD && c->refined)
         return wide ? lacks(&t, lo, way_of(ADD_REFINED, SHIFT8))
                     : lacks(&t, lo, way_of(ADD_REFINED, SHIFT4));

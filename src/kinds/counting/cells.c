@@ -1,10 +1,10 @@
 /*
- * cells.c - cells that hold numbers, read as bits: in use, or zero.
+ * cells.c - counts used cells in arrays of numbers.
  */
 #include "kinds/counting/cells.h"
 
-/* The lowest bit of each cell in use: other bits than the highest carry into
- * it, and no further. */
+/* Returns a word with the lowest bit of each used cell set. The addition
+ * carries from the other bits of a cell into its highest, and no further. */
 static inline uint64_t used_of(const um_cells *c, uint64_t x)
 {
     uint64_t others = c->in_word & ~c->highest;
@@ -12,7 +12,7 @@ static inline uint64_t used_of(const um_cells *c, uint64_t x)
     return ((((x & others) + others) | x) & c->highest) >> (c->width - 1);
 }
 
-/* Of the cells from i on and before end. */
+/* Returns used_of for the cells from i to before end that are in one word. */
 static uint64_t used_lanes(const um_cells *c, uint64_t i, uint64_t end)
 {
     unsigned n = end - i < c->lanes ? (unsigned)(end - i) : c->lanes;
@@ -21,8 +21,8 @@ static uint64_t used_lanes(const um_cells *c, uint64_t i, uint64_t end)
     return used_of(c, um_get_field(c->at, i * c->width, n * c->width, mask));
 }
 
-/* Counts the cells in use of whole words, in the cells of one word as long as
- * these hold the sum. */
+/* Counts the used cells of whole words, in the cells of one word as long as
+ * these can hold the sum. */
 static uint64_t used_in_words(const um_cells *c, uint64_t word, uint64_t end)
 {
     uint64_t most = c->max < 255 ? c->max : 255, sum = 0;

@@ -1,6 +1,6 @@
 /*
- * cells.h - an array of cells of 1 to 32, or 64, bits; and a table of counts
- * too large for them.
+ * cells.h - an array of cells of 1 to 32, or 64, bits; and a table for larger
+ * counts.
  *
  * Cell i takes the bits from i * width on. Words are read and written whole:
  * sections end at a multiple of 64 bytes, so none reaches past its section.
@@ -16,9 +16,10 @@ typedef struct um_cells {
     uint8_t *at;
     uint32_t width;
     uint64_t max; /* 2^width - 1 */
-    /* As many cells as a word holds are looked at together. */
+    /* Cells that are processed together: as many as a word holds. */
     uint32_t lanes;
-    uint64_t in_word, highest; /* bits: of all these; the highest of each */
+    uint64_t in_word, highest; /* masks: of all these cells; of the highest bit
+                                  of each */
 } um_cells;
 
 static inline um_cells um_cells_of(void *memory, uint32_t width)
@@ -31,7 +32,7 @@ static inline um_cells um_cells_of(void *memory, uint32_t width)
                       lanes,  in_word, in_word / max << (width - 1)};
 }
 
-/* a + b, which sticks at max; a is at most that. */
+/* Returns a + b, saturated at max; a is at most max. */
 static inline uint64_t um_grown(uint64_t a, uint64_t b, uint64_t max)
 {
     return b >= max - a ? max : a + b;
@@ -47,30 +48,31 @@ static inline void um_set_cell(const um_cells *c, uint64_t i, uint64_t value)
     um_set_field(c->at, i * c->width, c->width, c->max, value);
 }
 
-/* Counts the cells in use among the n from the cell from on; takes um_cells. */
+/* Counts the used cells among n, starting at cell `from`; cells is a
+ * um_cells. */
 uint64_t um_cells_used_in(const void *cells, uint64_t from, uint64_t n);
-/* Counts the cells in use among n; with other, in use here or there. */
+/* Counts the used cells among n; with other, those used in either array. */
 uint64_t um_cells_used(const um_cells *c, const um_cells *other, uint64_t n);
-/* Sets the bits of the cells in use. */
+/* Sets the bits of the used cells. */
 void um_cells_copy_bits(const um_cells *c, uint64_t n, uint8_t *bits);
 
 /*
- * A table of exact counts for the few keys that come often (kind tally).
+ * A table of exact counts for the few frequent keys (kind tally).
  *
- * Its size is fixed when it is made. Slots are 64-bit words, eight to a bucket,
- * a bucket to a cache line:
+ * Its size is fixed at creation. Slots are 64-bit words, eight to a bucket, a
+ * bucket to a cache line:
  *
  *   63........32  31.........0
  *   fingerprint   count; 0: the slot is empty
  *
  * A key's home is the bucket at the high half of lo * buckets; its fingerprint
  * is the low half of lo, so bucket and fingerprint together are nearly the
- * whole of it. A key takes the first empty slot from its home on, over at most
- * REACH buckets, round the end. Nothing is ever removed, so a search ends at an
- * empty slot, and a key that found no slot once finds none later.
+ * whole of it. A key gets the first empty slot, starting at its home, in at
+ * most REACH buckets, wrapping around. Nothing is ever removed, so a search
+ * ends at an empty slot, and a key that found no slot finds none later.
  *
- * Two keys are taken for one when they share a fingerprint within reach: for a
- * key that is not there, some 15 in 2^32.
+ * Two keys are confused when they share a fingerprint within reach: for a key
+ * that is not in the table, with a probability of about 15 in 2^32.
  *
  * Own table: see bench_mechanisms.
  */
@@ -78,19 +80,19 @@ void um_cells_copy_bits(const um_cells *c, uint64_t n, uint8_t *bits);
 enum {
     UM_HEAVY_BUCKET = 8, /* slots; on the wire */
     /*
-     * Buckets that are tried; on the wire. Filled to 0.8, the chance of a run
-     * of x full buckets falls as e^(-0.18 x): no key goes that far. It bounds
-     * what a forged table costs.
+     * Maximum number of buckets searched; on the wire. At load 0.8 the
+     * probability of a run of x full buckets is about e^(-0.18 x), so no key
+     * goes that far. It bounds the cost of a forged table.
      */
     UM_HEAVY_REACH = 256
 };
 
 typedef struct um_heavy {
     uint8_t *at;
-    uint64_t buckets; /* 1 at least */
+    uint64_t buckets; /* at least 1 */
 } um_heavy;
 
-/* Returns the slots for n keys: filled to 0.8, and two buckets more. */
+/* Returns the number of slots for n keys: load 0.8, plus two buckets. */
 static inline uint64_t um_heavy_slots(uint64_t keys)
 {
     uint64_t slots = keys * 5 / 4 + (uint64_t)3 * UM_HEAVY_BUCKET - 1;
@@ -107,15 +109,15 @@ static inline void um_heavy_set(uint8_t *slot, uint64_t lo, uint64_t count)
     um_store64(slot, lo << 32 | (count & UINT32_MAX));
 }
 
-/* Fetch the home of a key that will be looked for. */
+/* Prefetches the home of a key. */
 static inline void um_heavy_fetch(const um_heavy *t, uint64_t lo)
 {
     __builtin_prefetch(t->at + um_scale(lo, t->buckets) * UM_LINE);
 }
 
 /*
- * The slot that holds the key, or the empty one that it may take; NULL: there
- * is neither.
+ * Returns the slot of the key, or the empty one where it can be stored; NULL:
+ * neither.
  */
 static inline uint8_t *um_heavy_find(const um_heavy *t, uint64_t lo)
 {

@@ -1,26 +1,27 @@
 /*
  * counting.c - kind counting: a small counter in each cell.
  *
- * A key's count is the minimum of its cells: other keys may have raised any
- * of them, but rarely all. Setting update says how keys go in:
+ * A key's count is the minimum of its cells: other keys may have raised any of
+ * them, but rarely all. The setting update selects how keys are added:
  *
  *   0  plain     every cell of the key grows (Fan, Cao, Almeida, Broder 2000).
- *                What went in can be taken out again.
- *   1  refined   only the least of its cells grow (H1; also known as
- *                conservative update). Counts are wrong more rarely, and
- *                nothing can be taken out: keys share what each of them raised.
+ *                Keys can be removed again.
+ *   1  refined   only the smallest of its cells grow (H1; also known as
+ *                conservative update). Counts are wrong less often, but keys
+ *                cannot be removed: they share the cells that each of them
+ *                raised.
  *
- * One section: cells of cell_bits bits. A cell sticks at its maximum: it does
- * not grow, and does not fall either, since it is unknown how far it should
- * have grown. So a count is never less than what went in, or the maximum, if
- * nothing is taken out that was not in. Where cells of a key coincide they are
- * one cell, and count once (H2 of the paper).
+ * One section: cells of cell_bits bits. Cells saturate: at its maximum a cell
+ * neither grows nor falls, since its true value is unknown. So a count is never
+ * too low, up to the maximum, if only keys that were added are removed. Cells
+ * of a key that coincide are one cell, and count once (H2 of the paper).
  *
- * The cells that are not zero are the bits of a bloom filter of the same keys,
- * under either update: errors, estimates and folds follow from that.
+ * The nonzero cells are the bits of a Bloom filter of the same keys, with
+ * either update: errors, estimates and folds follow from that.
  *
  * Paper: J. Yan, P. L. Cho, CS-TR-973, 2006, sections III to V; survey 2.5.
- * When not to use it: for a set that never shrinks, bloom takes a bit a cell.
+ * When not to use it: for a set that never shrinks, bloom takes one bit per
+ * cell.
  */
 #include "kinds/counting/counting.h"
 
@@ -33,7 +34,7 @@
 
 enum { CELL_BITS = UM_COUNTING_BITS, UPDATE = UM_COUNTING_UPDATE };
 enum { PLAIN = UM_PLAIN, REFINED = UM_REFINED };
-enum { NEAR = 1 << 20 }; /* bytes that a cache holds, more or less */
+enum { NEAR = 1 << 20 }; /* bytes that fit in a cache, roughly */
 
 static const umbel_setting_info settings[] = {
     [CELL_BITS] = {"cell_bits", "bits a cell: counts go up to 2^bits - 1", 1,
@@ -96,7 +97,7 @@ uint32_t um_counting_unite(const um_counting *c, uint64_t *pos)
     return kept;
 }
 
-/* Returns true if the key was certainly not there before. */
+/* Adds a key; returns true if it was certainly not in the filter before. */
 UM_INLINE bool add_one(void *self, um_each_key key)
 {
     const um_counting *c = self;
@@ -139,7 +140,8 @@ static bool is_far(const um_counting *c)
     return c->layout->cells * c->cells.width / 8 > NEAR;
 }
 
-/* Far memory gets to work on all cells of a batch at once. */
+/* Computes the positions of a batch; prefetches all its cells if they are
+ * far. */
 void um_counting_locate(const void *self, const umbel_digest *d, size_t n,
                         uint64_t *pos)
 {
@@ -151,8 +153,8 @@ void um_counting_locate(const void *self, const umbel_digest *d, size_t n,
             __builtin_prefetch(c->cells.at + pos[i] * c->cells.width / 8, 1);
 }
 
-/* The same of cells that are only read: of members all of them are; of other
- * keys mostly one or two, but the first one waits for memory, too. */
+/* Does the same for queries. A query reads all cells of a member, but mostly
+ * only one or two of another key; even the first has to come from memory. */
 static void locate_to_read(const void *self, const umbel_digest *d, size_t n,
                            uint64_t *pos)
 {
@@ -202,9 +204,9 @@ UM_INLINE bool none_is_zero(const void *self, const uint64_t *pos)
 
 /*
  * Queries of far cells. All cells of a member are read, but only one or two of
- * most other keys. So two cells of a key are fetched first, the others when
- * these have come and are not zero. Keys go through these steps in a ring, so
- * that the memory always has work.
+ * most other keys. So two cells of a key are prefetched first, the others once
+ * these have arrived and are not zero. Keys go through these steps in a ring,
+ * so that memory always has work.
  */
 enum { EIGHT = 8, PAIR = 2 * EIGHT, LEAD = 2, RING = 64 }; /* LEAD: cells */
 _Static_assert(UM_EACH_POSITIONS / UM_MAX_HASHES >= PAIR,
@@ -222,7 +224,7 @@ static void fetch_cells(const um_counting *c, const uint64_t *pos, uint32_t n)
         __builtin_prefetch(c->cells.at + pos[j] * c->cells.width / 8);
 }
 
-/* The three steps, of up to eight keys; their positions begin at pos. */
+/* The three steps, for up to eight keys; their positions begin at pos. */
 static void locate_some(const ring *r, const umbel_digest *d, size_t n,
                         uint64_t *pos)
 {
@@ -291,7 +293,8 @@ uint64_t um_counting_max(const void *self)
     return ((const um_counting *)self)->cells.max;
 }
 
-/* The larger of two cells is less than what two keys put into them. */
+/* Refuses removal after a merge by MAX: the larger of two cells is less than
+ * the sum of what the keys added. */
 static umbel_status not_by_sums(umbel_error *err)
 {
     return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -333,10 +336,12 @@ static size_t remove_keys(void *self, const umbel_digest *d, size_t n,
 /* --- two filters ---------------------------------------------------------- */
 
 /*
- * A refined key uses up slack: cells that others raised do not grow for it. Two
- * writers that add to the same merged cells use the same slack, and the sum of
- * their differences has it once: with cells (5, 3) and three adds on each side
- * the differences are (1, 3) twice, together (7, 9), so 7 where there are 9.
+ * Refuses merges that would make counts too low. A refined key uses slack:
+ * cells that other keys raised do not grow for it. Two writers that add to the
+ * same merged cells use the same slack, but the sum of their differences
+ * contains it once: with cells (5, 3) and three adds on each side the
+ * differences are (1, 3) twice, together (7, 9), so the count is 7 instead of
+ * 9.
  */
 static umbel_status admit(um_shape *into, const um_shape *from,
                           umbel_merge_op op, umbel_error *err)
@@ -401,8 +406,8 @@ umbel_status um_counting_merge(void *self, const void *from, umbel_merge_op op,
 }
 
 /*
- * Cells that become one add up, so that what went in can be taken out. Nothing
- * is taken out of refined counts: there the largest will do, and errs less.
+ * Folds the cells. Plain cells are added, so that keys can still be removed.
+ * Refined cells take the maximum, which suffices and errs less.
  */
 void um_counting_fold(void *self, const void *from, uint64_t by)
 {
@@ -419,7 +424,7 @@ void um_counting_fold(void *self, const void *from, uint64_t by)
     }
 }
 
-/* --- what it says of itself ----------------------------------------------- */
+/* --- predictions and description ------------------------------------------ */
 
 double um_counting_predict(const void *self)
 {
@@ -482,23 +487,23 @@ static bool local(const um_shape *s)
     return true;
 }
 
-/* --- counts for threads that add and ask together --------------------------
+/* --- counts for threads that add and query concurrently --------------------
  *
  * Cells only grow, by compare-and-swap of the 64-bit word that holds them, and
- * stick at their maximum; loads are relaxed. So a cell never loses what another
- * thread put into it. Cells that lie across two words cannot be had that way:
- * widths that do not divide 64 are refused.
+ * saturate; loads are relaxed. So a cell never loses what another thread added
+ * to it. That does not work for cells that span two words: widths that do not
+ * divide 64 are refused.
  *
  * Plain: each cell grows by the amount, in any order.
  *
- * Refined: a key's cells are raised to their least plus the amount. Two threads
- * with one key must not start from the same least, or one of them is lost; so a
- * key is added under a lock that its digest chooses. Keys with other locks may
- * share cells with it, but only raise them. So when a key came n times all its
- * cells are n or more, at any moment: the least was n or more at the beginning
- * of the next add, which raises all of them past it.
+ * Refined: a key's cells are raised to their minimum plus the amount. Two
+ * threads with the same key must not start from the same minimum, or one add is
+ * lost; so a key is added under a lock that its digest selects. Keys with other
+ * locks may share cells with it, but only raise them. So after n adds of a key
+ * all its cells are at least n, at any time: their minimum was at least n when
+ * the next add began, which raises all of them above it.
  *
- * Nothing is taken out while others add: removing wants the filter alone.
+ * Keys cannot be removed while others add: removing needs exclusive access.
  *
  * A word is little-endian, as in the file: its bits are those of cells.h.
  */
@@ -520,7 +525,8 @@ static umbel_status may_share(const um_shape *s, umbel_error *err)
 
 /* --- one cell ------------------------------------------------------------- */
 
-/* The payload is aligned to 64 bytes, and its room is a multiple of that. */
+/* Returns the word of a cell. The payload is aligned to 64 bytes, and its size
+ * is a multiple of that. */
 static uint64_t *word_of(const um_cells *c, uint64_t i)
 {
     return (uint64_t *)(void *)c->at + i * c->width / 64;
@@ -533,7 +539,7 @@ static uint64_t load(const um_cells *c, uint64_t i)
     return word >> i * c->width % 64 & c->max;
 }
 
-/* In a word as loaded, cell i becomes y. */
+/* Returns a loaded word with cell i replaced by y. */
 static uint64_t with(const um_cells *c, uint64_t word, uint64_t i, uint64_t y)
 {
     uint64_t shift = i * c->width % 64;
@@ -542,9 +548,8 @@ static uint64_t with(const um_cells *c, uint64_t word, uint64_t i, uint64_t y)
 }
 
 /*
- * Grows the cell by amount, and to at_least; returns what it held. Between
- * loading and swapping others may change its neighbours in the word, too: then
- * it starts again.
+ * Raises the cell by amount, and to at least at_least; returns its old value.
+ * Starts again if another thread changed the word between load and swap.
  */
 static uint64_t grow(const um_cells *c, uint64_t i, uint64_t amount,
                      uint64_t at_least)
@@ -575,8 +580,8 @@ static uint64_t shared_least(const um_cells *c, const uint64_t *pos, uint32_t n)
     return min;
 }
 
-/* Of threads that shared_add one key at once at shared_least one finds a cell
- * at zero. */
+/* Adds a key. If threads add the same new key at once, at least one of them
+ * finds a cell at zero. */
 static bool add_plain(const um_cells *c, const uint64_t *pos, uint32_t n,
                       uint64_t amount)
 {
@@ -658,9 +663,8 @@ const um_row_shared um_counting_shared = {.may_share = may_share,
                                           .query = shared_query,
                                           .count = shared_count};
 
-/* --- which of many counting filters may hold a key: a row for each cell, a bit
- * in it for each filter where the cell is not 0 ---
- */
+/* --- index of many counting filters: a row for each cell, with a bit for each
+ * filter in which the cell is not 0 --- */
 
 static uint64_t index_len(const void *self, unsigned width)
 {
@@ -669,7 +673,7 @@ static uint64_t index_len(const void *self, unsigned width)
     return (c->layout->cells * width / 8 + 7) / 8 * 8;
 }
 
-/* Units of 64 cells lie in whole words. */
+/* Marks the nonzero cells, in units of 64 cells, which are whole words. */
 static void index_mark(const void *self, const um_filter_index *to,
                        unsigned column, size_t offset, size_t bytes)
 {
@@ -711,17 +715,15 @@ static void index_find(const void *self, const um_filter_index *to,
 
 const um_row_index um_counting_index = {index_len, index_mark, index_find};
 
-/* --- what many counting filters count together, at most: a sum for each cell
- * ---
- */
+/* --- totals of many counting filters: a sum for each cell ----------------- */
 
 static uint64_t totals_len(const void *self)
 {
     return ((const um_counting *)self)->layout->cells;
 }
 
-/* Adds by how much cells grew, from `from` up to before end. was: their old
- * values, of which the first is that of cell first; NULL: zeros. */
+/* Adds the growth of the cells from `from` to before end. was: their old
+ * values, beginning with that of cell first; NULL: zeros. */
 static void add_cells(const um_cells *now, const um_cells *was, uint64_t first,
                       uint64_t from, uint64_t end, const um_count_totals *to)
 {
@@ -732,8 +734,8 @@ static void add_cells(const um_cells *now, const um_cells *was, uint64_t first,
     }
 }
 
-/* 64 cells lie in whole words: those that have not changed are passed over
- * together. */
+/* Adds the growth of cells; units of 64 cells, which are whole words, are
+ * skipped if unchanged. */
 static void totals_add(const void *self, const um_count_totals *to,
                        const uint8_t *old, size_t offset, size_t bytes)
 {

@@ -1,16 +1,15 @@
 /*
- * blocked_avx2.c - generalized 4 + 4 and 8 + 8 on blocked512 with
- * AVX2.
+ * blocked_avx2.c - generalized 4 + 4 and 8 + 8 on blocked512 with AVX2.
  *
- * The loops are those of blocked/bits_avx2.h, the cells those that
- * generalized.c draws in pairs. A lane is an element of the line's first
- * half and the same element of its second: one vector holds the numbers of all
- * lanes, and a shift by too much is 0, which chooses the half.
+ * The loops are those of blocked/bits_avx2.h, the cells are those that
+ * generalized.c draws in pairs. A lane is an element of the line's first half
+ * and the same element of its second: one vector holds the cell numbers of all
+ * lanes, and a shift by too much gives 0, which selects the half.
  */
 #include "kinds/blocked/bits_avx2.h"
 #include "kinds/generalized/generalized.h"
 
-/* In each lane, the cell that a key clears and the one that it sets. */
+/* In each lane, the cell that a key clears and the one it sets. */
 typedef struct cells {
     __m256i reset, set;
 } cells;
@@ -20,8 +19,8 @@ typedef struct line {
 } line;
 
 /*
- * Where G stands in the last word: seven bits, or six in either half. It is
- * made 1 where it is 0, for all keys at once.
+ * The position of G in the last word: seven bits, or six in each half. If it is
+ * 0, it is set to 1, for all keys at once.
  */
 #define G4_BYTES INT64_C(0xFF)
 #define G4_BITS INT64_C(0x7F)
@@ -37,14 +36,14 @@ UM_INLINE um_trim trim_of(int groups)
     return (um_trim){(uint64_t) ~(G4_BYTES ^ G4_BITS), G4_LEAST};
 }
 
-/* E, or, where that is 0, G from the same lane of the last word. */
+/* Returns E, or, where that is 0, G from the same lane of the last word. */
 UM_INLINE __m256i not_zero(__m256i e, __m256i last, long long where)
 {
     __m256i none = _mm256_set1_epi64x(~where);
     return _mm256_blendv_epi8(e, last, _mm256_cmpeq_epi8(e, none));
 }
 
-/* Four lanes of 128 cells. */
+/* Computes the cells of four lanes of 128 cells. */
 UM_INLINE cells cells4(uint64_t word)
 {
     const __m256i of_r = _mm256_setr_epi64x(0, 7, 14, 21);
@@ -56,7 +55,7 @@ UM_INLINE cells cells4(uint64_t word)
     return (cells){r, _mm256_xor_si256(r, not_zero(e, w, G4_BYTES))};
 }
 
-/* Eight lanes of 64 cells. */
+/* Extracts the cell numbers of eight lanes of 64 cells. */
 UM_INLINE __m256i six_bits(__m256i word)
 {
     const __m256i at = _mm256_setr_epi64x(0, 6, 12, 18);
@@ -71,7 +70,7 @@ UM_INLINE cells cells8(uint64_t first, uint64_t second)
     return (cells){r, _mm256_xor_si256(r, not_zero(six_bits(w), w, G8_BYTES))};
 }
 
-/* A cell of each lane as a bit of a line; or brought to its lowest bit. */
+/* Returns a cell of each lane as a bit of a line. */
 UM_INLINE line bits_of(__m256i n, um_loop_config how)
 {
     const __m256i one = _mm256_set1_epi64x(1), ones = _mm256_set1_epi32(1);
@@ -98,7 +97,8 @@ UM_INLINE __m256i look_up(line x, __m256i n, um_loop_config how)
                           _mm256_sub_epi64(n, _mm256_set1_epi64x(64))));
 }
 
-/* Lanes where not the one cell is clear and the other set. */
+/* Returns the lanes that do not have the first cell clear and the second
+ * set. */
 UM_INLINE __m256i wrong_lanes(line x, cells c, um_loop_config how)
 {
     __m256i one =

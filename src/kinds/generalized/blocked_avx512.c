@@ -1,12 +1,11 @@
 /*
- * blocked_avx512.c - generalized 4 + 4 and 8 + 8 on blocked512 with
- * AVX-512.
+ * blocked_avx512.c - generalized 4 + 4 and 8 + 8 on blocked512 with AVX-512.
  *
- * The loops are those of blocked/blocked_avx512.h, the cells those that
- * generalized.c draws in pairs. A line is one vector: its halves hold the
- * same numbers, less by the width of an element in the second, and a shift by
- * too much, or by less than nothing, is 0. What a key makes of its line is one
- * vpternlog.
+ * The loops are those of blocked/blocked_avx512.h, the cells are those that
+ * generalized.c draws in pairs. A line is one vector: its halves hold the same
+ * cell numbers, reduced by the width of an element in the second, and a shift
+ * by too much, or by a negative count, gives 0. One vpternlog applies a key to
+ * its line.
  *
  * No processor with AVX-512 is needed to test this file: tests/emulate.
  */
@@ -15,19 +14,20 @@
 
 enum { KEEP_OR_SET = 0xBA }; /* truth table of (a & ~b) | c; see below */
 
-/* What a key clears and sets. */
+/* The cells that a key clears and sets. */
 typedef struct roles {
     __m512i reset, set;
 } roles;
 
-/* E, or, where that is 0, G: bits of the word; and where these are 0, 1. */
+/* Returns E, or, where that is 0, G: bits of the word; and 1 where both are
+ * 0. */
 UM_INLINE __m512i not_zero(__m512i e, __m512i word, __m512i g, __m512i least)
 {
     __mmask16 zero = _mm512_testn_epi32_mask(e, e);
     return _mm512_max_epu32(_mm512_mask_and_epi32(e, zero, word, g), least);
 }
 
-/* Four lanes of 128 cells: words i and i + 4. */
+/* Computes the cells of four lanes of 128 cells: words i and i + 4. */
 UM_INLINE roles roles4(uint64_t word)
 {
     const __m512i of_r = _mm512_setr_epi64(0, 7, 14, 21, 0, 7, 14, 21);
@@ -43,7 +43,7 @@ UM_INLINE roles roles4(uint64_t word)
     return (roles){_mm512_sllv_epi64(all(1), r), _mm512_sllv_epi64(all(1), s)};
 }
 
-/* Six bits of either half of a word, for every half-word. */
+/* Extracts six bits of the right half of a word, for every half-word. */
 UM_INLINE __m512i six_bits(__m512i word)
 {
     const __m512i at = _mm512_setr_epi64(0, 6, 12, 18, 0, 6, 12, 18);
@@ -55,7 +55,7 @@ UM_INLINE __m512i both(uint32_t x)
     return all((uint64_t)x << 32 | x);
 }
 
-/* Eight lanes of 64 cells: half-words i and i + 8. */
+/* Computes the cells of eight lanes of 64 cells: half-words i and i + 8. */
 UM_INLINE roles roles8(uint64_t first, uint64_t second)
 {
     const long long less = (long long)((uint64_t)-32 << 32 | (uint32_t)-32);

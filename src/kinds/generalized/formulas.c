@@ -10,11 +10,11 @@
 
 /* --- the equations of the 2011 paper ---------------------------------------
  *
- * Numbers are theirs. Exponents are k0 and k1 as in (16), not the b0 and b1 of
- * (8) and (11): with these all printed values come out, with those some do not.
- * The paper's functions may coincide; a bit that one clears and one sets is
- * then clear. Filters of ours draw distinct cells, for which
- * the model below is exact; at thousands of bits there is no difference.
+ * Equation numbers are those of the paper. Exponents are k0 and k1 as in (16),
+ * not b0 and b1 as in (8) and (11): k0 and k1 reproduce all printed values, b0
+ * and b1 do not. The paper's functions may coincide; a bit that one clears and
+ * another sets is then clear. Our filters draw distinct cells, for which the
+ * model below is exact; with thousands of bits there is no difference.
  */
 
 static bool is_filter(const umbel_generalized *g)
@@ -23,8 +23,8 @@ static bool is_filter(const umbel_generalized *g)
            g->zeros <= 1 && g->keys >= 0;
 }
 
-/* Of a bit that an insertion touches: the chance that it becomes 0. (4) to (6)
- */
+/* Returns the probability that a bit touched by an insertion becomes 0. (4) to
+ * (6) */
 static double cleared(const umbel_generalized *g)
 {
     double left = log1p(-1 / g->bits);
@@ -34,7 +34,7 @@ static double cleared(const umbel_generalized *g)
     return expm1(g->reset * left) / expm1((g->reset + g->set) * left);
 }
 
-/* 1 less (6) to the power of n: a bit that n keys touch. */
+/* Returns the probability that a bit is touched by n keys: 1 - (6)^n. */
 static double touched(const umbel_generalized *g, double n)
 {
     if (n == 0)
@@ -42,7 +42,7 @@ static double touched(const umbel_generalized *g, double n)
     return -expm1(n * (g->reset + g->set) * log1p(-1 / g->bits));
 }
 
-/* a^0 is 1, whatever a is. */
+/* Returns a^n; 1 for n = 0, whatever a is. */
 static double power(double a, uint32_t n)
 {
     return n ? pow(a, n) : 1;
@@ -65,7 +65,8 @@ double umbel_generalized_fp(const umbel_generalized *g)
     return power(p, g->reset) * power(1 - p, g->set);
 }
 
-/* (9), (10): a bit of a key, touched again with chance t, is as it left it. */
+/* Computes (9) and (10): a bit of a key, touched again with probability t, is
+ * as the key left it. */
 static double false_negative(double t, double w, uint32_t reset, uint32_t set)
 {
     double p00 = reset ? reset * log1p(-(1 - w) * t) : 0;
@@ -82,7 +83,7 @@ double umbel_generalized_fn_at(const umbel_generalized *g, double position)
                           g->set);
 }
 
-/* 1 + x + x^2 + .. of n terms, where x = exp(log_x). */
+/* Returns the sum 1 + x + x^2 + .. of n terms, where x = exp(log_x). */
 static double geometric(double log_x, double n)
 {
     return log_x < 0 ? expm1(n * log_x) / expm1(log_x) : n;
@@ -94,8 +95,8 @@ static double choose(uint32_t n, uint32_t k)
 }
 
 /*
- * The product p00^k0 p11^k1 is a polynomial in x = (6)^i, whose powers sum up
- * over all keys as geometric series do.
+ * The product p00^k0 p11^k1 is a polynomial in x = (6)^i, whose powers sum over
+ * all keys as geometric series.
  */
 double umbel_generalized_fn(const umbel_generalized *g)
 {
@@ -145,7 +146,7 @@ double um_distinct_chance(double z, double n, uint32_t reset, uint32_t set)
     return p;
 }
 
-/* z at the most: where one zero more no longer makes it larger. */
+/* Finds the z at the maximum: where one more zero no longer increases it. */
 double umbel_generalized_distinct_bound(uint64_t cells, uint32_t reset,
                                         uint32_t set)
 {
@@ -159,32 +160,32 @@ double umbel_generalized_distinct_bound(uint64_t cells, uint32_t reset,
     return um_distinct_chance(z, c, reset, set);
 }
 
-/* --- how often distinct cells are as a key wants them ----------------------
+/* --- the probability that distinct cells are as a key wants them -----------
  *
- * Look back from the latest key. Of the cells that are queried, a must be
- * clear and b set, and no key has touched them yet. A key that draws its k0
- * + k1 cells from the c of the block clears i of the a and sets j of the b, and
- * does not spoil any of the others, with chance
+ * Go back from the latest key. Of the cells that are queried, a must be clear
+ * and b set, and no key has touched them yet. A key that draws its k0 + k1
+ * cells from the c of the block clears i of the a and sets j of the b, and does
+ * not spoil any of the others, with probability
  *
  *     C(a,i) C(b,j) M(c-a-b; k0-i, k1-j) / M(c; k0, k1)
  *
  * where M(n; x, y) counts the ways to choose x and then y of n. So (a, b)
- * becomes (a-i, b-j) on the way back. In the end what is left is as it was
- * before the first key: that is the chance of a false match. Of a key's own
- * cells, those that are left are right: that is the chance that it is still
- * known.
+ * becomes (a-i, b-j) going back. Cells left in the end are as they were before
+ * the first key: that gives the probability of a false positive. Of a key's own
+ * cells, those that are left are right: that gives the probability that it
+ * still matches.
  *
- * Keys come to a block by chance, so the mean is taken over their number. Lanes
- * (generalized.c) are drawn independently of each other: a lane is such a
- * block with one cell of either role, and the chances multiply.
+ * Keys fall into a block at random, so the mean is taken over their number.
+ * Lanes (generalized.c) are drawn independently of each other: a lane is such a
+ * block with one cell of each role, and the probabilities multiply.
  *
- * Where there would be too many states, or the array is not in blocks, the
+ * If there would be too many states, or the array is not in blocks, the
  * equations of the paper are good enough, block by block.
  */
 
 enum { MAX_CELLS = 8, SIDE = MAX_CELLS + 1, MAX_BLOCK = 4096 };
 
-/* Chances, by how many cells are left that must be clear, and set. */
+/* Probabilities, by the numbers of cells left that must be clear, and set. */
 typedef struct state {
     double at[SIDE][SIDE];
 } state;
@@ -201,7 +202,7 @@ static double log_choose(double n, double k)
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* log M(n; x, y); -INFINITY when they do not fit. */
+/* Returns log M(n; x, y); -INFINITY if x + y > n. */
 static double log_ways(double n, double x, double y)
 {
     return x + y > n ? -INFINITY : log_choose(n, x) + log_choose(n - x, y);
@@ -227,7 +228,7 @@ static bool chain_init(chain *c, const um_roles *r)
     return true;
 }
 
-/* One key further back. Smaller numbers come first, so it is done in place. */
+/* Goes back by one key. Smaller numbers come first, so it works in place. */
 static void step(const chain *c, state *s)
 {
     for (uint32_t a = 0; a <= c->reset; a++)
@@ -240,7 +241,8 @@ static void step(const chain *c, state *s)
         }
 }
 
-/* ones < 0: what is left is right. */
+/* Returns the probability of a match after these steps. ones < 0: cells that
+ * are left are right. */
 static double value(const chain *c, const state *s, double ones)
 {
     double sum = 0;
@@ -257,7 +259,7 @@ static double value(const chain *c, const state *s, double ones)
     return pow(sum, c->lanes);
 }
 
-/* After keys without end: every cell was touched. */
+/* Returns the limit for infinitely many keys: every cell was touched. */
 static double settled(const chain *c)
 {
     double v[SIDE][SIDE] = {{0}};
@@ -269,7 +271,7 @@ static double settled(const chain *c)
                 for (uint32_t j = 0; j <= b; j++)
                     if (i + j)
                         sum += c->move[a][b][i][j] * v[a - i][b - j];
-            /* a and b may be spoiled by a key that touches them */
+            /* a key that touches a and b may spoil them */
             double touch =
                 1 - exp(log_ways(c->cells - a - b, c->reset, c->set) -
                         log_ways(c->cells, c->reset, c->set));
@@ -292,10 +294,10 @@ static double log_share(double n, double blocks, double j)
 static uint64_t max_in_block(double keys, double mean)
 {
     double most = fmin(keys, ceil(mean + 12 * sqrt(mean) + 12));
-    return most < 1e9 ? (uint64_t)most : 0; /* settled long before */
+    return most < 1e9 ? (uint64_t)most : 0; /* converged long before */
 }
 
-/* The same as value, after keys keys in a block. */
+/* Computes value by the paper's equations, after this many keys in a block. */
 static double paper_value(const um_roles *r, double ones, double keys)
 {
     umbel_generalized g = {.bits = (double)r->cells,
@@ -309,7 +311,7 @@ static double paper_value(const um_roles *r, double ones, double keys)
     return umbel_generalized_fp(&g);
 }
 
-/* Over the numbers of keys that come to a block. */
+/* Averages over the numbers of keys in a block. */
 static double over_blocks(const um_roles *r, double ones, double keys)
 {
     chain c;

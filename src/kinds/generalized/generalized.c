@@ -2,30 +2,31 @@
  * generalized.c - keys that clear some cells and set others (Laufer, Velloso,
  * Duarte 2011).
  *
- * A key clears k0 cells and sets k1, and matches when all of them are so. Bits
- * from a stranger can then match few keys that he did not choose: ones alone
- * match none, nor do zeros, and the best mixture matches F_p = (k0/k)^k0
- * (k1/k)^k1 of them, k = k0 + k1: 6 % at 2 + 2, 0.4 % at 4 + 4. The price is
- * that later keys undo what earlier ones did: the filter forgets, at random,
- * the old ones first, however large it is; and that it takes some thirty times
- * the bits of a plain filter whose fill is judged on arrival, which has a
- * similar bound. So it is for cases where it cannot be judged: where a stranger
- * chooses the bits and honest parties add theirs afterwards, as in packets.
+ * A key clears k0 cells and sets k1, and matches if all of them are in that
+ * state. Bits from a stranger can then match only few keys that he did not
+ * choose: all ones match none, nor do all zeros, and the best mixture matches
+ * F_p = (k0/k)^k0 (k1/k)^k1 of them, k = k0 + k1: 6 % at 2 + 2, 0.4 % at 4 + 4.
+ * The price is that later keys overwrite earlier ones: the filter forgets keys
+ * at random, old ones first, however large it is; and that it takes about
+ * thirty times the bits of a plain filter whose fill is checked on arrival,
+ * which has a similar bound. So it is for cases where the fill cannot be
+ * checked: a stranger chooses the bits and honest parties add theirs
+ * afterwards, as in packets.
  *
  * The bound is for keys that the author of the bits could not foresee. An
- * attacker with knowledge of the keys inserts them, and they match.
+ * attacker who knows the keys can insert them, and they match.
  *
- * Settings reset (k0) and set (k1); all cells of a key are distinct
- * (below), so that none is cleared and set by one key, which the paper allows
- * and then never matches. Setting collide: the functions of a
- * key are those of the addressing, classic or universal, and may coincide;
- * where they do, the cell is cleared. That is the paper's filter, to repeat its
- * tables. With k0 = 0 it is a plain filter, cell
- * for cell, with k1 = 0 its mirror. Setting start: the share of ones before the
- * first key, drawn from the seed. One section as in bloom.
+ * Settings reset (k0) and set (k1); all cells of a key are distinct (below), so
+ * that no key clears and sets the same cell; the paper allows that, and such a
+ * key never matches. Setting collide: the cells of a key are those of the
+ * addressing, classic or universal, and may coincide; a cell that is both set
+ * and cleared ends clear. That is the paper's filter, to reproduce its tables.
+ * With k0 = 0 it is a plain filter, cell for cell, with k1 = 0 its inverse.
+ * Setting start: the share of ones before the first key, drawn from the seed.
+ * One section as in bloom.
  *
- * Which key came last decides a cell, and two filters have no common order: no
- * merge, no fold.
+ * The last key decides a cell, and two filters have no common order, so they
+ * neither merge nor fold.
  */
 #include "kinds/generalized/generalized.h"
 
@@ -45,23 +46,23 @@
 
 /* --- distinct cells for keys that clear some and set others ----------------
  *
- * What a stranger's content can do depends on how cells are drawn. Where each
- * function had a part of its own (partitioned; the lanes of blocked
- * addressings), zeros in the parts of some and ones in those of others would
- * match every key. So either all cells of a key are drawn from the whole block,
- * or each part holds cells of both roles in equal number:
+ * The effect of a stranger's content depends on how cells are drawn. If each
+ * function had its own part (partitioned; the lanes of blocked addressings),
+ * zeros in some parts and ones in the others would match every key. So either
+ * all cells of a key are drawn from the whole block, or each part holds cells
+ * of both roles in equal number:
  *
- *   anywhere   a draw that meets a cell of the key is made again, so all sets
- *              of distinct cells are alike. With z zeros among the c cells of
- *              a block a key matches with chance z(z-1).. (c-z)(c-z-1).. /
- *              c(c-1)..: k0 factors, k1 and k0 + k1.
+ *   anywhere   a draw that hits a cell of the key is repeated, so all sets of
+ *              distinct cells are equally likely. With z zeros among the c
+ *              cells of a block a key matches with probability z(z-1)..
+ *              (c-z)(c-z-1).. / c(c-1)..: k0 factors, k1 and k0 + k1.
  *   in pairs   4 + 4 and 8 + 8 on blocked512: 4 lanes of 128 cells, or 8 of 64,
- *              each with one cell of either role. One word makes them all, by
- *              shifts, so that vectors can (blocked_avx2.c).
+ *              each with one cell of each role. One word gives them all, by
+ *              shifts, so that vectors can be used (blocked_avx2.c).
  *
- * Draws on classic go along its walk (filter/addressing), in a block they are
- * the top bits of the words W_0 = hi, W_g+1 = remix(W_g + lo). After TRIES of
- * them, which only a hopeless digest needs, the next free cell is taken.
+ * Draws on classic follow its sequence (filter/addressing); in a block they are
+ * the top bits of the words W_0 = hi, W_g+1 = remix(W_g + lo). After TRIES
+ * draws, which only an exceptional digest needs, the next free cell is used.
  *
  * Pairs: R and S = R ^ E are numbers of log2(width) bits each.
  *
@@ -71,12 +72,12 @@
  *           the top six bits of V_0 for odd i, of its low half for even i; E_i
  *           the same of V_1; G bits 37 .. 32 of W_1 for odd i, 5 .. 0 for even
  *
- * Where E is 0, it is G, and where that is 0, too, it is 1.
+ * Where E is 0, G replaces it; where that is also 0, 1 does.
  *
- * Given G, a lane of n cells, z of them zeros, matches with chance z(n-z)/n^2 +
- * N(G)/n, where N, the share of cells x with x clear and x ^ G set, is at most
- * 1/2, and on average over G at most 1/4 + 1/(2n). Lanes that share G make the
- * most of it when N is either 0 or 1/2; hence the bound below.
+ * Given G, a lane of n cells, z of them zeros, matches with probability
+ * z(n-z)/n^2 + N(G)/n, where N, the share of cells x with x clear and x ^ G
+ * set, is at most 1/2, and on average over G at most 1/4 + 1/(2n). Lanes that
+ * share G make the most of it when N is either 0 or 1/2; hence the bound below.
  */
 
 enum { TRIES = 64, LINE_CELLS = 512 };
@@ -132,7 +133,8 @@ static uint64_t next_word(uint64_t x, umbel_digest d)
     return um_remix(x + d.lo);
 }
 
-/* Distinct cells drawn by x, then by what step makes of it. */
+/* Draws distinct cells from x, then from the values that step derives from
+ * it. */
 UM_INLINE void draw(uint64_t x, step_fn *step, uint64_t cells, uint32_t hashes,
                     umbel_digest d, uint64_t *pos)
 {
@@ -173,7 +175,7 @@ static uint64_t not_zero(uint64_t e, uint64_t g)
     return e ? e : g ? g : 1;
 }
 
-/* Lane i of 4 has words i and i + 4. */
+/* Returns cell x of lane i of 4, which is words i and i + 4. */
 static uint64_t place4(uint32_t lane, uint64_t x)
 {
     return (lane + (x >> 6) * 4) * 64 + (x & 63);
@@ -190,13 +192,13 @@ static void pairs4(umbel_digest d, uint64_t *pos)
     }
 }
 
-/* Lane i of 8 has half-words i and i + 8. */
+/* Returns cell x of lane i of 8, which is half-words i and i + 8. */
 static uint64_t place8(uint32_t lane, uint64_t x)
 {
     return (lane + (x >> 5) * 8) * 32 + (x & 31);
 }
 
-/* The half of a word that lane i looks at: its high one for odd i. */
+/* Returns the half of a word that lane i uses: the high one for odd i. */
 static uint64_t half(uint64_t word, uint32_t lane)
 {
     return (lane & 1 ? word >> 32 : word) & UINT32_MAX;
@@ -214,7 +216,7 @@ static void pairs8(umbel_digest d, uint64_t *pos)
     }
 }
 
-/* --- either --------------------------------------------------------------- */
+/* --- both ----------------------------------------------------------------- */
 
 static void cells_of(const um_layout *l, const um_roles *r, umbel_digest d,
                      uint64_t *pos)
@@ -265,7 +267,8 @@ static uint32_t hashes(const um_shape *s)
     return (uint32_t)(s->setting[UM_RESET] + s->setting[UM_SET]);
 }
 
-/* One lane: every function may reach every cell. */
+/* Returns true for addressings with one lane: every function may reach every
+ * cell. */
 static bool is_free(const um_addressing *a)
 {
     return strcmp(a->name, "classic") == 0 || strcmp(a->name, "universal") == 0;
@@ -329,8 +332,9 @@ static void use_added(void *self, const uint64_t *added)
 /* --- before the first key ------------------------------------------------- */
 
 /*
- * 64 bits, each of them 1 with chance t / 2^32: from the last binary digit of t
- * to the first, a 0 halves the chance and a 1 puts a half before it.
+ * Returns 64 bits, each 1 with probability t / 2^32: from the last binary digit
+ * of t to the first, a 0 halves the probability, and a 1 halves it and adds
+ * 1/2.
  */
 static uint64_t random_word(um_rng *rng, uint64_t t)
 {
@@ -385,7 +389,7 @@ UM_INLINE bool append(void *self, um_each_key key)
     const um_generalized *g = self;
     bool is_new = !matches(g, key.pos);
 
-    /* Clearing comes last: it wins where cells coincide. */
+    /* Clear last: clearing wins if cells coincide. */
     for (uint32_t j = g->reset; j < g->reset + g->set; j++)
         um_set_bit(g->bits, key.pos[j]);
     for (uint32_t j = 0; j < g->reset; j++)
@@ -419,9 +423,10 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
     um_each_query(self, g->layout, locate, matches, d, n, hit);
 }
 
-/* --- what it says of itself ----------------------------------------------- */
+/* --- predictions and description ------------------------------------------ */
 
-/* With roles of one sort it is the plain filter, and has its formulas. */
+/* Returns true if there are only roles of one sort: then it is a plain filter
+ * with its formulas. */
 static bool is_plain(uint32_t reset, uint32_t set, uint64_t start_at)
 {
     return (reset == 0 && start_at == 0) ||
@@ -453,7 +458,8 @@ static uint64_t zeros_in(const void *bits, uint64_t from, uint64_t n)
     return n - um_popcount(bits, from, n);
 }
 
-/* Lane i of a block: equal stretches of its first and its second half. */
+/* Returns the product over lanes: lane i of a block consists of equal stretches
+ * of its first and second half. */
 static double lanes_chance(const um_generalized *g, const um_roles *r,
                            uint64_t from)
 {
@@ -507,7 +513,8 @@ static void bounds(const void *self, umbel_bounds *out)
                  : 0;
 }
 
-/* By the paper, for the keys that it was given; the bound as its cells are. */
+/* Describes the rates by the paper's equations for the keys added, and the
+ * bound for the actual cells. */
 static void info(const void *self, umbel_info *out)
 {
     const um_generalized *g = self;

@@ -6,7 +6,7 @@
 
 #include "filter/kind.h"
 
-enum { UM_RESET, UM_SET, UM_START, UM_COLLIDE }; /* numbers of its settings */
+enum { UM_RESET, UM_SET, UM_START, UM_COLLIDE }; /* indices of its settings */
 
 /* The setting start counts billionths. */
 #define UM_START_ALL UINT64_C(1000000000)
@@ -21,35 +21,36 @@ typedef struct um_generalized {
 } um_generalized;
 
 /*
- * Where a key's cells lie: `lanes` equal parts of a block, and in each of them
- * as many cells of either role.
+ * How a key's cells are distributed: over `lanes` equal parts of a block, with
+ * the same number of cells of each role in every part.
  */
 typedef struct um_roles {
     uint64_t blocks;
     uint64_t cells; /* of a block */
-    uint32_t lanes; /* parts of a block, with their share of the cells */
+    uint32_t lanes; /* parts of a block */
     uint32_t reset, set;
 } um_roles;
 
 um_roles um_roles_of(const um_layout *l, uint32_t reset, uint32_t set);
 
 /*
- * The cells of digests: pos[i * hashes] .. are the reset ones of digest i, then
- * the set ones. With roles of both sorts all are distinct; with one sort only
+ * Computes the cells of digests: pos[i * hashes] .. are the reset cells of
+ * digest i, then the set ones. With both roles all are distinct; with only one
  * they are the addressing's own.
  */
 void um_role_cells(const um_layout *l, uint32_t reset, uint32_t set,
                    const umbel_digest *d, size_t n, uint64_t *pos);
 
-/* The same anywhere in cells cells, as on addressing classic. */
+/* Computes distinct cells anywhere in `cells` cells, as on addressing
+ * classic. */
 void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
                    uint64_t *pos);
 
-/* The same with cells that may coincide: as the paper's functions. */
+/* Computes cells that may coincide, like the paper's functions. */
 void um_colliding_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
                         uint64_t *pos);
 
-/* Returns true if vectors can be used: cells come in pairs, four or eight. */
+/* Returns true if vectors can be used: cells come in four or eight pairs. */
 static inline bool um_in_pairs(const um_shape *s)
 {
     uint64_t k = s->setting[UM_RESET];
@@ -57,21 +58,22 @@ static inline bool um_in_pairs(const um_shape *s)
 }
 
 /*
- * Returns a bound on the cost of coinciding pairs of a lane: see generalized.c.
+ * Returns a bound that includes the effect of coinciding pairs in lanes: see
+ * generalized.c.
  */
 double um_pair_bound(uint64_t width, uint32_t lanes);
 
 /*
- * Formulas that hold for the cells above, where those of the paper are for
- * functions that may coincide (umbel/experimental/generalized.h). ones is the
- * share of ones before the first key.
+ * Formulas for the cells above; those of the paper are for functions that may
+ * coincide (umbel/experimental/generalized.h). ones is the share of ones before
+ * the first key.
  */
-/* Returns the chance that distinct cells, of n with z zeros, are as they should
- * be. */
+/* Returns the probability that distinct cells, of n with z zeros, are as they
+ * should be. */
 double um_distinct_chance(double z, double n, uint32_t reset, uint32_t set);
 double um_roles_bound(const um_roles *r);
 double um_roles_fp(const um_roles *r, double ones, double keys);
-/* Returns the probability that a key is lost after n others. */
+/* Returns the probability that a key no longer matches after `later` others. */
 double um_roles_fn(const um_roles *r, double later);
 
 #endif

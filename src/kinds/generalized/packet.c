@@ -1,13 +1,12 @@
 /*
  * packet.c - generalized filters that consist of their bits only, for packets.
  *
- * A packet that collects the names of those it passes has a few bytes for them,
- * no space for a head, and a first sender who chooses what they hold (2011
- * paper, section 1). So the shape lives outside, agreed on by all, and the
- * bits may have any content. Cells are drawn from the whole
- * array as on addressing classic: distinct, which matters here, where the
- * paper's own functions would coincide for 6 % of the keys (256 bits, 4 + 4)
- * and lose them at once.
+ * A packet that records the routers it passes has a few bytes for that, no
+ * space for a head, and a sender who chooses the initial content (2011 paper,
+ * section 1). So all routers agree on the shape in advance, and the bits may
+ * have any content. Cells are drawn from the whole array as on addressing
+ * classic, and are distinct. That matters here: the paper's functions would
+ * coincide for 6 % of the keys (256 bits, 4 + 4), which would be lost at once.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -77,7 +76,7 @@ void umbel_packet_close(umbel_packet *p)
     um_put(&alloc, p, sizeof *p);
 }
 
-/* Its reset cells, then its set ones. */
+/* Computes the key's reset cells, then its set cells. */
 static void cells_of(const umbel_packet *p, const void *key, size_t len,
                      uint64_t pos[UM_MAX_HASHES])
 {
@@ -99,8 +98,8 @@ static void write_bit(uint8_t *bits, uint64_t i, bool value)
         (uint8_t)(value ? bits[i >> 3] | mask : bits[i >> 3] & ~mask);
 }
 
-/* Where cells coincide, the one that clears comes last. Bits that end as they
- * were have not changed, whatever was done in between. */
+/* Adds a key. If cells coincide, clearing wins. Compares the bits before and
+ * after: intermediate changes do not count. */
 bool umbel_packet_add(const umbel_packet *p, void *bits, const void *key,
                       size_t len)
 {
