@@ -443,8 +443,7 @@ umbel_status um_bf_merge(um_bf *into, const um_bf *from, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- headers and chunks of BF.SCANDUMP -------------------------------------
- */
+/* --- headers and chunks of BF.SCANDUMP ------------------------------------ */
 
 size_t um_bf_header_len(const um_bf *b)
 {

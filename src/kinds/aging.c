@@ -6,9 +6,9 @@
  * generation is cleared and becomes the active one. A query reads both. So the
  * filter contains at least the last `capacity` different keys and at most twice
  * as many, and its error stays bounded. Callers may rotate earlier, by time:
- * then it contains at least the keys of the last interval. Idea: Yoon, "Aging
- * Bloom filter with two active buffers for dynamic sets" (generalized 2011,
- * section 6.2); known as a ping-pong filter in proxies.
+ * then it contains at least the keys of the last interval.
+ * Idea: Yoon, "Aging Bloom filter with two active buffers for dynamic sets"
+ * (generalized 2011, section 6.2); known as a ping-pong filter in proxies.
  *
  *   section 0, 1   the generations, as in bloom
  *   section 2      two numbers: the active generation, and its number of keys

@@ -1,33 +1,33 @@
 /*
  * table.c - kind table: fingerprints and counts, for small errors.
  *
- * A key has one entry: a fingerprint of f bits, and a count. Entries lie in
- * lines of 64 bytes, S to a line. A key probes random lines of its own until it
- * finds its fingerprint, or a line that is not full: there is its place.
- * Entries never move, nothing is removed, and counts only grow; so a query that
- * meets a free slot knows that the key is not in, and any line of an older copy
- * is a state that the line once had.
+ * A key has one entry: a fingerprint of f bits, and a count. Entries are in
+ * lines of 64 bytes, S per line. A key probes a pseudorandom sequence of lines
+ * until it finds its fingerprint, or a line that is not full, where its entry
+ * belongs. Entries never move, nothing is removed, and counts only grow; so a
+ * query that finds a free slot knows that the key was not added, and any line
+ * of an older copy is a former state of that line.
  *
  *   a line   | S tags of 8 bits | S times: fingerprint, rest | count - 1 |
  *
- * A tag is the part of the fingerprint that eight slots are compared by at
- * once, in a 64-bit word: 1 .. 255, and 0 in a free slot. `hashes` is f; it
- * leaves w - f bits of a slot for the count, where S = 512 / (f + cell_bits),
- * at most 16, and w = 512 / S. Counts stick at their maximum.
+ * A tag is the part of the fingerprint by which eight slots are compared at
+ * once, in a 64-bit word: 1 .. 255, and 0 in a free slot. `hashes` is f; w - f
+ * bits of a slot remain for the count, where S = 512 / (f + cell_bits), at most
+ * 16, and w = 512 / S. Counts saturate.
  *
- * A table takes keys up to 9/10 of its slots, and then refuses (E_FULL). At
- * that load 57 lines in 100 are full when S is 13, a key that is not in
- * probes 2.3 lines, and meets 27 entries: 27 / 2^f is its chance to be taken
- * for one of them. The loads are min(Poisson(x), S), where x is such that their
- * mean is right: lines are probed at random whatever became of the keys before.
+ * A table accepts keys until 9/10 of its slots are used, and then refuses them
+ * (E_FULL). At that load 57 % of the lines are full when S is 13, and a key
+ * that was not added probes 2.3 lines with 27 entries, so its probability of a
+ * false positive is 27 / 2^f. The loads of lines are min(Poisson(x), S), with x
+ * chosen to give the right mean: lines are probed at random, independently of
+ * earlier keys.
  *
- * A forged table may have any lines. REACH bounds a search; the chance of a
- * match follows from the share of lines with each load, and is what admission
- * sees.
+ * A forged table may have any lines. REACH bounds a search; admission computes
+ * the probability of a match from the share of lines with each load.
  *
  * Compare: cuckoo filters (Fan, Andersen, Kaminsky, Mitzenmacher 2014) store
- * fingerprints at a higher load, but move them. Quotient filters with counts
- * (Pandey, Bender, Johnson, Patro 2017) move entries as well.
+ * fingerprints at a higher load, but move them. Counting quotient filters
+ * (Pandey, Bender, Johnson, Patro 2017) also move entries.
  * Own table: see bench_mechanisms.
  * When not to use it: for errors above 2 % counting is smaller; to merge or
  * remove counts, or to count beyond the capacity, use counting.
@@ -51,24 +51,25 @@ enum {
 #define BYTE_ONES UINT64_C(0x0101010101010101)
 #define BYTE_TOPS UINT64_C(0x8080808080808080)
 
-/* How a line is divided. */
+/* The division of a line. */
 typedef struct table_form {
     uint32_t slots;
-    uint32_t print_bits; /* behind the tag */
-    uint32_t rest_bits;  /* with the count */
+    uint32_t print_bits; /* without the tag */
+    uint32_t rest_bits;  /* of the fingerprint and the count */
 } table_form;
 
 typedef struct table {
     const uint64_t *added; /* the handle's number of keys */
     uint8_t *at;
     uint64_t lines, capacity; /* capacity: in keys */
-    uint64_t refused;         /* keys of the last add */
+    uint64_t refused;         /* keys that the last add refused */
     table_form form;
     uint64_t rest_max, print_max, count_max;
-    uint64_t slot_tops[2]; /* the top bits of tags, in the line's two words */
+    uint64_t slot_tops[2]; /* masks the top bits of the slots' tags, in the
+                              line's two words */
 } table;
 
-/* What a key is looked for by. */
+/* The fingerprint of a key. */
 typedef struct table_key {
     uint64_t tags;  /* its tag in every byte */
     uint64_t print; /* the rest of its fingerprint */
@@ -85,14 +86,14 @@ static inline uint8_t *table_line(const table *t, uint64_t x)
     return t->at + um_scale(x, t->lines) * UM_LINE;
 }
 
-/* The top bits of bytes that are 0. Above the first such byte a byte of 1 may
- * be among them. */
+/* Returns the top bits of bytes that are 0. Above the first such byte, a byte
+ * of 1 may be included. */
 static inline uint64_t zero_tops(uint64_t word)
 {
     return (word - BYTE_ONES) & ~word & BYTE_TOPS;
 }
 
-/* Fingerprint and count of a slot. */
+/* Returns the fingerprint and count of a slot. */
 static inline uint64_t table_rest(const table *t, const uint8_t *line,
                                   uint32_t i)
 {
@@ -105,14 +106,14 @@ enum {
     LINE_BITS = 8 * UM_LINE,
     TAG_BITS = UM_ENTRY_TAG_BITS,
     MAX_SLOTS = 16, /* of a line */
-    MIN_PRINT = 8,  /* bits of a fingerprint */
+    MIN_PRINT = 8,  /* bits of a fingerprint, at least */
     MAX_PRINT = 40,
-    MAX_COUNT = 32, /* bits */
+    MAX_COUNT = 32, /* bits of a count, at most */
     LOAD_NUM = 9,
     LOAD_DEN = 10
 };
 
-enum { CELL_BITS }; /* number of the setting */
+enum { CELL_BITS }; /* index of the setting */
 
 static const umbel_setting_info settings[] = {
     [CELL_BITS] = {"cell_bits", "bits of a count, at least", 1, MAX_COUNT, 14},
@@ -218,8 +219,8 @@ static inline int free_slot(const table *t, const uint8_t *line)
 
 /* --- many keys ------------------------------------------------------------ */
 
-/* Fetches the first line of each key; and, once it is there, the second one of
- * those that need it. */
+/* Prefetches the first line of each key; once it has arrived, the second one
+ * for keys that need it. */
 static void fetch_to_add(const table *t, const umbel_digest *d, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -232,7 +233,7 @@ static void fetch_to_add(const table *t, const umbel_digest *d, size_t n)
 
 typedef enum outcome { KNOWN, NEW, REFUSED } outcome;
 
-/* The tag comes last: with it the entry is there. */
+/* Writes an entry. The tag is written last: it makes the entry valid. */
 static outcome write_entry(const table *t, uint8_t *line, int slot,
                            table_key key, uint64_t amount)
 {
@@ -302,7 +303,7 @@ static uint64_t consume_refused(void *self)
     return n;
 }
 
-/* A key that is still looked for: its number, and where. */
+/* A key whose search continues: its index, and the state of its sequence. */
 typedef struct search {
     size_t i;
     uint64_t x;
@@ -314,8 +315,9 @@ static inline search search_on(const table *t, size_t i, uint64_t x)
     return (search){i, x};
 }
 
-/* All keys probe their first line, then those that go on their second one, and
- * so on: the next lines of all are on their way at the same time. */
+/* Counts a batch. All keys probe their first line, then the remaining ones
+ * their second, and so on: the next lines of all keys are prefetched
+ * together. */
 static void count_batch(const table *t, const umbel_digest *d, size_t n,
                         uint64_t *out)
 {
@@ -385,7 +387,7 @@ static umbel_status may_remove(const um_shape *s, umbel_error *err)
                    "update plain");
 }
 
-/* --- what it says of itself ----------------------------------------------- */
+/* --- predictions and description ------------------------------------------ */
 
 /* Shares of the lines that have 0 .. S entries. */
 typedef struct loads {
@@ -394,9 +396,9 @@ typedef struct loads {
 } loads;
 
 /*
- * Returns the chance that a key which is not in matches. Each line that it
- * probes is a random one: it is full, and matches nothing, with chance `on`;
- * `end` is the chance that it is not full and matches nothing.
+ * Returns the probability that a key which was not added matches. Each line it
+ * probes is random: full and without a match with probability `on`, not full
+ * and without a match with probability `end`.
  */
 static double match_chance(const loads *l, uint32_t print_bits)
 {
@@ -410,7 +412,7 @@ static double match_chance(const loads *l, uint32_t print_bits)
     return fmax(0, 1 - (on < 1 ? end * (1 - ever) / (1 - on) : 0) - ever);
 }
 
-/* Fills in min(Poisson(x), S); returns its mean. */
+/* Computes the loads min(Poisson(x), S); returns their mean. */
 static double poisson_loads(double x, loads *l)
 {
     double p = exp(-x), sum = 0, mean = 0;
@@ -438,7 +440,7 @@ static void loads_at(double load, loads *l)
     }
 }
 
-/* Beyond its capacity it has no error: it refuses such keys. */
+/* Returns the error; 1 beyond the capacity, where the table refuses keys. */
 static double error(const um_shape *s, const um_layout *lay, double keys)
 {
     table_form f = form_of(s);
@@ -451,7 +453,7 @@ static double error(const um_shape *s, const um_layout *lay, double keys)
     return match_chance(&l, f.print_bits);
 }
 
-/* The top bits of bytes that are not 0, exactly. */
+/* Returns the top bits of exactly the bytes that are not 0. */
 static inline uint64_t used_bytes(uint64_t word)
 {
     return (((word & ~BYTE_TOPS) + ~BYTE_TOPS) | word) & BYTE_TOPS;
@@ -515,7 +517,7 @@ static uint64_t granule(uint32_t hashes)
     return hashes >= MIN_PRINT && hashes <= MAX_PRINT ? LINE_BITS : 0;
 }
 
-/* The lines of a key are the kind's own matter. */
+/* The addressing of the kind: lines, which only the kind interprets. */
 static const um_addressing lines = {
     .name = "lines64",
     .summary = "lines of 64 bytes, random ones until one has room",
@@ -539,22 +541,21 @@ static void paged_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
 
 static const um_row_paged paged = {paged_forms};
 
-/* --- which of many tables may hold a key -----------------------------------
+/* --- index of many tables: which may hold a key ----------------------------
  *
  * A key is in the first line it probes, or in a later one if the lines before
- * are full. So each line has, for each table, whether it is full there, and
- * some bits for the fingerprints in it. They lie in blocks of 64 bytes: a
- * fingerprint has one of them, and two rows in it, so that a line takes one
- * fetch from memory.
+ * are full. So for each line and each table the index records whether it is
+ * full, and some bits for the fingerprints in it. These are in blocks of 64
+ * bytes: a fingerprint selects a block and two rows in it, so that a line takes
+ * one memory access.
  *
  *   a block   | row: full | row | row | ...     rows of `width` columns
  *
  * A line has width / 4 blocks, 16 bytes for each table: a fourth of its own 64.
- * When a table is full, a key that is not in it is found in three rows of a
- * hundred.
+ * In a full table, a key that is not in it is found with probability 3 %.
  */
 
-/* How blocks are divided; lines of the index are n blocks. */
+/* The division of a line of the index into n blocks. */
 typedef struct blocks {
     unsigned n;    /* a power of two */
     uint32_t rows; /* of a block */
@@ -571,8 +572,7 @@ static uint64_t index_len(const void *self, unsigned width)
     return ((const table *)self)->lines * blocks_of(width).n * UM_LINE;
 }
 
-/* Where a fingerprint is noted, in any line: bytes from where the line begins.
- */
+/* The offsets of a fingerprint's bits in any line of the index. */
 typedef struct place {
     uint32_t block, one, other;
 } place;
@@ -590,7 +590,7 @@ static inline place place_of(blocks b, uint64_t tag, uint64_t print)
                    (uint32_t)(block + (1 + other) * b.row_len)};
 }
 
-/* --- noting --------------------------------------------------------------- */
+/* --- marking -------------------------------------------------------------- */
 
 typedef struct column {
     size_t byte;
@@ -627,8 +627,8 @@ static void index_mark(const void *self, const um_filter_index *to,
 
 /* --- finding -------------------------------------------------------------- */
 
-/* A key that is still looked for, in columns where all lines so far are full.
- */
+/* A key whose search continues in those columns where all lines so far are
+ * full. */
 typedef struct index_search {
     uint64_t x, columns;
     const uint8_t *line;
@@ -643,9 +643,9 @@ static inline void fetch_line(const table *t, const um_filter_index *c,
     __builtin_prefetch(s->line + s->place.block);
 }
 
-/* As the table's own count_batch: the next lines of all keys are on their way
- * at the same time. A row is read as a whole word; columns beyond it are not
- * among those that are looked for. */
+/* Finds a batch like count_batch: the next lines of all keys are prefetched
+ * together. A row is read as a whole word; columns beyond it are not among
+ * those searched. */
 static void find_batch(const table *t, const um_filter_index *c,
                        const umbel_digest *d, size_t n, uint64_t *mask)
 {
@@ -693,18 +693,18 @@ static void index_find(const void *self, const um_filter_index *c,
 
 static const um_row_index table_index = {index_len, index_mark, index_find};
 
-/* --- what many tables count together, at most ------------------------------
+/* --- totals of many tables -------------------------------------------------
  *
- * Lines of tables differ in what they hold, and where a key lies depends on
- * which lines are full. Its fingerprint is the same in all of them, and long:
- * so the sums are found by the fingerprint alone, four in one line of 64 bytes.
- * They take as much memory as two tables.
+ * The lines of tables differ, and the place of a key depends on which lines are
+ * full. But its fingerprint is the same in all tables, and long: so it alone
+ * selects four sums, in one line of 64 bytes. The sums take as much memory as
+ * two tables.
  */
 
 enum {
-    LINES_OF_LINE = 2, /* lines of sums for a line of a table */
+    LINES_OF_LINE = 2, /* lines of sums per line of a table */
     SUMS_OF_KEY = 4,
-    PART = UM_LINE / SUMS_OF_KEY /* of a line: one sum in each */
+    PART = UM_LINE / SUMS_OF_KEY /* of a line, with one of a key's sums */
 };
 
 static uint64_t totals_len(const void *self)
@@ -712,8 +712,8 @@ static uint64_t totals_len(const void *self)
     return ((const table *)self)->lines * LINES_OF_LINE * UM_LINE;
 }
 
-/* A hash of a fingerprint: the upper half is its line, the lower half its
- * places there. */
+/* Hashes a fingerprint: the upper half selects its line of sums, the lower half
+ * the sums in it. */
 static inline uint64_t hash_of(uint64_t tag, uint64_t print)
 {
     return um_remix(um_remix(print << UM_ENTRY_TAG_BITS | tag));
@@ -735,7 +735,7 @@ static uint64_t count_in(const table *t, const uint8_t *line, uint32_t i)
     return (table_rest(t, line, i) >> t->form.print_bits) + 1;
 }
 
-/* By how much a slot has grown. */
+/* Returns the growth of a slot's count. */
 static uint64_t growth_of(const table *t, const uint8_t *now,
                           const uint8_t *old, uint32_t i)
 {

@@ -2,39 +2,40 @@
  * tally.c - kind tally: small counts in one cache line, large ones in an exact
  * table.
  *
- * Most keys of a stream come a few times, and few come most of the time. A key
- * owns 1 to 8 cells of 4 bits, all in one line of 128 (addressing blocked128):
- * lanes are the line's 64-bit words. Its count is the least of its cells, and
- * only the least of them grow (refined, as in counting/counting.c). A key that
- * comes more than 15 times is heavy: it moves to a table of fingerprints and
- * counts up to 2^32 - 1 (counting/cells.h), and its cells stay at 15 for good.
+ * Most keys of a stream are rare, and a few make up most of it. A key has 1 to
+ * 8 cells of 4 bits, all in one line of 128 (addressing blocked128): lanes are
+ * the line's 64-bit words. Its count is the minimum of its cells, and only the
+ * smallest of them grow (refined, as in counting/counting.c). A key that is
+ * added more than 15 times is heavy: it moves to a table of fingerprints and
+ * counts up to 2^32 - 1 (counting/cells.h), and its cells stay at 15.
  *
  *   section 0   cells of 4 bits
  *   section 1   the table: slots of 64 bits
- *   section 2   what the table had no room for, in one number of 64 bits
+ *   section 2   the amount that the table had no space for, one number of 64
+ *               bits
  *
- * So a key whose least cell is below 15 is asked with one line, and only the
- * others look into the table. A key that is not there has a count of 15. A key
- * enters the table with what its cells said, and is counted exactly from then
- * on. Nothing that happens in the table changes a cell; so a batch does its
- * cells first and its table after, and fetches the lines of both ahead.
+ * So counting a key with a cell below 15 reads one line, and only other keys
+ * need the table. If such a key is not in the table, its count is 15. A key
+ * enters the table with the count of its cells, and is counted exactly from
+ * then on. The table never changes a cell; so a batch processes its cells first
+ * and its table entries after, and prefetches the lines of both.
  *
- * The table has room for setting heavy keys in 100 lines: 100 of 1600 where
- * there are 8 cells a key, as it is when P(count >= x) = 1/x. When it is full,
- * further heavy keys stick at 15: adding goes on, the number in section 2 grows
- * by what was not counted, and the limit of all counts is 15 from then on,
- * since it is unknown which keys are missing. Up to the limit no count is too
- * low.
+ * The table has space for the setting heavy keys per 100 lines: with 8 cells
+ * per key, 100 of 1600, which suits P(count >= x) = 1/x. When it is full,
+ * further heavy keys stay at 15: adding continues, the number in section 2
+ * grows by the amount not counted, and from then on the limit of all counts is
+ * 15, since it is unknown which keys are missing. Up to the limit no count is
+ * too low.
  *
- * Merging by cells would not do: 10 and 10 are 20, but no cell can hold that,
- * and no cell knows the key that should move. Keep a filter for each origin,
- * and add their counts.
+ * Merging cell by cell is impossible: 10 and 10 are 20, which no cell can hold,
+ * and a cell does not know the key that should move. Keep a filter for each
+ * origin, and add their counts.
  *
  * Idea: split storage (J. Yan, P. L. Cho, CS-TR-973, 2006, section IV), but
- * keys overflow, not cells: one look-up instead of one for each cell.
+ * keys overflow instead of cells: one look-up instead of one for each cell.
  * Own table (um_heavy): see bench_mechanisms.
- * When not to use it: for counts that end below 16, or must be merged or taken
- * back, counting is smaller or can.
+ * When not to use it: for counts below 16 counting is smaller; it can also
+ * merge counts and remove keys.
  */
 #include "base/batch.h"
 #include "base/error.h"
@@ -49,10 +50,10 @@ enum {
     FULL = 15, /* the largest count of a cell */
     LANES = 8,
     LINE_CELLS = 128,
-    AHEAD = 24 /* lines that are on their way */
+    AHEAD = 24 /* lines prefetched */
 };
 
-enum { HEAVY }; /* number of the setting */
+enum { HEAVY }; /* index of the setting */
 
 static const umbel_setting_info settings[] = {
     [HEAVY] = {"heavy",
@@ -67,7 +68,8 @@ typedef struct tally {
     uint8_t *missed; /* a 64-bit number */
 } tally;
 
-/* hashes are 0 as long as they are to be chosen. */
+/* Checks the addressing and hashes, which are 0 while they are still to be
+ * chosen. */
 static umbel_status check(const um_shape *s, umbel_error *err)
 {
     if (s->addressing != um_addressing_find("blocked128"))
@@ -114,7 +116,7 @@ static inline uint8_t *line_of(const tally *t, const umbel_digest *d)
     return t->cells.at + um_scale(d->lo, t->layout->blocks) * UM_LINE;
 }
 
-/* The line of a key that comes later, if there is one. */
+/* Prefetches the line of a later key, if there is one. */
 static inline void fetch_ahead(const tally *t, const umbel_digest *d, size_t i,
                                size_t n)
 {
@@ -123,14 +125,14 @@ static inline void fetch_ahead(const tally *t, const umbel_digest *d, size_t i,
 }
 
 /*
- * The cells of a key, one after the other: the word of the line, and the bit
- * where the cell begins there. Lane i takes bits 31-4i .. 28-4i of the high
- * half of hi, which goes round so that 4 times the number of the next cell
- * always stands in bits 2 .. 5.
+ * An iterator over the cells of a key: the word of the line, and the bit where
+ * the cell begins in it. Lane i uses bits 31-4i .. 28-4i of the high half of
+ * hi, which is rotated so that 4 times the number of the next cell is always in
+ * bits 2 .. 5.
  */
 typedef struct walk {
     uint32_t numbers;
-    uint32_t word; /* offset in the line, round its end */
+    uint32_t word; /* offset in the line, wrapping around */
 } walk;
 
 static inline uint32_t rotated(uint32_t x, uint32_t by)
@@ -187,8 +189,8 @@ static inline void raise_to(uint8_t *line, uint64_t hi, uint32_t hashes,
 
 /* --- many keys ------------------------------------------------------------ */
 
-/* What a batch has yet to do in the table: key number i, whose least cell is
- * min. */
+/* A table operation that a batch still has to do: key number i, whose smallest
+ * cell is min. */
 typedef struct later {
     uint32_t i, min;
 } later;
@@ -198,7 +200,7 @@ static void count_missed(const tally *t, uint64_t amount)
     um_store64(t->missed, um_grown(um_load64(t->missed), amount, UINT64_MAX));
 }
 
-/* The cells are full, or were about to be. */
+/* Adds to a key in the table; its cells are full, or were about to be. */
 static void add_heavy(const tally *t, uint64_t lo, uint64_t min,
                       uint64_t amount)
 {
@@ -256,7 +258,7 @@ static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
     return added;
 }
 
-/* Of a key whose cells are all full. */
+/* Counts a key whose cells are all full. */
 static uint64_t count_heavy(const tally *t, uint64_t lo)
 {
     const uint8_t *slot = um_heavy_find(&t->heavy, lo);
@@ -274,7 +276,8 @@ static inline void leasts(const tally *t, const umbel_digest *d, size_t n,
     }
 }
 
-/* Loops of a known length, for what is usual. */
+/* Computes the minimum of each key's cells, in loops of constant length for the
+ * common cases. */
 static void leasts_of(const tally *t, const umbel_digest *d, size_t n,
                       uint64_t *out)
 {
@@ -346,7 +349,7 @@ static umbel_status may_remove(const um_shape *s, umbel_error *err)
                    "both; use kind counting with update plain");
 }
 
-/* --- what it says of itself ----------------------------------------------- */
+/* --- predictions and description ------------------------------------------ */
 
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
@@ -419,7 +422,7 @@ const um_kind um_kind_tally = {
     .summary =
         "how often a key was added, up to 2^32, in about 37 bits per key",
     .addressing = "blocked128",
-    .fpr = 0.03, /* 8 cells a key, of 5 hashes */
+    .fpr = 0.03, /* 8 cells per key, with 5 hashes */
     .settings = settings,
     .self_len = sizeof(tally),
     .check = check,

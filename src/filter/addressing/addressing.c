@@ -149,8 +149,8 @@ const um_addressing um_addressing_partitioned = {
 /* --- addressings whose k cells share one block of a cache line -------------
  *
  * A query costs one memory fetch instead of k. Blocks fill unevenly, so the
- * same error takes more bits than classic (measured in docs/KINDS.md). Idea:
- * Putze, Sanders, Singler 2007; the lanes: Apache Impala.
+ * same error takes more bits than classic (measured in docs/KINDS.md).
+ * Idea: Putze, Sanders, Singler 2007; the lanes: Apache Impala.
  *
  *   lo   block = high half of lo * blocks
  *   W    one 64-bit word per 8 hashes: W_0 = hi, W_g+1 = remix(W_g + lo)
@@ -164,7 +164,8 @@ const um_addressing um_addressing_partitioned = {
  *                V for odd i, of its low half for even i: two shifts and no
  *                multiplication in vector registers
  *   blocked128   lane i of 16 cells: bits 63-4i .. 60-4i of W. For counts:
- *                cells of 4 bits make a lane a 64-bit word, and a block a cache line
+ *                cells of 4 bits make a lane a 64-bit word, and a block a
+ *                cache line
  */
 
 enum { LANES = 8 };

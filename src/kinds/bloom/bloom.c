@@ -526,7 +526,7 @@ static bool turn_on(uint64_t *word, uint64_t mask)
     return ~__atomic_fetch_or(word, mask, __ATOMIC_RELAXED) & mask;
 }
 
-/* Sets the cells of a key; consecutive ones in the same word are set at
+/* Sets the cells of a key; consecutive ones of one word are set at
  * once. */
 UM_INLINE bool shared_set_all(void *self, um_each_key key)
 {

@@ -13,15 +13,15 @@
 #include <emmintrin.h>
 #endif
 
-/* --- which slots of a line have a tag --------------------------------------
+/* --- finding a tag in a line -----------------------------------------------
  *
- * The plain way is the definition. Every x86-64 has SSE2, so the other one
- * needs no choice while it runs; tests hold it against the plain one.
+ * The plain version is the definition. Every x86-64 has SSE2, so that version
+ * needs no check at run time; tests compare the two.
  */
 
-enum { UM_NEAR_WORDS = 3 }; /* of tags, in a line */
+enum { UM_NEAR_WORDS = 3 }; /* words of tags in a line */
 
-/* A bit for each byte of a word that is 0. */
+/* Returns a bit for each byte of a word that is 0. */
 static inline uint32_t um_zero_bytes(uint64_t x)
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
@@ -30,8 +30,8 @@ static inline uint32_t um_zero_bytes(uint64_t x)
     return (uint32_t)((tops >> 7) * UINT64_C(0x0102040810204080) >> 56);
 }
 
-/* A bit for each of the first 24 bytes of a line that is the tag, which tags
- * has in every byte. */
+/* Returns a bit for each of the first 24 bytes of a line that equals the tag,
+ * which is in every byte of tags. */
 static inline uint32_t um_near_tags_plain(const uint8_t *line, uint64_t tags)
 {
     uint32_t found = 0;
@@ -60,32 +60,31 @@ static inline uint32_t um_near_tags(const uint8_t *line, uint64_t tags)
 }
 #endif
 
-/* --- the index of kind near: from a key to numbers of records --------------
+/* --- the index of kind near: maps keys to record numbers -------------------
  *
  * Lines are those of kind table: tags of 8 bits, then numbers. A key probes
- * random lines until one is not full. Entries never move, and numbers only
- * grow.
+ * random lines until one is not full. Entries never move, and the numbers in
+ * them only grow.
  */
 
 enum {
     UM_NEAR_TAG_BITS = 8,
-    UM_NEAR_MAX_MATCHES =
-        16,           /* entries of one key that are hit_line, at most */
-    UM_NEAR_KEYS = 32 /* keys that are looked for at once */
+    UM_NEAR_MAX_MATCHES = 16, /* entries returned for one key, at most */
+    UM_NEAR_KEYS = 32         /* keys looked up at once, at most */
 };
 
 typedef struct um_near_lines {
     uint8_t *at;
-    uint64_t n, mails;    /* mails: numbers are below */
-    unsigned slots, bits; /* bits: of a number */
+    uint64_t n, mails;    /* mails: numbers are below this */
+    unsigned slots, bits; /* bits: width of a number */
 } um_near_lines;
 
-/* Returns the number of bits in which numbers below mails are stored. */
+/* Returns the number of bits for storing numbers below mails. */
 unsigned um_near_bits(uint64_t mails);
 unsigned um_near_slots(uint64_t mails);
 um_near_lines um_near_lines_of(void *memory, uint64_t lines, uint64_t mails);
 
-/* What is looked for: tags has the tag in every byte. */
+/* The state of a search: tags has the tag in every byte. */
 typedef struct um_probe {
     uint64_t x, step, tags;
 } um_probe;
@@ -113,20 +112,19 @@ typedef struct um_near_matches {
     um_near_match at[UM_NEAR_MAX_MATCHES];
 } um_near_matches;
 
-/* Finds the voices of n keys, UM_NEAR_KEYS at most; their probes are used up.
- */
+/* Finds the entries of n keys, at most UM_NEAR_KEYS; modifies their probes. */
 void um_near_look_up(const um_near_lines *t, um_probe *p, unsigned n,
                      um_near_matches *out);
-/* Gives a key an entry, where there is room. Without room it has none. */
+/* Adds an entry for a key, if there is space within its reach. */
 void um_near_add_entry(const um_near_lines *t, um_probe p, uint64_t number);
-/* Makes an entry lead to another, later record. */
+/* Changes an entry to point to a later record. */
 void um_near_move_entry(const um_near_lines *t, const um_near_match *v,
                         uint64_t number);
 
 /* --- records of kind near, for its own files ------------------------------ */
 
 enum {
-    UM_NEAR_INDEXED = 10, /* positions that have entries */
+    UM_NEAR_INDEXED = 10, /* positions that have entries in the index */
     UM_NEAR_PRINT = UM_NEAR_NAME,
     UM_NEAR_FLAG = UM_NEAR_PRINT + 3,
     UM_NEAR_NAME_SPACE = UM_NEAR_FLAG + 1,
@@ -140,32 +138,34 @@ typedef struct um_near {
     uint64_t mails;
 } um_near;
 
-/* 16 bits of each shingle, as records have them. */
+/* 16 bits of each shingle, as stored in records. */
 typedef struct um_near_marks {
     uint8_t at[UM_NEAR_MARK_SPACE];
 } um_near_marks;
 
-/* Returns false if it is free: its page may not have come yet. */
+/* Reads record i. Returns false if it is free: its page may not have arrived
+ * yet. */
 bool um_near_read(const um_near *t, uint64_t i, um_near_record *out);
-/* Writes a record that is free. */
+/* Writes record i, which is free. */
 void um_near_write_record(const um_near *t, const um_near_write *w,
                           int32_t value, uint64_t i);
-/* Sets a value and a stamp, neither below what is there. */
+/* Sets value and stamp, neither lower than before. */
 void um_near_raise(const um_near *t, uint64_t i, uint32_t stamp, int32_t value);
 
 um_near_marks um_near_marks_of(const uint64_t shingle[UM_NEAR_SHINGLES]);
-/* Returns a bit for each position at which a record has the same mark. */
+/* Returns a bit for each position at which record i has the same mark. */
 uint32_t um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m);
 bool um_near_agrees_at(const um_near *t, uint64_t i, const um_near_marks *m,
                        unsigned position);
 
-/* Returns true if a record is of that name; NULL: of one with that digest. */
+/* Returns true if record i has this name; NULL: if its name has this digest. */
 bool um_near_is_of(const um_near *t, uint64_t i, const umbel_digest *d,
                    const uint8_t *name);
-/* Returns true if an entry of that tag may be the one of the record's name. */
+/* Returns true if an entry with this tag may be the one for the record's
+ * name. */
 bool um_near_may_be_name(const um_near *t, uint64_t i, uint8_t tag);
 
-/* Finds the entry of a name; *out leads to its latest record. */
+/* Finds the entry of a name; *out points to its latest record. */
 bool um_near_find_name(const um_near *t, const umbel_digest *d,
                        const uint8_t *name, um_near_match *out);
 

@@ -1,10 +1,10 @@
 /*
- * near.c - kind near: finds a mail by a copy that differs a little.
+ * near.c - kind near: finds a mail from a slightly different copy.
  *
- * A text has 32 shingles, each the least hash of its runs of three words under
- * one of 32 hash functions. Two texts agree at a position with the chance that
- * a run of either is in both (Broder 1997). rspamd takes a mail for a copy of
- * another if they agree at more than 16 positions.
+ * A text has 32 shingles: for each of 32 hash functions, the minimum hash over
+ * its sequences of three words. Two texts agree at a position with the
+ * probability that a sequence of either is in both (Broder 1997). rspamd
+ * considers a mail a copy of another if they agree at more than 16 positions.
  *
  *   lines     the index, of lines as kind table has them:
  *               | S tags of 8 bits | S times: the number of a record |
@@ -15,24 +15,24 @@
  *             bits; 0: a deletion)
  *   marks     16 bits of each of its 32 shingles
  *
- * Entries find records that may be meant, marks decide: all that agree at a
- * position are counted, even if other mails have that shingle. A copy that
- * agrees at just 17 positions has none of the ten among them with a chance of 1
- * in 21,000. Where two shingles differ, their marks are equal with a chance of
- * 1 in 65,536: a mail that agrees at 16 positions is taken for a copy with a
- * chance of 1 in 4,096, and one that agrees at 15 of 1 in 32 million.
+ * Entries find candidate records, marks decide: every position with equal marks
+ * counts, even if other mails have that shingle. For a copy that agrees at just
+ * 17 positions, none of these is among the ten indexed ones with probability 1
+ * in 21,000. If two shingles differ, their marks are equal with probability 1
+ * in 65,536: a mail that agrees at 16 positions is taken for a copy with
+ * probability 1 in 4,096, and one that agrees at 15 with 1 in 32 million.
  *
- * A shingle that many mails have (of a greeting or footer) leads to the latest
- * four of them; the others are found by what is their own.
+ * A shingle that many mails share (from a greeting or footer) leads to the
+ * latest four of them; the others are found by their own shingles.
  *
- * A key probes random lines until it meets one that is not full. Entries never
- * move; records are never overwritten, but for a value and a stamp that grow.
- * So every cell only grows, an older copy of a page is a state that it once
- * had, and servers can copy filters page by page. What would make something
- * smaller (a negative amount, a deletion, another flag) is a new record, with
- * a larger number, and entries that lead to the old one lead to it.
+ * A key probes random lines until one is not full. Entries never move; records
+ * are never overwritten, except that value and stamp grow. So every cell only
+ * grows, an older copy of a page is a former state of it, and servers can
+ * replicate filters page by page. A change that would make something smaller (a
+ * negative amount, a deletion, another flag) is a new record, with a larger
+ * number, and the entries of the old record are changed to point to it.
  *
- * When not to use it: it is for one program, and holds nothing but mails.
+ * When not to use it: it is for the clearinghouse, and holds only mails.
  */
 #include "base/error.h"
 #include "filter/handle.h"
@@ -42,9 +42,9 @@
 #include <inttypes.h>
 
 enum {
-    PLACES = UM_NEAR_INDEXED + 1, /* entries of a mail */
-    LOAD_NUM = 19,                /* of slots that are taken when ... */
-    LOAD_DEN = 20,                /* ... all records are */
+    PLACES = UM_NEAR_INDEXED + 1, /* entries per mail */
+    LOAD_NUM = 19,                /* load of the slots when ... */
+    LOAD_DEN = 20,                /* ... all records are in use */
     HASHES = UM_NEAR_SHINGLES + 1,
     SECTIONS = 4
 };
@@ -130,7 +130,8 @@ static uint64_t entries(const void *self)
     return n;
 }
 
-/* Without a name a digest can only be counted: 1 at least while it is there. */
+/* Counts digests. Without a name only presence is known: the count is at least
+ * 1. */
 static void count(const void *self, const umbel_digest *d, size_t n,
                   uint64_t *out)
 {
@@ -221,11 +222,11 @@ const um_kind um_kind_near = {
     .paged = &paged,
 };
 
-/* --- mails are written, found, and found again by a copy ------------------ */
+/* --- writing mails, and finding them by name or by a copy ----------------- */
 
 enum {
-    OWNERS = 4, /* mails that a shingle leads to, the latest ones */
-    EVERY = 3,  /* position has an entry */
+    OWNERS = 4, /* latest mails that a shingle leads to */
+    EVERY = 3,  /* every third position has an entry */
     CANDIDATES = UM_NEAR_INDEXED * UM_NEAR_MAX_MATCHES
 };
 _Static_assert((UM_NEAR_INDEXED - 1) * EVERY < UM_NEAR_SHINGLES,
@@ -265,9 +266,10 @@ static void look_up_shingles(const um_near *t, const uint64_t *shingle,
 
 /* --- writing -------------------------------------------------------------- */
 
-/* The entry that a shingle's new owner takes over: that of an older record of
- * the same mail, or of the oldest if there are enough; NULL: it gets another.
- * What may be the entry of a name stays, or that mail would be hidden. */
+/* Returns the entry of a shingle to reuse for a new record: that of an older
+ * record of the same mail, or the oldest if there are OWNERS; NULL: add
+ * another. Entries that may belong to a name are kept, or that mail could not
+ * be found. */
 static const um_near_match *find_entry(const um_near *t, const um_near_write *w,
                                        const um_near_marks *m,
                                        unsigned position,
@@ -323,11 +325,11 @@ static int32_t clamped(int64_t value)
                                 : (int32_t)value;
 }
 
-/* What a write finds. */
+/* What a write will do. */
 typedef struct finding {
-    bool found, adds; /* adds: the record takes the amount */
+    bool found, adds; /* adds: the amount can be added to the record */
     um_near_match entry;
-    int32_t value; /* that the mail has then */
+    int32_t value; /* of the mail after the write */
 } finding;
 
 static finding find_for(const um_near *t, const um_near_write *w)
@@ -382,7 +384,7 @@ bool um_near_find(const umbel_filter *f, const umbel_digest *d,
            um_near_read(near_of(f), v.number, out);
 }
 
-/* Lists the records that voices lead to, each once, and begins to fetch their
+/* Lists the records that the matches lead to, each once, and prefetches their
  * marks. */
 static unsigned list_records(const um_near *t,
                              const um_near_matches v[UM_NEAR_INDEXED],
@@ -404,8 +406,9 @@ static unsigned list_records(const um_near *t,
     return n;
 }
 
-/* Of those that have enough positions the one with most, the latest of several;
- * false: none has. *common are the positions of those that have not enough. */
+/* Finds the record that agrees at most positions, among those with enough of
+ * them; the latest if several do. Returns false if there is none. *common
+ * receives the positions at which records with too few agree. */
 static bool find_best(const uint32_t *agree, const uint64_t *record, unsigned n,
                       unsigned *out, uint32_t *common)
 {
@@ -427,11 +430,11 @@ static bool find_best(const uint32_t *agree, const uint64_t *record, unsigned n,
 }
 
 /*
- * Of many mails with the same footer one may agree at 17 positions by luck. A
- * copy has something in common with its mail that it has not with all the
- * others, too. Of 20,000 mails of 53 to 92 words that share 33 with 1,000
- * stored ones, 1.9 have four positions of their own by luck, 0.6 five and 0.05
- * six; of 20,000 copies 8, 19 and 49 have fewer (means of 20 runs, mails of
+ * Of many mails with the same footer one may agree at 17 positions by chance. A
+ * copy shares something with its mail that it does not share with all the
+ * others. Of 20,000 mails of 53 to 92 words that share 33 with 1,000 stored
+ * ones, 1.9 have four positions of their own by chance, 0.6 five and 0.05 six;
+ * of 20,000 copies 8, 19 and 49 have fewer (means of 20 runs, mails of
  * bench/fuzzy).
  */
 unsigned um_near_search(const umbel_filter *f,

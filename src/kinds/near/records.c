@@ -13,7 +13,7 @@
 enum {
     LINE_BITS = 8 * UM_LINE,
     MAX_SLOTS = 8 * UM_NEAR_WORDS,
-    REACH = 32 /* lines that a key probes at most */
+    REACH = 32 /* lines that a key probes, at most */
 };
 
 unsigned um_near_bits(uint64_t mails)
@@ -46,7 +46,7 @@ static void next_line(um_probe *p)
     p->x = um_classic_step(p->x, p->step);
 }
 
-/* A bit for each slot that has the tag. */
+/* Returns a bit for each slot that has the tag. */
 static uint32_t slots_with(const um_near_lines *t, const uint8_t *line,
                            uint64_t tags)
 {
@@ -79,7 +79,8 @@ static void set_number(const um_near_lines *t, uint8_t *line, unsigned slot,
                  number);
 }
 
-/* Slots are taken in order, so the last tells whether all are. */
+/* Returns true if all slots are used. They are filled in order, so the last one
+ * decides. */
 static bool is_full(const um_near_lines *t, const uint8_t *line)
 {
     return line[t->slots - 1] != 0;
@@ -96,7 +97,7 @@ static void collect_slots(const um_near_lines *t, uint8_t *line, uint32_t slots,
     }
 }
 
-/* Lines that have the tag of a key. */
+/* A line that contains the tag of a key. */
 typedef struct hit_line {
     uint8_t *line;
     uint32_t slots;
@@ -105,8 +106,8 @@ typedef struct hit_line {
 
 /*
  * Each round reads the next line of all keys that still have one, while the
- * lines of other keys are fetched. That a line has the tag, or is full, cannot
- * be predicted, so neither is a branch.
+ * following lines are prefetched. Whether a line has the tag, or is full, is
+ * unpredictable, so neither is a branch.
  */
 void um_near_look_up(const um_near_lines *t, um_probe *p, unsigned n,
                      um_near_matches *out)
@@ -135,7 +136,7 @@ void um_near_look_up(const um_near_lines *t, um_probe *p, unsigned n,
     }
 }
 
-/* The tag comes last: with it the entry is there. */
+/* Adds an entry. The tag is written last: it makes the entry valid. */
 void um_near_add_entry(const um_near_lines *t, um_probe p, uint64_t number)
 {
     for (int i = 0; i < REACH; i++, next_line(&p)) {
@@ -155,7 +156,7 @@ void um_near_move_entry(const um_near_lines *t, const um_near_match *v,
     set_number(t, v->line, v->slot, number);
 }
 
-/* --- what a record of kind near is made of -------------------------------- */
+/* --- the fields of a record ----------------------------------------------- */
 
 static uint8_t *name_at(const um_near *t, uint64_t i)
 {
@@ -174,7 +175,7 @@ static void set32(uint8_t *at, uint32_t x)
         at[i] = (uint8_t)(x >> 8 * i);
 }
 
-/* The bits of a digest that its tag comes from, and more. */
+/* Returns the bits of a digest that include those of its tag. */
 static uint32_t print_of(const umbel_digest *d)
 {
     return (uint32_t)(d->hi >> 40);
@@ -235,7 +236,7 @@ void um_near_write_record(const um_near *t, const um_near_write *w,
 
 /* --- marks ---------------------------------------------------------------- */
 
-/* The line of a key comes from its high bits, its mark from the low ones. */
+/* The low bits of a shingle are its mark; the high bits select its line. */
 um_near_marks um_near_marks_of(const uint64_t shingle[UM_NEAR_SHINGLES])
 {
     um_near_marks m;
@@ -284,7 +285,7 @@ bool um_near_may_be_name(const um_near *t, uint64_t i, uint8_t tag)
     uint64_t hi = (uint64_t)print_at(name_at(t, i)) << 40;
     uint64_t of_name = um_probe_of(0, hi).tags & 0xff;
 
-    /* The bits below the print may make it one more. */
+    /* Bits below the print may have increased the tag by one. */
     return tag == of_name || tag == of_name + 1;
 }
 

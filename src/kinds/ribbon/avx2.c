@@ -2,11 +2,11 @@
  * avx2.c - queries of kind ribbon, eight keys at a time.
  *
  * Four columns of a key are one vector: the words of its group and of the next,
- * each with its part of the row, and a bit of the fingerprint, so that a column
- * agrees where the parity is 0. Vectors of two keys are folded into one of half
- * the width, then those, until a byte is left of each column of eight keys.
- * Most keys that are no members end there; keys that were bumped, and those
- * that agree so far, go the usual way.
+ * ANDed with its row, combined with a bit of the fingerprint, so that a column
+ * agrees if the parity is 0. Vectors of two keys are folded into one of half
+ * the width, and so on, until a byte is left for each column of eight keys.
+ * Most non-members fail here; keys that were bumped, and those that agree so
+ * far, are tested by the scalar code.
  */
 #include "base/hash.h"
 #include "filter/kind.h"
@@ -16,19 +16,22 @@
 enum {
     EIGHT = 8,
     BATCH = 32,
-    LEAD = 4,           /* columns */
-    IN_CACHE = 1 << 17, /* starts: their slots are fetched soon enough */
-    FAR = 1 << 22,      /* starts: their slots are in no cache */
+    LEAD = 4,           /* columns compared first */
+    IN_CACHE = 1 << 17, /* starts: up to here their slots are in a cache, and
+                           arrive in time */
+    FAR = 1 << 22,      /* starts: from here on their slots are in no cache */
 };
 
-/* What is needed of a batch of keys. */
+/* The state of a batch of keys. */
 typedef struct batch {
     uint64_t lo[BATCH], hi[BATCH], print[BATCH];
-    const uint8_t *words;             /* of the first column that is compared */
-    uint64_t at[BATCH], next[BATCH];  /* bytes from there */
-    uint64_t low[BATCH], high[BATCH]; /* until it has a place, low is the row */
-    uint32_t slow; /* a bit for each that is not in the first layer */
-    um_ribbon_place elsewhere[BATCH]; /* of those, where slots are far */
+    const uint8_t *words;             /* of the first column compared */
+    uint64_t at[BATCH], next[BATCH];  /* byte offsets from words */
+    uint64_t low[BATCH], high[BATCH]; /* the row in both words; before it is
+                                         placed, low is the whole row */
+    uint32_t slow; /* a bit for each key that is not in the first layer */
+    um_ribbon_place elsewhere[BATCH]; /* places of those keys, if slots are
+                                         far */
 } batch;
 
 /* --- hashing -------------------------------------------------------------- */
@@ -85,7 +88,7 @@ UM_INLINE void hash_digests(batch *b, size_t from, const umbel_digest *d)
 
 /* --- places --------------------------------------------------------------- */
 
-/* The high half of lo * starts, which is less than 2^32. */
+/* Returns the high half of lo * starts, which is less than 2^32. */
 UM_INLINE __m256i scale_four(__m256i lo, __m256i starts)
 {
     __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(lo, 32), starts);
@@ -94,8 +97,8 @@ UM_INLINE __m256i scale_four(__m256i lo, __m256i starts)
     return _mm256_srli_epi64(_mm256_add_epi64(high, low), 32);
 }
 
-/* A bit for each of four that was bumped: um_ribbon_code and um_ribbon_bumped,
- * after two bits of the start have chosen those of a byte. */
+/* Returns a bit for each of four starts that was bumped: um_ribbon_code and
+ * um_ribbon_bumped, where two bits of the start select those of a byte. */
 UM_INLINE uint32_t bumped_four(const um_ribbon_layer *l, __m256i start)
 {
     const __m256i table = _mm256_set1_epi64x(0x80200C00);
@@ -118,7 +121,8 @@ UM_INLINE uint32_t bumped_four(const um_ribbon_layer *l, __m256i start)
     return (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(less));
 }
 
-/* As um_ribbon_place_in. A split behind the last group is none. */
+/* Places four keys as um_ribbon_place_in does. A split after the last group has
+ * no effect. */
 UM_INLINE uint32_t place_four(batch *b, size_t i, const um_ribbon_layer *l)
 {
 #define FOUR(field) ((__m256i *)(void *)(b->field + i))
@@ -149,7 +153,7 @@ UM_INLINE uint32_t place_four(batch *b, size_t i, const um_ribbon_layer *l)
 #undef FOUR
 }
 
-/* The bits of slow for the eight keys from i on are new. */
+/* Places eight keys, and sets their bits of slow. */
 UM_INLINE void place_eight(batch *b, size_t i, const um_ribbon_layer *l)
 {
     uint32_t slow = place_four(b, i, l) | place_four(b, i + 4, l) << 4;
@@ -157,7 +161,7 @@ UM_INLINE void place_eight(batch *b, size_t i, const um_ribbon_layer *l)
     b->slow = (b->slow & ~(0xFFu << i)) | slow << i;
 }
 
-/* Asks for the first and the last line of each: caches are soon asked again. */
+/* Prefetches the first and the last cache line of each key. */
 UM_INLINE void fetch_ends(const batch *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -166,7 +170,7 @@ UM_INLINE void fetch_ends(const batch *b, size_t n)
     }
 }
 
-/* Asks for all that eight keys will read. */
+/* Prefetches everything that eight keys will read. */
 UM_INLINE void fetch_eight(const um_ribbon *r, batch *b, size_t i)
 {
     for (size_t j = i; j < i + EIGHT; j++)
@@ -198,7 +202,7 @@ UM_INLINE __m256i four_columns(const batch *b, size_t i)
                             _mm256_and_si256(print, bits));
 }
 
-/* Columns of two keys, of 32 bits each. */
+/* Folds the columns of two keys to 32 bits each. */
 UM_INLINE __m256i fold64(__m256i a, __m256i b)
 {
     __m256 x = _mm256_castsi256_ps(a), y = _mm256_castsi256_ps(b);
@@ -225,7 +229,7 @@ UM_INLINE __m256i fold16(__m256i a, __m256i b)
     return _mm256_blendv_epi8(a, b, odd);
 }
 
-/* A bit for each byte whose parity is 1. */
+/* Returns a bit for each byte whose parity is 1. */
 UM_INLINE uint32_t odd_bytes(__m256i x)
 {
     const __m256i table = _mm256_broadcastsi128_si256(
@@ -238,9 +242,9 @@ UM_INLINE uint32_t odd_bytes(__m256i x)
 }
 
 /*
- * A bit for each of eight keys that agrees in four columns. The folds end with
- * key 0, 2, 4, 6, 1, 3, 5, 7 in bytes 0, 2, 1, 3 of every eight, so keys are
- * taken in the order that makes it the usual one.
+ * Returns a bit for each of eight keys that agrees in four columns. The folds
+ * end with keys 0, 2, 4, 6, 1, 3, 5, 7 in bytes 0, 2, 1, 3 of every eight, so
+ * keys are passed in the order that makes the result sequential.
  */
 UM_INLINE uint32_t agree_eight(const batch *b, size_t i)
 {
@@ -257,7 +261,7 @@ UM_INLINE uint32_t agree_eight(const batch *b, size_t i)
 
 /* --- queries -------------------------------------------------------------- */
 
-/* The columns behind the first four. */
+/* Compares the columns after the first four. */
 UM_INLINE bool agrees_on(const um_ribbon *r, const batch *b, size_t i)
 {
     const um_ribbon_layer *l = &r->members.layer[0];
@@ -278,22 +282,22 @@ UM_INLINE bool confirms(const um_ribbon *r, const batch *b, size_t i)
     return !r->two || um_ribbon_confirm(r, &d);
 }
 
-/* Of those that are not in the first layer. */
+/* Tests a key that is not in the first layer. */
 UM_INLINE bool matches_on(const um_ribbon *r, const batch *b, size_t i)
 {
     umbel_digest d = {b->lo[i], b->hi[i]};
     return um_ribbon_match(r, &d) && confirms(r, b, i);
 }
 
-/* The same of keys whose place is known. */
+/* Tests such a key whose place is known. */
 UM_INLINE bool matches_there(const um_ribbon *r, const batch *b, size_t i)
 {
     umbel_digest d = {b->lo[i], b->hi[i]};
     return um_ribbon_match_at(r, &b->elsewhere[i], &d) && confirms(r, b, i);
 }
 
-/* Slots in a cache. The few keys that need a closer look are few in all of a
- * batch, so that a loop over them is mostly foreseen. */
+/* Processes a batch whose slots are in a cache. Few keys need a closer look, so
+ * one loop over those of the whole batch is well predicted. */
 UM_INLINE void serve_batch(const um_ribbon *r, const batch *b, size_t n,
                            bool *hit)
 {
@@ -328,7 +332,7 @@ UM_INLINE void serve_eight(const um_ribbon *r, const batch *b, size_t i,
     }
 }
 
-/* Keys of 8 bytes, or digests. */
+/* The keys to query: 8 bytes each, or digests. */
 typedef struct asked {
     const uint64_t *keys; /* or NULL */
     uint64_t flip;
@@ -352,7 +356,8 @@ UM_INLINE batch new_batch(const um_ribbon *r)
     return b;
 }
 
-/* n is a multiple of eight, here and below. */
+/* Queries keys whose slots are near; n is a multiple of eight, here and
+ * below. */
 UM_INLINE void query_near(const um_ribbon *r, const asked *a, size_t n,
                           bool *hit)
 {
@@ -372,8 +377,8 @@ UM_INLINE void query_near(const um_ribbon *r, const asked *a, size_t n,
     }
 }
 
-/* Eight keys are fetched, then eight that were fetched a batch before are
- * served: the memory, which is the slower of the two, has always work. */
+/* Prefetches eight keys, then processes the eight that were prefetched a batch
+ * before: memory, which is the bottleneck, always has work. */
 UM_INLINE void query_far(const um_ribbon *r, const asked *a, size_t n,
                          bool *hit)
 {

@@ -55,7 +55,8 @@ umbel_status um_ribbon_items(const um_members *in, uint32_t bits,
     return UMBEL_OK;
 }
 
-/* Of the whole file; a salt stands last in its head, whatever it is. */
+/* Returns the size of the whole file. The salt is the last setting in the head,
+ * so its value does not matter. */
 static size_t file_bytes(const um_shape *s, uint64_t bits)
 {
     um_shape t = *s;
@@ -118,7 +119,8 @@ static umbel_status two_values(const um_ribbon_item *key, umbel_digest *clash,
                    "a key has two different values: give it one");
 }
 
-/* Items once, in order; a key with two values is named. */
+/* Sorts items and removes duplicates; fails if a key has two values, and
+ * reports it. */
 static umbel_status sort_items(const um_members *in, um_ribbon_item *items,
                                size_t *n, umbel_error *err)
 {
@@ -128,7 +130,7 @@ static umbel_status sort_items(const um_members *in, um_ribbon_item *items,
     return clash ? two_values(clash, in->clash, err) : UMBEL_OK;
 }
 
-/* One try; the payload is at least a word. */
+/* Makes one attempt; the payload is at least a word. */
 static umbel_status create(um_shape *s, const um_members *in, double share,
                            uint8_t **payload, umbel_error *err)
 {
@@ -191,7 +193,8 @@ static void settle(um_shape *s, const um_shape *made)
     *s = shape;
 }
 
-/* Sizes are estimates: where a limit is given it may take several tries. */
+/* Builds a filter. Sizes are estimates, so a given limit may take several
+ * attempts. */
 umbel_status um_ribbon_build(um_shape *s, const um_members *in,
                              uint8_t **payload, umbel_error *err)
 {
@@ -215,15 +218,15 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
 
 /* --- from members in a temporary file --------------------------------------
  *
- * The result is the same, byte for byte. Members lie in heaps by their highest
- * bits, which is the order that they are solved in: heap after heap is sorted,
- * and counted, and written back; then shard after shard of a layer takes its
- * keys from there, and those that are bumped go to heaps of their own. Only the
- * tail is solved in memory. The words of layers stand first in the payload, so
- * that they are at their place at once.
+ * The result is the same, byte for byte. Members are in heaps by their highest
+ * bits, which is the order in which they are solved: each heap is sorted,
+ * counted and written back; then the shards of a layer read their keys from
+ * there one after another, and bumped keys go to other heaps. Only the tail is
+ * solved in memory. The words of layers come first in the payload, so that they
+ * can be written in place.
  */
 
-/* Items in memory that grow. */
+/* A growable array of items. */
 typedef struct item_list {
     um_ribbon_item *at;
     size_t n, cap;
@@ -235,18 +238,18 @@ typedef struct large {
     um_ribbon_form form;
     um_ribbon_sizes sizes;
 
-    /* Where items come from: heaps, one of them in memory. */
+    /* The source of items: heaps, one of which is in memory. */
     um_spill *from;
     bool hi_follows;
     unsigned heap; /* the next to load */
     item_list loaded;
-    size_t taken;      /* of loaded */
-    uint64_t *records; /* a chunk */
+    size_t taken;      /* items of loaded that were consumed */
+    uint64_t *records; /* buffer for a chunk */
     item_list piece[UM_RIBBON_PIECES];
-    umbel_status taking; /* how it went */
+    umbel_status taking; /* the result of reading */
     umbel_error take_error;
 
-    /* Where bumped items go: heaps, or the tail. */
+    /* The destination of bumped items: heaps, or the tail. */
     um_spill next;
     bool to_tail;
     item_list tail;
@@ -263,7 +266,7 @@ static bool reserve(item_list *l, size_t n)
 {
     if (l->at && n <= l->cap)
         return true;
-    size_t cap = n + n / 8 + 1024; /* lists of gigabytes: little to spare */
+    size_t cap = n + n / 8 + 1024; /* lists of gigabytes: waste little */
     if (!um_array_resize(&l->at, cap, sizeof *l->at))
         return false;
     l->cap = cap;
@@ -332,7 +335,8 @@ static umbel_status store_heap(large *x, unsigned heap, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Every heap in order, each key once; x->from->n is then their number. */
+/* Sorts every heap and removes duplicates; x->from->n is then the number of
+ * keys. */
 static umbel_status sort_heaps(large *x, umbel_error *err)
 {
     for (unsigned heap = 0; heap < UM_SPILL_HEAPS; heap++) {
@@ -356,7 +360,7 @@ static bool append_item(item_list *l, const um_ribbon_item *item)
     return true;
 }
 
-/* Finds the next item, which stays in its heap; *out NULL: no item is left. */
+/* Finds the next item without consuming it; *out NULL: none is left. */
 static umbel_status peek(large *x, const um_ribbon_item **out, umbel_error *err)
 {
     while (x->taken == x->loaded.n && x->heap < UM_SPILL_HEAPS)
@@ -432,7 +436,7 @@ static double piece_memory(uint64_t starts, bool wide)
            shard * 1.25 * sizeof(um_ribbon_item);
 }
 
-/* Shards under way: two a thread, if the memory allows as many. */
+/* Returns the number of shards in flight: two per thread, if memory allows. */
 static size_t count_pieces(const large *x, uint64_t starts)
 {
     double used =
@@ -474,9 +478,9 @@ static umbel_status fill_layer(large *x, int i, um_spool *payload,
     return x->taking ? x->taking : x->bumping;
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- the whole filter ----------------------------------------------------- */
 
-/* All items, of which there are few, to the tail. */
+/* Moves all items, which are few, to the tail. */
 static umbel_status gather(large *x, umbel_error *err)
 {
     const um_ribbon_item *item;
@@ -493,7 +497,8 @@ static umbel_status gather(large *x, umbel_error *err)
     }
 }
 
-/* The second layer, if it pays, of what the first one bumped. */
+/* Creates the second layer, if it pays, from the items that the first one
+ * bumped. */
 static umbel_status create_second(large *x, um_spool *payload, umbel_error *err)
 {
     UM_TRY(um_spill_end(&x->next, err));
@@ -505,7 +510,7 @@ static umbel_status create_second(large *x, um_spool *payload, umbel_error *err)
                                           : gather(x, err);
 }
 
-/* Puts everything behind the words of layers into its place. */
+/* Moves everything after the words of layers to its place. */
 static umbel_status join(large *x, um_spool *payload, umbel_error *err)
 {
     um_ribbon_tail tail = {NULL, 0};
@@ -540,7 +545,7 @@ static umbel_status create_layers(large *x, um_spool *payload, umbel_error *err)
     return join(x, payload, err);
 }
 
-/* Few are made as usual. */
+/* Builds a filter of few keys in memory. */
 static umbel_status create_small(large *x, um_spool *payload, umbel_error *err)
 {
     uint8_t *made = NULL;
@@ -584,7 +589,7 @@ static void large_fini(large *x)
     free(x->records);
 }
 
-/* One try; the first sorts the members. */
+/* Makes one attempt; the first one sorts the members. */
 static umbel_status try_share(um_shape *made, const um_spilled_members *in,
                               double share, um_spool *payload, umbel_error *err)
 {
@@ -604,7 +609,7 @@ static umbel_status try_share(um_shape *made, const um_spilled_members *in,
     return status;
 }
 
-/* A file that was written is made anew: it must be zero. */
+/* Replaces a spool that was written by an empty one, which is zero. */
 static umbel_status empty_spool(um_spool *payload, umbel_error *err)
 {
     const char *dir = payload->dir;
@@ -644,7 +649,8 @@ static double columns_of(const um_shape *s, double keys)
     return fmin(columns, UM_RIBBON_MAX_PRINT) + um_value_bits(s);
 }
 
-/* Of few keys several sizes are tried at once: items, rows and filters. */
+/* Returns the memory for trying several sizes at once with few keys: items,
+ * rows and filters. */
 static double trials_memory(double keys, double columns)
 {
     double each = UM_RIBBON_LANES * (sizeof(um_ribbon_item) +
@@ -653,7 +659,7 @@ static double trials_memory(double keys, double columns)
     return keys <= UM_RIBBON_SMALL ? keys * each : 0;
 }
 
-/* Digests, values and items; the filter twice; shards under way. */
+/* Counts digests, values and items; the filter twice; shards in flight. */
 double um_ribbon_build_memory(const um_shape *s, double keys, unsigned threads)
 {
     double words = 2 + (um_value_bits(s) ? 1 : 0) + 3;
@@ -665,7 +671,8 @@ double um_ribbon_build_memory(const um_shape *s, double keys, unsigned threads)
            trials_memory(keys, columns);
 }
 
-/* A heap and a shard at a time; then the tail, some thousandths of the keys. */
+/* Counts a heap and a shard at a time; then the tail, some thousandths of the
+ * keys. */
 double um_ribbon_spilled_memory(const um_shape *s, double keys,
                                 double largest_heap)
 {

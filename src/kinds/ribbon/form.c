@@ -1,6 +1,6 @@
 /*
- * form.c - what the settings of a ribbon filter determine: the forms and sizes
- * of its levels, their places in the payload, and its error rates.
+ * form.c - derives from the settings of a ribbon filter the forms and sizes of
+ * its levels, their offsets in the payload, and its error rates.
  */
 #include "kinds/ribbon/ribbon.h"
 
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { /* numbers of um_ribbon_settings */
+enum { /* indices of um_ribbon_settings */
        VALUE_BITS,
        FINER,
        BUCKETS,
@@ -18,7 +18,7 @@ enum { /* numbers of um_ribbon_settings */
        NEVER_TAIL = NEVER_BUCKETS + UM_RIBBON_LAYERS,
        NEVER_SALT,
        STEPS,
-       INDEX_BITS = STEPS + UM_RIBBON_STEPS / 4, /* four in a number */
+       INDEX_BITS = STEPS + UM_RIBBON_STEPS / 4, /* four steps in a number */
        INDEX_BUCKETS,
        INDEX_TAIL = INDEX_BUCKETS + UM_RIBBON_LAYERS,
        INDEX_SALT,
@@ -66,7 +66,7 @@ static um_ribbon_sizes sizes_of(const um_shape *s, int from)
     return sizes;
 }
 
-/* With the steps of keys in partitions. */
+/* Returns the sizes of the members' level, with the steps for partitions. */
 static um_ribbon_sizes members_of(const um_shape *s)
 {
     um_ribbon_sizes sizes = sizes_of(s, BUCKETS);
@@ -90,7 +90,8 @@ static um_ribbon_form index_form(const um_shape *s)
     return (um_ribbon_form){(uint32_t)s->setting[INDEX_BITS], 0};
 }
 
-/* Returns the columns that only some keys have, or the second level. */
+/* Returns the number of columns that only some keys have, or that are in the
+ * second level. */
 static uint32_t other_columns(const um_ribbon_form *form,
                               const um_ribbon_sizes *members,
                               const um_ribbon_sizes *never)
@@ -99,7 +100,7 @@ static uint32_t other_columns(const um_ribbon_form *form,
            (um_ribbon_is_empty(never) ? 0 : 1u);
 }
 
-/* Hashes are all the columns of a key, in both levels. */
+/* Computes the form: hashes counts all columns of a key, in both levels. */
 static um_ribbon_form form_of(const um_shape *s)
 {
     um_ribbon_form form = {0, (uint32_t)s->setting[FINER]};
@@ -119,7 +120,7 @@ static void write_sizes(um_shape *s, int from, const um_ribbon_sizes *sizes)
     s->setting[from + UM_RIBBON_LAYERS + 1] = sizes->salt;
 }
 
-/* Bits of the payload: a word at least. */
+/* Returns the number of bits of the payload, at least a word. */
 static uint64_t bits_of(const um_shape *s)
 {
     um_ribbon_form form = form_of(s), entries = index_form(s);
@@ -140,8 +141,8 @@ static bool has_salt_alone(const um_ribbon_sizes *s)
     return s->salt && !s->tail;
 }
 
-/* An index and a hash of parts occur together; without keys there is no index.
- */
+/* Checks that there is an index if and only if the hash has parts; without keys
+ * there is no index. */
 static bool parts_fit(const um_shape *s, const um_ribbon_sizes *members,
                       const um_ribbon_sizes *never)
 {
@@ -198,7 +199,7 @@ void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
     s->setting[NEVER_WIDE] = never->wide;
     s->hashes = form->columns + other_columns(form, members, never);
     if (!s->hashes)
-        s->hashes = 1; /* of no keys */
+        s->hashes = 1; /* without keys */
     s->cells = bits_of(s);
 }
 
@@ -258,7 +259,7 @@ static double error_of(const um_ribbon_form *form)
     return ldexp(1 - finer / 2, -(int)form->columns);
 }
 
-/* The mean over the widths of members. */
+/* Returns the mean error over the widths of members. */
 static double error_of_parts(const um_ribbon_form *form,
                              const um_ribbon_sizes *members)
 {
@@ -270,7 +271,7 @@ static double error_of_parts(const um_ribbon_form *form,
     return sum / UM_RIBBON_FINE;
 }
 
-/* Few keys are in a tail, which has no finer part. */
+/* Returns false for few keys, which are in a tail: that has no finer part. */
 static bool has_finer(double keys)
 {
     return keys > UM_RIBBON_MAX_TAIL;
@@ -306,7 +307,8 @@ void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out)
                             (uint32_t)((n - floor(n)) * UM_RIBBON_FINE)};
 }
 
-/* Before it is built: what its size allows, beside values. */
+/* Returns the form that a size allows, before the filter is built, not counting
+ * values. */
 static um_ribbon_form form_within(const um_shape *s, uint64_t cells,
                                   double keys)
 {
@@ -318,8 +320,9 @@ static um_ribbon_form form_within(const um_shape *s, uint64_t cells,
 }
 
 /*
- * A salt alone says nothing, but stands last in the head of a set or map. Part
- * of a bit, which rounding left over, is no finer part.
+ * Sets the salt, which has no meaning in a plan but is the last setting in the
+ * head of a set or map. A fraction of a bit left by rounding is not a finer
+ * part.
  */
 uint32_t um_ribbon_plan_hints(um_shape *s, double keys)
 {

@@ -1,8 +1,8 @@
 /*
  * level.c - the memory layout of a level, and its tail.
  *
- *   words of layer 0 | of layer 1 | bumps of each, from a byte on | the tail,
- *   from a byte on | zeros up to a multiple of 8 bytes
+ *   words of layer 0 | of layer 1 | bumps of each, in whole bytes | the tail,
+ *   in whole bytes | zeros up to a multiple of 8 bytes
  */
 #include "kinds/ribbon/level.h"
 
@@ -51,7 +51,8 @@ uint32_t um_ribbon_max_more(const um_ribbon_form *form,
     return n;
 }
 
-/* 65536ths of the starts that have that many columns more. */
+/* Returns the share of starts with at least this many extra columns, in
+ * 65536ths. */
 static uint32_t beyond(const um_ribbon_form *form,
                        const uint16_t steps[UM_RIBBON_STEPS], uint32_t more)
 {
@@ -72,7 +73,8 @@ um_ribbon_share um_ribbon_share_of(const um_ribbon_form *form,
                              .width = here - beyond(form, steps, more + 1)};
 }
 
-/* The finer starts are the last ones, so that no row leaves them. */
+/* Returns the first finer start. These are the last ones, so that no row leaves
+ * them. */
 static uint64_t split_at(const um_ribbon_layer *l, uint64_t buckets,
                          uint32_t finer)
 {
@@ -98,7 +100,7 @@ static uint64_t lay_layer(um_ribbon_layer *l, const um_ribbon_form *form,
         l->split_group = UINT64_MAX;
     l->columns = form->columns;
     l->nsteps = um_ribbon_max_more(form, steps);
-    l->nsteps -= l->nsteps != 0; /* the finer column */
+    l->nsteps -= l->nsteps != 0; /* without the finer column */
     for (uint32_t i = 0; i < l->nsteps; i++) {
         l->step[i] = split_at(l, buckets, steps[i]);
         l->step_group[i] = um_ribbon_slot(l, l->step[i]) / 64;
@@ -114,10 +116,10 @@ static uint8_t *at_byte(uint8_t *memory, uint64_t offset)
 }
 
 /*
- * Slots at both ends are in the rows of few starts, and would stay free. So the
- * first and the last start are those of more keys: then 1,000 keys fit into
- * 1,000 slots with one salt in five, where they fitted into 1,007 with one in
- * thirteen.
+ * Lays out the starts of the tail. Slots at both ends are covered by the rows
+ * of few starts, and would stay free. So the first and the last start get more
+ * keys: then 1,000 keys fit into 1,000 slots with one salt in five, where they
+ * fitted into 1,007 with one in thirteen.
  */
 static void lay_starts(um_ribbon_level *l)
 {
@@ -189,7 +191,8 @@ static uint64_t tail_start(const um_ribbon_level *l, uint64_t nth)
     return nth < last ? nth : last;
 }
 
-/* A tail of up to 64 slots has one start, and rows as long as it is. */
+/* Finds the place of a key in the tail. A tail of up to 64 slots has one start,
+ * and rows of its own length. */
 void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
                           um_ribbon_place *out)
 {
@@ -205,7 +208,7 @@ void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
     out->at = out->next = NULL;
 }
 
-/* The 64 bits from bit at on; zeros behind the end. */
+/* Returns 64 bits, starting at bit `at`; zeros past the end. */
 static uint64_t window(const uint8_t *bits, uint64_t bytes, uint64_t at)
 {
     uint64_t first = at / 8, low = 0;
@@ -244,14 +247,15 @@ bool um_ribbon_tail_agrees(const um_ribbon_level *l, const um_ribbon_place *p,
     return true;
 }
 
-/* --- the chance of a one -------------------------------------------------- */
+/* --- the probability of a one --------------------------------------------- */
 
 static double chance_of_row(uint64_t slots)
 {
     return slots >> 1 ? 0.5 : (double)slots;
 }
 
-/* Of a wide layer, all slots behind the first 63 are as one. */
+/* Returns the slots within reach of a row at this start, its first slot as bit
+ * 0; in a wide layer, bit 1 stands for all others. */
 static uint64_t slots_from(const um_ribbon_layer *l, uint64_t start)
 {
     um_ribbon_place p;
@@ -270,7 +274,7 @@ static uint64_t slots_from(const um_ribbon_layer *l, uint64_t start)
                                                     << 1 << (63 - shift);
 }
 
-/* Of all starts; *bumped becomes the share of keys that go on. */
+/* Averages over all starts; *bumped becomes the share of keys that go on. */
 static double chance_in_layer(const um_ribbon_layer *l, double *bumped)
 {
     double sum = 0;
@@ -286,7 +290,8 @@ static double chance_in_layer(const um_ribbon_layer *l, double *bumped)
     return sum / (double)l->starts;
 }
 
-/* Rows of a narrow tail have no slot for certain. */
+/* Returns the probability in the tail. A row of a narrow tail selects no slot
+ * for certain, so it is 1/2 if any slot is 1. */
 static double chance_in_tail(const um_ribbon_level *l)
 {
     double sum = 0;
@@ -318,7 +323,7 @@ double um_ribbon_guess(double keys, const um_ribbon_form *form)
     double columns = form->columns + (double)form->finer / UM_RIBBON_FINE;
     double few = fmin(keys, UM_RIBBON_MAX_TAIL), many = keys - few;
 
-    /* Measured: behind a layer, 2 % of the slots of few keys are empty. */
+    /* Measured: after a layer, 2 % of the slots of few keys are empty. */
     few *= many > 0 ? 1.02 : UM_RIBBON_SLOTS;
     return columns * (many * UM_RIBBON_SLOTS + few) + many * 2 / 128 + 64;
 }

@@ -1,11 +1,11 @@
 /*
- * level.h - a function on keys, stored as the solution of equations.
+ * level.h - a map from keys to values, stored as the solution of equations.
  *
- * Every key gives a row of 64 coefficients from a start on; the solution is a
- * string of slots, each of several columns of bits, and the value of a key is
- * the parity of the slots that its row picks, column by column. A level holds
- * the values of its keys at hardly more than a slot a key, and says something,
- * by chance, for any other key.
+ * A key determines a row of 64 coefficients and the slot where it starts. The
+ * solution is an array of slots, each with several columns of bits; the value
+ * of a key is the parity of the slots that its row selects, column by column. A
+ * level stores the values of its keys in hardly more than one slot per key, and
+ * returns a random value for any other key.
  *
  *   layer 0   slots for some 4 % fewer keys than there are, in buckets of 128
  *             starts. Two bits a bucket say how many starts at its beginning
@@ -14,16 +14,16 @@
  *   tail      what is left, with hardly more slots than keys, and a salt with
  *             which all have a place
  *
- * After every SHARD starts there are 64 further slots, so that shards have
- * nothing in common and threads can solve them apart.
+ * After every SHARD starts there are 64 extra slots, so that shards are
+ * independent and threads can solve them in parallel.
  *
  * Wide layers have rows of 128 coefficients and buckets of 512 starts: fewer
- * slots stay empty, and fewer bits tell what was bumped, but a key reads half
+ * slots stay empty, and fewer bits record what was bumped, but a key reads half
  * as much again.
  *
- * Keys in partitions: slots widen in steps, a column at each, and every key
- * belongs to the starts of some width. Its hash is scaled to their share of the
- * layer, so that keys of all widths lie in one matrix.
+ * Keys in partitions: slots get wider in steps of one column, and every key
+ * belongs to the starts of one width. Its hash is scaled to their share of the
+ * layer, so that keys of all widths are in one matrix.
  */
 #ifndef UM_KINDS_RIBBON_LEVEL_H
 #define UM_KINDS_RIBBON_LEVEL_H
@@ -32,33 +32,35 @@
 
 #include <umbel/base.h>
 
-/* On the wire, all of them. */
+/* All of these are on the wire. */
 enum {
     UM_RIBBON_WIDTH = 64, /* coefficients of a row */
     UM_RIBBON_BUCKET_BITS = 7,
     UM_RIBBON_BUCKET = 1 << UM_RIBBON_BUCKET_BITS,
-    UM_RIBBON_WIDE = 128, /* the same of wide layers */
+    UM_RIBBON_WIDE = 128, /* ... in wide layers */
     UM_RIBBON_WIDE_BUCKET_BITS = 9,
     UM_RIBBON_WIDE_BUCKET = 1 << UM_RIBBON_WIDE_BUCKET_BITS,
     UM_RIBBON_LAYERS = 2,
     UM_RIBBON_SHARD_BITS = 19, /* log2 of the starts of a shard */
     UM_RIBBON_SALTS = 80,
-    UM_RIBBON_UNIFORM_SALTS = 16, /* below: starts of the tail are uniform */
-    UM_RIBBON_REACH = 32, /* otherwise: how much more the end starts count */
+    UM_RIBBON_UNIFORM_SALTS = 16, /* below this salt, starts of the tail are
+                                     uniform */
+    UM_RIBBON_REACH = 32, /* otherwise: extra weight of the first and last
+                             start */
     UM_RIBBON_FINE = 1 << 16,
-    UM_RIBBON_MAX_TAIL =
-        1500,             /* keys that go to a tail at once: umbel's choice */
-    UM_RIBBON_STEPS = 12, /* beyond the finer column */
-    UM_RIBBON_MAX_COLUMNS = 64 /* with the finer one, and steps */
+    UM_RIBBON_MAX_TAIL = 1500, /* up to this many keys there is only a tail:
+                                  umbel's choice */
+    UM_RIBBON_STEPS = 12,      /* beyond the finer column */
+    UM_RIBBON_MAX_COLUMNS = 64 /* including the finer one, and steps */
 };
 #define UM_RIBBON_MAX_BUCKETS ((uint64_t)1 << 35)
 
-/* Slots of a key, measured: 0.1 % of them stay empty. */
+/* Slots per key, measured: 0.1 % of them stay empty. */
 #define UM_RIBBON_SLOTS 1.001
 
 /*
- * How wide the slots are. `finer` 65536ths of the starts, those at the end of
- * each layer, have a column more, which makes any mean error possible.
+ * The width of slots. `finer` 65536ths of the starts, those at the end of each
+ * layer, have one more column, which allows any mean error.
  */
 typedef struct um_ribbon_form {
     uint32_t columns;
@@ -69,42 +71,43 @@ typedef struct um_ribbon_sizes {
     uint64_t buckets[UM_RIBBON_LAYERS]; /* 0: no such layer */
     uint64_t tail;                      /* slots */
     uint64_t salt;                      /* of the tail */
-    /* 65536ths of the starts that have 2, 3, ... columns more; each at most
-     * the one before, the first at most the finer ones. */
+    /* Shares of the starts, in 65536ths, that have 2, 3, ... extra columns;
+     * descending, the first at most finer. */
     uint16_t steps[UM_RIBBON_STEPS];
-    bool wide; /* layers; tails are never */
+    bool wide; /* for layers; the tail is never wide */
 } um_ribbon_sizes;
 
 typedef struct um_ribbon_layer {
-    uint64_t starts; /* 0: nothing is here, keys go on */
-    uint64_t split;  /* from this start on there is a column more */
+    uint64_t starts; /* 0: the layer is empty, all keys go on */
+    uint64_t split;  /* starts from here on have one more column */
     uint64_t split_group;
     uint32_t columns;
     bool wide;
-    uint8_t bucket_bits; /* log2 of the starts of a bucket */
-    uint32_t gap;        /* slots behind a shard: a row */
-    uint64_t gone; /* starts without a place, 16 bits for each code of a bucket
-                    */
-    uint32_t nsteps; /* those below: from that start, and that group on */
+    uint8_t bucket_bits; /* log2 of the starts per bucket */
+    uint32_t gap;        /* extra slots after a shard: the length of a row */
+    uint64_t gone; /* number of starts without a place, 16 bits for each code of
+                      a bucket */
+    uint32_t nsteps; /* used entries of the following: first start, and first
+                        group */
     uint64_t step[UM_RIBBON_STEPS], step_group[UM_RIBBON_STEPS];
-    uint8_t *words; /* groups of 64 slots, a word for each column */
-    uint8_t *bumps; /* two bits a bucket */
+    uint8_t *words; /* groups of 64 slots, a word per column */
+    uint8_t *bumps; /* two bits per bucket */
 } um_ribbon_layer;
 
-/* A level made ready: where its parts lie. */
+/* A level prepared for use: the addresses of its parts. */
 typedef struct um_ribbon_level {
     um_ribbon_form form;
     um_ribbon_layer layer[UM_RIBBON_LAYERS];
     uint64_t tail, salt;
-    uint64_t tail_starts; /* the first and the last count for more than one: */
-    uint32_t tail_reach;  /* for that many more each */
+    uint64_t tail_starts; /* the first and the last have extra weight: */
+    uint32_t tail_reach;  /* this many more each */
     uint32_t tail_columns;
-    uint8_t *tail_bits;  /* column after column */
-    uint64_t tail_bytes; /* with what may be read behind it */
-    uint64_t bytes;      /* of all, a multiple of 8 */
+    uint8_t *tail_bits;  /* column by column */
+    uint64_t tail_bytes; /* including readable bytes after it */
+    uint64_t bytes;      /* of the whole level, a multiple of 8 */
 } um_ribbon_level;
 
-/* Lay a level out in memory, which may be NULL: then only bytes is of use. */
+/* Lays a level out in memory. memory may be NULL: then only bytes is valid. */
 void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
                    const um_ribbon_sizes *sizes, uint8_t *memory);
 
@@ -129,7 +132,7 @@ static inline uint64_t um_ribbon_mix(uint64_t x)
     return x ^ x >> 32;
 }
 
-/* From layer to layer; in the tail salt + 1 times the step. */
+/* Rehashes for the next layer; in the tail, by salt + 1 times the step. */
 static inline uint64_t um_ribbon_next(uint64_t x, uint64_t salt)
 {
     return um_ribbon_mix(x + UM_RIBBON_STEP * (salt + 1));
@@ -140,19 +143,20 @@ static inline uint64_t um_ribbon_row(uint64_t x, uint64_t hi)
     return um_ribbon_mix(x ^ hi);
 }
 
-/* --- where things lie ----------------------------------------------------- */
+/* --- addresses ------------------------------------------------------------ */
 
 static inline uint64_t um_ribbon_slot(const um_ribbon_layer *l, uint64_t start)
 {
     return start + (start >> UM_RIBBON_SHARD_BITS) * l->gap;
 }
 
-/* Words that steps add before a group, and steps up to a start, or group. */
+/* Return the words that steps add before a group, and the number of steps up to
+ * a start, or group. */
 uint64_t um_ribbon_step_words(const um_ribbon_layer *l, uint64_t group);
 uint32_t um_ribbon_steps_at(const um_ribbon_layer *l, uint64_t start);
 uint32_t um_ribbon_steps_in(const um_ribbon_layer *l, uint64_t group);
 
-/* Words before a group of 64 slots. */
+/* Returns the number of words before a group of 64 slots. */
 static inline uint64_t um_ribbon_words(const um_ribbon_layer *l, uint64_t group)
 {
     uint64_t finer = group > l->split_group ? group - l->split_group : 0;
@@ -161,7 +165,7 @@ static inline uint64_t um_ribbon_words(const um_ribbon_layer *l, uint64_t group)
     return group * l->columns + finer + steps;
 }
 
-/* Columns of the keys that start there, and words of a group. */
+/* Return the columns of the keys at a start, and the words of a group. */
 static inline uint32_t um_ribbon_columns_at(const um_ribbon_layer *l,
                                             uint64_t start)
 {
@@ -176,7 +180,7 @@ static inline uint32_t um_ribbon_columns_in(const um_ribbon_layer *l,
            (l->nsteps ? um_ribbon_steps_in(l, group) : 0);
 }
 
-/* The starts of keys of one width, in 65536ths of a layer. */
+/* The share of a layer, in 65536ths, for the starts of keys of one width. */
 typedef struct um_ribbon_share {
     uint32_t from, width;
 } um_ribbon_share;
@@ -189,15 +193,16 @@ static inline uint64_t um_ribbon_remap(uint64_t x, const um_ribbon_share *share)
            um_scale(x, (uint64_t)share->width << 48);
 }
 
-/* Returns the share of keys with `more` columns more than the fewest. */
+/* Returns the share of keys with `more` extra columns. */
 um_ribbon_share um_ribbon_share_of(const um_ribbon_form *form,
                                    const uint16_t steps[UM_RIBBON_STEPS],
                                    uint32_t more);
-/* Returns how many columns more there are at most. */
+/* Returns the maximum number of extra columns. */
 uint32_t um_ribbon_max_more(const um_ribbon_form *form,
                             const uint16_t steps[UM_RIBBON_STEPS]);
 
-/* Starts at the beginning of a bucket that have no place, by its two bits. */
+/* Returns the number of starts at the beginning of a bucket that have no place,
+ * from its two bits. */
 static inline uint32_t um_ribbon_bumped(const um_ribbon_layer *l, uint32_t code)
 {
     return (uint32_t)(l->gone >> 16 * code & 0xFFFF);
@@ -213,15 +218,16 @@ static inline uint32_t um_ribbon_code(const um_ribbon_layer *l, uint64_t bucket)
     return (uint32_t)l->bumps[bucket >> 2] >> 2 * (bucket & 3) & 3;
 }
 
-/* --- asking --------------------------------------------------------------- */
+/* --- queries -------------------------------------------------------------- */
 
-/* Where the value of a key is to be found. */
+/* The place of a key's value. */
 typedef struct um_ribbon_place {
     const uint8_t *at, *next; /* words of its group, and of the next */
-    uint64_t low, high;       /* its row, as it lies across them */
+    uint64_t low, high;       /* its row, shifted to its position in these
+                                 words */
     uint32_t columns;
     uint32_t salted; /* in the tail: low is the start, high the row */
-    bool wide;       /* the row goes on in the group behind the next: */
+    bool wide;       /* the row continues in a third group: */
     const uint8_t *third;
     uint64_t top;
 } um_ribbon_place;
@@ -229,17 +235,17 @@ typedef struct um_ribbon_place {
 void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
                           um_ribbon_place *out);
 uint64_t um_ribbon_get_tail(const um_ribbon_level *l, const um_ribbon_place *p);
-/* Returns true if the columns from that one on are the bits of print. */
+/* Returns true if the columns starting at `from` equal the bits of print. */
 bool um_ribbon_tail_agrees(const um_ribbon_level *l, const um_ribbon_place *p,
                            uint64_t print, uint32_t from);
 
-/* The second half of a row of 128 coefficients. */
+/* Returns the second half of a row of 128 coefficients. */
 static inline uint64_t um_ribbon_row_on(uint64_t row)
 {
     return um_ribbon_mix(row + UM_RIBBON_STEP);
 }
 
-/* Makes a place one of a wide layer, with the second half of its row. */
+/* Extends a place in a wide layer by the second half of its row. */
 static inline void um_ribbon_widen(const um_ribbon_layer *l, uint64_t slot,
                                    uint64_t on, um_ribbon_place *p)
 {
@@ -269,7 +275,8 @@ static inline void um_ribbon_place_in(const um_ribbon_layer *l, uint64_t start,
         um_ribbon_widen(l, slot, um_ribbon_row_on(row), out);
 }
 
-/* Of keys in partitions, in their share; share NULL: anywhere. */
+/* Finds the place of a key in a share, for keys in partitions; share NULL:
+ * anywhere. */
 static inline void um_ribbon_find_in(const um_ribbon_level *l,
                                      const um_ribbon_share *share, uint64_t x,
                                      uint64_t hi, um_ribbon_place *out)
@@ -301,7 +308,7 @@ static inline void um_ribbon_find(const um_ribbon_level *l, uint64_t x,
     um_ribbon_find_in(l, NULL, x, hi, out);
 }
 
-/* Asks for the lines of cache from .. end - 1. */
+/* Prefetches the cache lines from .. end - 1. */
 static inline void um_fetch_lines(const uint8_t *from, const uint8_t *end)
 {
     for (; from < end; from += UM_LINE)
@@ -309,7 +316,7 @@ static inline void um_fetch_lines(const uint8_t *from, const uint8_t *end)
     __builtin_prefetch(end - 1);
 }
 
-/* Asks for the slots of a place, unless it is in the tail. */
+/* Prefetches the slots of a place, unless it is in the tail. */
 static inline void um_ribbon_fetch(const um_ribbon_place *p)
 {
     const uint8_t *last = p->wide ? p->third : p->next;
@@ -328,11 +335,12 @@ static inline uint64_t um_ribbon_mask(uint32_t columns)
     return columns < 64 ? ((uint64_t)1 << columns) - 1 : UINT64_MAX;
 }
 
-/* The same in wide layers. */
+/* Does the same as um_ribbon_some in wide layers. */
 uint64_t um_ribbon_some_wide(const um_ribbon_place *p, uint32_t from,
                              uint32_t n);
 
-/* Columns from .. from + n - 1, the first as bit 0; not in the tail. */
+/* Returns columns from .. from + n - 1, the first as bit 0; not for the
+ * tail. */
 static inline uint64_t um_ribbon_some(const um_ribbon_place *p, uint32_t from,
                                       uint32_t n)
 {
@@ -350,7 +358,7 @@ static inline uint64_t um_ribbon_some(const um_ribbon_place *p, uint32_t from,
     return value;
 }
 
-/* The value, bit j from column j. */
+/* Returns the value, bit j from column j. */
 static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
                                      const um_ribbon_place *p)
 {
@@ -359,19 +367,19 @@ static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
 }
 
 /*
- * Returns the chance that a key which is not in a level of one column gets a 1.
- * It follows from the slots, whatever they are: the row of a key is random but
- * for its first slot, so a 1 comes with chance 1/2 where another slot within
- * its reach is 1, and is what the first slot says where none is.
+ * Returns the probability that a key which is not in a level of one column gets
+ * a 1. It depends only on the slots: the row of a key is random except for its
+ * first coefficient, so the result is 1 with probability 1/2 if another slot
+ * within its reach is 1, and otherwise equals the first slot.
  */
 double um_ribbon_chance_of_one(const um_ribbon_level *l);
 
-/* --- making --------------------------------------------------------------- */
+/* --- building ------------------------------------------------------------- */
 
 /*
- * A key, and the value it shall have; more bits than columns are ignored. In
- * partitions lo is remapped to the key's share, and the highest byte of the
- * value is its columns beyond the fewest.
+ * A key and its value; bits beyond the columns are ignored. With partitions, lo
+ * is remapped to the key's share, and the highest byte of the value is its
+ * number of extra columns.
  */
 typedef struct um_ribbon_item {
     uint64_t lo, hi, value;
@@ -380,21 +388,22 @@ typedef struct um_ribbon_item {
 enum { UM_RIBBON_MORE_SHIFT = 56 };
 
 /*
- * Sort items, each key once. *clash: a key that came with two values, or NULL.
+ * Sorts items and removes duplicates. *clash: a key with two values, or NULL.
  */
 void um_ribbon_sort(um_ribbon_item *items, size_t *n, unsigned threads,
                     const um_ribbon_item **clash);
 
 /*
- * The level of sorted items, which are used up. sizes->wide says whether layers
- * shall be wide; the rest of it is filled in. *memory, of *len bytes, is the
- * caller's; NULL when there are no items. The same for any number of threads.
+ * Creates the level of sorted items, which are modified. sizes->wide selects
+ * wide layers; the rest of sizes is an output. The caller owns *memory, of *len
+ * bytes; NULL when there are no items. The result is the same for any number of
+ * threads.
  */
 umbel_status um_ribbon_create(um_ribbon_item *items, size_t n,
                               const um_ribbon_form *form, unsigned threads,
                               const umbel_alloc *alloc, um_ribbon_sizes *sizes,
                               uint8_t **memory, size_t *len, umbel_error *err);
-/* The same of items in partitions, whose steps stand in sizes. */
+/* Does the same for items in partitions, with the steps in sizes. */
 umbel_status um_ribbon_create_steps(um_ribbon_item *items, size_t n,
                                     const um_ribbon_form *form,
                                     unsigned threads, const umbel_alloc *alloc,
@@ -402,47 +411,47 @@ umbel_status um_ribbon_create_steps(um_ribbon_item *items, size_t n,
                                     size_t *len, umbel_error *err);
 
 /*
- * For items that are not all in memory, part by part: layers, and the tail.
+ * Building from items that are not all in memory: layer by layer, and the tail.
  */
 enum {
-    UM_RIBBON_SMALL = 1 << 17, /* up to this many keys several sizes are tried:
-                                  these are made by um_ribbon_create */
-    UM_RIBBON_PIECES = 16      /* shards under way at once, at most */
+    UM_RIBBON_SMALL = 1 << 17, /* up to this many keys, several sizes are tried:
+                                  um_ribbon_create builds these */
+    UM_RIBBON_PIECES = 16      /* shards in flight, at most */
 };
 
 typedef struct um_ribbon_feed {
     void *ctx;
     /*
-     * Gives the next items of a layer, sorted, those that start before end.
-     * They may be changed until the same piece is asked for again. False:
-     * failed.
+     * Returns the next items of a layer, sorted, that start before end. They
+     * may be changed until the same piece is requested again. False: failed.
      */
     bool (*take)(void *ctx, const um_ribbon_layer *l, uint64_t end,
                  size_t piece, um_ribbon_item **items, size_t *n);
-    /* Takes an item that was bumped, hashed for the next layer. */
+    /* Receives a bumped item, rehashed for the next layer. */
     bool (*bump)(void *ctx, const um_ribbon_item *x);
-    /* All words of these starts are written, up to end. */
+    /* Called when all words of the starts from first to before end are
+     * written. */
     void (*done)(void *ctx, const um_ribbon_layer *l, uint64_t first,
                  uint64_t end);
 } um_ribbon_feed;
 
-/* Rows of a tail while it is made; released by um_put. */
+/* Rows of a tail during the build; freed with um_put. */
 typedef struct um_ribbon_tail {
     void *rows;
     size_t len;
 } um_ribbon_tail;
 
-/* Returns the buckets of a layer of that many keys. */
+/* Returns the number of buckets of a layer for n keys. */
 uint64_t um_ribbon_buckets_for(size_t n, bool wide);
-/* Returns the memory of a shard under way, beside its items. */
+/* Returns the memory of a shard in flight, without its items. */
 size_t um_ribbon_rows_len(uint64_t starts, bool wide);
-/* Fills a layer, laid out in zeroed memory, by threads, with "pieces" shards
- * under way. A failure of feed ends it, and is the caller's to report. */
+/* Fills a layer, laid out in zeroed memory, by threads, with `pieces` shards in
+ * flight. If feed fails, stops, and the caller reports the failure. */
 umbel_status um_ribbon_fill_layer(const um_ribbon_layer *l,
                                   const um_ribbon_feed *feed, unsigned threads,
                                   size_t pieces, const umbel_alloc *alloc,
                                   umbel_error *err);
-/* Sizes a tail; *out is the caller's, also after a failure. */
+/* Sizes and fills a tail; the caller owns *out, also after a failure. */
 umbel_status um_ribbon_fill_tail(um_ribbon_item *items, size_t n,
                                  const um_ribbon_form *form,
                                  const umbel_alloc *alloc,
@@ -450,7 +459,7 @@ umbel_status um_ribbon_fill_tail(um_ribbon_item *items, size_t n,
                                  umbel_error *err);
 void um_ribbon_solve_tail(const um_ribbon_level *l, const um_ribbon_tail *tail);
 
-/* Returns about how many bits a level of n keys takes. */
+/* Estimates the number of bits of a level with this many keys. */
 double um_ribbon_guess(double keys, const um_ribbon_form *form);
 
 #endif

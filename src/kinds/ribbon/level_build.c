@@ -8,16 +8,16 @@
 #include "kinds/ribbon/level.h"
 #include "kinds/ribbon/shard.h"
 
-/* --- keys in the order of their starts, each once --------------------------
+/* --- sorting keys by their starts, and removing duplicates -----------------
  *
- * In place, by the bytes of the digest from the highest on (McIlroy, Bostic,
- * McIlroy 1993): digests are evenly spread, so a few passes leave heaps of a
- * few keys. Heaps of the first byte are sorted by threads.
+ * An in-place radix sort by the bytes of the digest, highest first (McIlroy,
+ * Bostic, McIlroy 1993): digests are uniform, so a few passes leave heaps of a
+ * few keys. Threads sort the heaps of the first byte.
  */
 
 enum { HEAPS = 256, MAX_INSERTION = 40, BYTES = 16, MAX_PIECES = 64 };
 
-/* Byte number at, from the highest of lo to the lowest of hi. */
+/* Returns byte number `at`, from the highest of lo to the lowest of hi. */
 static inline unsigned byte_of(const um_ribbon_item *x, unsigned at)
 {
     uint64_t word = at < 8 ? x->lo : x->hi;
@@ -45,7 +45,7 @@ static void sort_few(um_ribbon_item *x, size_t n)
     }
 }
 
-/* Into heaps by a byte; end[b] becomes where heap b ends. */
+/* Distributes items into heaps by a byte; end[b] becomes the end of heap b. */
 static void deal(um_ribbon_item *x, size_t n, unsigned at, size_t end[HEAPS])
 {
     size_t next[HEAPS], sum = 0, count[HEAPS] = {0};
@@ -71,7 +71,8 @@ static void deal(um_ribbon_item *x, size_t n, unsigned at, size_t end[HEAPS])
         }
 }
 
-/* Depth is bounded by the bytes of a digest. */
+/* Sorts items from byte `at` on. The depth is bounded by the bytes of a
+ * digest. */
 static void sort_from(um_ribbon_item *x, size_t n, unsigned at)
 {
     size_t end[HEAPS], from = 0;
@@ -81,7 +82,7 @@ static void sort_from(um_ribbon_item *x, size_t n, unsigned at)
         return;
     }
     if (at == BYTES)
-        return; /* all the same */
+        return; /* all are equal */
     deal(x, n, at, end);
     for (size_t b = 0; b < HEAPS; b++) {
         if (end[b] - from > 1)
@@ -90,7 +91,7 @@ static void sort_from(um_ribbon_item *x, size_t n, unsigned at)
     }
 }
 
-/* --- heaps for a crew ----------------------------------------------------- */
+/* --- sorting heaps by threads --------------------------------------------- */
 
 typedef struct heaps {
     um_ribbon_item *items;
@@ -164,10 +165,11 @@ void um_ribbon_sort(um_ribbon_item *items, size_t *n, unsigned threads,
 /* --- layers --------------------------------------------------------------- */
 
 enum {
-    PERCENT = 104, /* keys a hundred slots: what fills them all but fully */
+    PERCENT = 104, /* keys per hundred slots: fills them almost completely */
     WIDE_PERCENT = 103,
-    LONG_TAIL = 4000, /* takes more slots, and longer to try */
-    LONG_SALTS = UM_RIBBON_UNIFORM_SALTS + 16, /* the first that is not tried */
+    LONG_TAIL = 4000, /* longer ones take more slots, and longer to try */
+    LONG_SALTS = UM_RIBBON_UNIFORM_SALTS + 16, /* first salt not tried for long
+                                                  tails */
     LANES = UM_RIBBON_LANES
 };
 
@@ -179,18 +181,18 @@ typedef um_ribbon_shard shard;
 typedef struct making {
     const umbel_alloc *alloc;
     um_ribbon_form form;
-    const uint16_t *steps; /* of keys in partitions; or NULL */
+    const uint16_t *steps; /* for keys in partitions; or NULL */
     bool wide;
     unsigned threads;
-    uint64_t fewer; /* buckets of the first layer than usual */
-    bool trial;     /* rows are kept, and solved if they are the best */
+    uint64_t fewer; /* buckets fewer than usual in the first layer */
+    bool trial;     /* keep the rows, and solve them if this is the best */
     um_ribbon_item *items;
     size_t n;
-    const um_ribbon_feed *feed; /* has the items instead; or NULL */
+    const um_ribbon_feed *feed; /* supplies the items instead; or NULL */
 
     um_ribbon_layer layer;
-    row *kept;            /* of its only shard; or NULL */
-    size_t taken, bumped; /* items that shards have got, and given back */
+    row *kept;            /* rows of its only shard; or NULL */
+    size_t taken, bumped; /* items that shards consumed, and bumped */
     uint64_t next;        /* start of the next shard */
 } making;
 
@@ -241,14 +243,14 @@ static bool next_shard(making *m, shard *s)
     return true;
 }
 
-/* Layers that are made at once. */
+/* Layers that are built at once. */
 typedef struct work {
-    making *m; /* n of them; shards are taken from number at */
+    making *m; /* n of them; the next shard is from number at */
     size_t n, at;
-    size_t lanes; /* of a piece */
+    size_t lanes; /* shards per piece */
 } work;
 
-/* Shards that one thread fills by turns, and what each belongs to. */
+/* Shards that one thread fills alternately, and the layers they belong to. */
 typedef struct lanes {
     shard s[LANES];
     making *of[LANES];
@@ -276,7 +278,7 @@ static void work_lanes(void *ctx, void *piece)
 
     (void)ctx;
     for (size_t i = 0; i < p->n; i++)
-        if (!p->of[i]->kept) /* which are new */
+        if (!p->of[i]->kept) /* kept rows are new */
             memset(p->s[i].rows, 0, rows_len(p->s[i].end - p->s[i].first));
     um_ribbon_eliminate(p->s, p->n);
     for (size_t i = 0; i < p->n; i++)
@@ -295,7 +297,7 @@ static uint64_t next_place(const making *m, const um_ribbon_item *x)
     return um_ribbon_remap(next, &share);
 }
 
-/* Collects bumped keys before the others, hashed anew. */
+/* Collects bumped keys at the front of the items, rehashed. */
 static bool end_shard(making *m, const shard *s)
 {
     for (size_t i = 0; i < s->bumped; i++) {
@@ -322,9 +324,9 @@ static bool end_lanes(void *ctx, void *piece)
     return true;
 }
 
-/* Memory for shards under way: rows of each, and second halves, or NULL. */
+/* Memory for shards in flight: the rows of each, and second halves or NULL. */
 typedef struct room {
-    size_t npieces, shards, rows; /* rows of a shard */
+    size_t npieces, shards, rows; /* rows: per shard */
     row *row;
     uint64_t *on;
 } room;
@@ -356,7 +358,8 @@ static void run_shards(work *w, const room *r)
     um_pipeline_run(&crew);
 }
 
-/* Pieces that go round, so that threads need not wait for each other. */
+/* Returns the number of pieces, enough that threads need not wait for each
+ * other. */
 static size_t pieces_for(unsigned threads, size_t turns)
 {
     size_t shards =
@@ -365,8 +368,9 @@ static size_t pieces_for(unsigned threads, size_t turns)
     return threads < 2 ? 1 : shards / (turns < 2 ? 1 : 2);
 }
 
-/* As many lanes as leave every thread some shards. Wide ones are not filled by
- * turns; two take the memory that a thread's pieces have, anyway. */
+/* Returns the number of shards per piece, such that every thread gets some.
+ * Wide shards are not filled alternately; but two of them fit into the memory
+ * of a piece. */
 static size_t lanes_for(const making *m, size_t n)
 {
     size_t most = m->trial ? LANES : 2;
@@ -391,8 +395,8 @@ static room room_for(const work *w, size_t npieces)
     return r;
 }
 
-/* Layers of sorted items, n at once, into memory of their own; leaves those
- * bumped. A feed says how many pieces go round, otherwise they are 0. */
+/* Creates n layers of sorted items at once, in memory of their own; leaves the
+ * bumped items. npieces is given with a feed, otherwise 0. */
 static umbel_status create_layers(making m[], size_t n, size_t npieces,
                                   umbel_error *err)
 {
@@ -453,7 +457,7 @@ static void solve_tail(const um_ribbon_level *l, const row *rows)
     }
 }
 
-/* Sizes without buckets and tail. */
+/* Returns sizes without buckets and tail. */
 static um_ribbon_sizes no_sizes(const making *m)
 {
     um_ribbon_sizes s = {.wide = m->wide};
@@ -471,8 +475,8 @@ static uint64_t bytes_of(const um_ribbon_sizes *s, const um_ribbon_form *form)
     return l.bytes;
 }
 
-/* Slots that may do. Of a long tail, measured: about 1 % more than keys each
- * time that it is twice as long. */
+/* Returns a number of slots that may suffice. Measured for long tails: about 1
+ * % more than keys for each doubling of the length. */
 static uint64_t least_tail(uint64_t n)
 {
     uint64_t slots = n;
@@ -482,7 +486,7 @@ static uint64_t least_tail(uint64_t n)
     return slots;
 }
 
-/* As many slots as keys, and more when no salt fills them. */
+/* Tries as many slots as keys, and more if no salt works. */
 static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
                               row *rows, size_t most, umbel_error *err)
 {
@@ -508,14 +512,15 @@ static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
                    "no solution for these keys: choose another seed");
 }
 
-/* --- all of it ------------------------------------------------------------ */
+/* --- the whole level ------------------------------------------------------ */
 
-/* What was made so far; parts lie apart until all sizes are known. */
+/* The parts built so far, in separate memory until all sizes are known. */
 typedef struct parts {
     um_ribbon_sizes sizes;
-    uint8_t *memory[UM_RIBBON_LAYERS]; /* of each layer as if it were alone */
+    uint8_t *memory[UM_RIBBON_LAYERS]; /* of each layer as if it were the only
+                                          one */
     size_t len[UM_RIBBON_LAYERS];
-    row *rows[UM_RIBBON_LAYERS]; /* of a trial: to be solved; or NULL */
+    row *rows[UM_RIBBON_LAYERS]; /* of a trial: still to be solved; or NULL */
     size_t rows_len[UM_RIBBON_LAYERS];
     row *tail;
     size_t tail_len;
@@ -530,7 +535,7 @@ static void parts_fini(parts *p, const umbel_alloc *alloc)
     um_put(alloc, p->tail, p->tail_len);
 }
 
-/* The i-th layer gets its size and memory. */
+/* Sets size and memory of the i-th layer. */
 static umbel_status prepare_layer(making *m, int i, parts *p, umbel_error *err)
 {
     const um_ribbon_item *clash;
@@ -538,7 +543,7 @@ static umbel_status prepare_layer(making *m, int i, parts *p, umbel_error *err)
     um_ribbon_level l;
 
     alone.buckets[0] = um_ribbon_buckets_for(m->n, m->wide);
-    if (i == 0) /* of which there are eleven at least */
+    if (i == 0) /* there are at least eleven buckets */
         alone.buckets[0] -= m->fewer;
     if (i > 0)
         um_ribbon_sort(m->items, &m->n, m->threads, &clash);
@@ -594,7 +599,7 @@ static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
         solve_tail(&all, p->tail);
 }
 
-/* Makes n levels at once, up to LANES; each has its own items. */
+/* Creates n levels at once, up to LANES; each has its own items. */
 static umbel_status create_parts(making m[], parts p[], size_t n,
                                  umbel_error *err)
 {
@@ -614,7 +619,7 @@ static umbel_status create_parts(making m[], parts p[], size_t n,
     return UMBEL_OK;
 }
 
-/* Keeps what takes fewer bytes; the other one is freed. */
+/* Keeps the smaller of two results, and frees the other. */
 static void retain_smaller(const making *m, parts *best, parts *p)
 {
     uint64_t bytes = bytes_of(&best->sizes, &m->form);
@@ -627,8 +632,8 @@ static void retain_smaller(const making *m, parts *best, parts *p)
     }
 }
 
-/* Makes levels of the usual number of buckets, of one fewer and of two fewer.
- * copy has room for the items of each. */
+/* Creates levels with the usual number of buckets, one fewer and two fewer.
+ * copy has space for the items of each. */
 static umbel_status create_each(const making *m, um_ribbon_item *copy,
                                 parts *best, umbel_error *err)
 {
@@ -653,8 +658,8 @@ static umbel_status create_each(const making *m, um_ribbon_item *copy,
 }
 
 /*
- * Chance makes a few hundred keys more or less fit into one shard: the best of
- * three sizes, which are filled by turns. Nine sizes took twice the time and
+ * Creates the best of three sizes, filled alternately: by chance, one shard
+ * holds a few hundred keys more or less. Nine sizes took twice the time and
  * saved less than a thousandth.
  */
 static umbel_status create_best(const making *m, parts *best, umbel_error *err)

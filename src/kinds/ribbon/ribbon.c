@@ -1,28 +1,29 @@
 /*
  * ribbon.c - kind ribbon: a static set or map of nearly minimal size.
  *
- * A member has a fingerprint of r bits, made from its digest, and a level of
- * r columns (kinds/ribbon/level.h) gives every member its own. Another key gets
- * something by chance, and equals its fingerprint with chance 2^-r. That takes
- * r bits a member, and some thousandths more, where a bloom filter takes 1.44
- * r. A share of the members has r + 1 bits, so that any mean error can be had.
+ * A member has a fingerprint of r bits, computed from its digest, and a level
+ * of r columns (kinds/ribbon/level.h) maps every member to its fingerprint. For
+ * another key the level returns a random value, which equals its fingerprint
+ * with probability 2^-r. That takes r bits per member plus some thousandths,
+ * where a Bloom filter takes 1.44 r. A share of the members has r + 1 bits, so
+ * that any mean error is possible.
  *
- * As a map, a level has columns for the value below those of the fingerprint
- * (Bloomier filter: Chazelle, Kilian, Rubinfeld, Tal 2004); it may have none of
- * the latter, and then gives every key a value.
+ * In a map, the level has columns for the value below those of the fingerprint
+ * (Bloomier filter: Chazelle, Kilian, Rubinfeld, Tal 2004); without fingerprint
+ * columns, every key has a value.
  *
  * With a list of keys that must not match there is a second level of one column
  * (negatives/exact/exact.c). If the list is the rest of a universe, the set is
  * exact.
  *
- * Keys in partitions (ribbon.c): an index says how many columns those of
- * a partition have in the first level.
+ * Keys in partitions (below): an index records how many columns the keys of a
+ * partition have in the first level.
  *
- *   one section:  the first level | the second | the index, each from a
- *                 multiple of 8 bytes on
+ *   one section:  the first level | the second | the index, each aligned to 8
+ *                 bytes
  *
  * Paper: Dillinger, Huebschle-Schneider, Sanders, Walzer 2022.
- * When not to use it: keys come one by one, or filters are to be merged.
+ * When not to use it: keys are added one by one, or filters are merged.
  */
 #include "kinds/ribbon/ribbon.h"
 
@@ -33,7 +34,8 @@
 
 enum { BATCH = 32 };
 
-/* Of the keys that come to a layer: how many stay, how often they match. */
+/* Returns the probability that a key which reaches a layer stays there and
+ * matches; *bumped becomes the share that goes on. */
 static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
                             double *bumped)
 {
@@ -53,9 +55,10 @@ static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
 }
 
 /*
- * In the first level the fingerprint is random whatever the slots are; the
- * second has none, and what it refuses follows from the slots. In partitions:
- * of keys that fall into them as the members of the first level do.
+ * Predicts the false positive rate. In the first level the fingerprint is
+ * random whatever the slots are; the second has none, and its error follows
+ * from the slots. With partitions: for keys distributed over them like the
+ * members of the first level.
  */
 static double predict(const void *self)
 {
@@ -74,9 +77,9 @@ static double predict(const void *self)
     return r->two ? error * um_ribbon_chance_of_one(&r->never) : error;
 }
 
-/* --- asking --------------------------------------------------------------- */
+/* --- comparing ------------------------------------------------------------ */
 
-/* Returns true if n columns equal the fingerprint from that bit on. */
+/* Returns true if n columns equal the fingerprint, starting at bit `from`. */
 static inline bool agree(const um_ribbon_place *p, uint64_t print,
                          uint32_t value_bits, uint32_t from, uint32_t n)
 {
@@ -85,8 +88,8 @@ static inline bool agree(const um_ribbon_place *p, uint64_t print,
 }
 
 /*
- * Columns below the fingerprint are those of a value. Most keys that are no
- * members differ in the first few columns.
+ * Returns true if the first level matches. The columns below the fingerprint
+ * are those of a value. Most non-members differ in the first few columns.
  */
 static bool matches(const um_ribbon_level *l, const um_ribbon_place *p,
                     const umbel_digest *d, uint32_t value_bits)
@@ -154,10 +157,10 @@ bool um_ribbon_confirm(const um_ribbon *r, const umbel_digest *d)
 
 /* --- keys in partitions: an index, and widths ------------------------------
  *
- * The share of members differs from partition to partition, and with it the
- * number of columns that makes the file smallest. The index is a map from the
- * hash of a partition (hi of its keys) to how its keys are answered. It holds
- * no names: a partition that was not there when it was built gets some entry.
+ * The share of members differs between partitions, and with it the number of
+ * columns that makes the file smallest. The index is a map from the hash of a
+ * partition (hi of its keys) to the way its keys are answered. It holds no
+ * names: a partition that did not exist at the build gets an arbitrary entry.
  */
 
 uint32_t um_ribbon_part_of(const um_ribbon_parts *p, const umbel_digest *d)
@@ -167,7 +170,7 @@ uint32_t um_ribbon_part_of(const um_ribbon_parts *p, const umbel_digest *d)
     um_ribbon_find(&p->index, d->hi, d->hi, &at);
     uint32_t entry = (uint32_t)um_ribbon_get(&p->index, &at);
     uint32_t last = UM_RIBBON_FIRST + p->most;
-    return entry < last ? entry : last; /* whatever the index says */
+    return entry < last ? entry : last; /* the index may return anything */
 }
 
 bool um_ribbon_pass_part(const um_ribbon_parts *p, const um_ribbon_level *l,
@@ -243,7 +246,8 @@ static uint64_t granule(uint32_t hashes)
     return 1;
 }
 
-/* Cells of a key, 64 slots of a band, are the kind's own matter. */
+/* The addressing of the kind: a band of 64 slots, which only the kind
+ * interprets. */
 static const um_addressing band = {
     .name = "band64",
     .summary = "64 neighbouring slots, of which a key picks some",

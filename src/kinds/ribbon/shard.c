@@ -2,12 +2,13 @@
  * shard.c - computes the slots of a shard from its keys: eliminate, bump,
  * solve.
  *
- * Buckets are filled from the first on, the keys of each from its last start
- * down to its first. What a bucket cannot hold spills over into the next, whose
- * first keys are therefore the first to find no place. Then a threshold is set
- * below which all keys of the bucket are bumped, and those that had a place are
- * taken out again: they were the last, so no other row depends on them. Before
- * a whole bucket is bumped, more keys of the bucket before it are.
+ * Buckets are filled from first to last, the keys of each from its last start
+ * down to its first. Keys that do not fit into a bucket spill over into the
+ * next, whose first keys are therefore the first to find no place. Then a
+ * threshold is set below which all keys of the bucket are bumped, and those
+ * already placed are removed again: they were placed last, so no other row
+ * depends on them. Before a whole bucket is bumped, more keys of the previous
+ * bucket are.
  *
  * Paper: Dillinger, Huebschle-Schneider, Sanders, Walzer, Fast Succinct
  * Retrieval and Approximate Membership using Ribbon, 2022.
@@ -46,7 +47,8 @@ bool um_ribbon_insert(row *rows, uint64_t slot, uint64_t c, uint64_t v,
     return v == 0;
 }
 
-/* The same of 128 coefficients; the second 64 of each row lie apart. */
+/* Inserts an equation of 128 coefficients; the second 64 of each row are stored
+ * separately. */
 static bool insert_wide(row *rows, uint64_t *ons, uint64_t slot, uint64_t c,
                         uint64_t v, uint64_t *at)
 {
@@ -82,11 +84,11 @@ typedef struct placed {
     uint32_t start; /* in its bucket */
 } placed;
 
-/* What became of a bucket. Those placed last have the first starts. */
+/* The state of a bucket. The keys placed last have the first starts. */
 typedef struct bucket {
     size_t from, to; /* its keys */
     uint32_t code;
-    size_t n; /* of those placed */
+    size_t n; /* number of placed keys */
     placed stack[MAX_PLACED];
 } bucket;
 
@@ -103,25 +105,26 @@ static uint32_t code_for(const um_ribbon_layer *l, uint32_t start)
     return code;
 }
 
-/* An equation on its way, and the row it is about to meet. */
+/* An equation being inserted, and the row it meets next. */
 typedef struct equation {
     row *at;
     uint64_t c, v;
 } equation;
 
-/* A shard while its buckets are filled: the key under way, and its equation. */
+/* A shard while its buckets are filled: the current key, and its equation. */
 typedef struct filling {
     shard *s;
-    uint64_t end; /* the start behind the bucket */
-    size_t key;   /* the one under way; those behind it are placed */
+    uint64_t end; /* the start after the bucket */
+    size_t key;   /* the current one; keys after it are placed */
     uint32_t in_bucket;
     equation now;
-    bucket *b, *before; /* being filled; the one before, or without keys */
+    bucket *b, *before; /* the current bucket; the one before, or an empty
+                           one */
     bucket both[2];
 } filling;
 
-/* Takes bumped keys out of the rows. Returns false if none of them was there.
- */
+/* Removes bumped keys from the rows. Returns false if none of them was
+ * placed. */
 static bool remove_bumped(const shard *s, bucket *b)
 {
     uint32_t gone = um_ribbon_bumped(s->layer, b->code);
@@ -132,7 +135,8 @@ static bool remove_bumped(const shard *s, bucket *b)
     return b->n < n;
 }
 
-/* A bucket is as it will be: its bumped keys move to the front. */
+/* Finalizes a bucket: writes its code, and moves its bumped keys to the
+ * front. */
 static void settle_bucket(shard *s, const bucket *b, uint64_t number)
 {
     const um_ribbon_layer *l = s->layer;
@@ -167,10 +171,11 @@ static void begin_bucket(filling *f)
 }
 
 /*
- * If a key behind the last threshold is refused, the whole bucket is bumped,
- * and most of its slots stay free. Keys of the bucket before, which spilled
- * over, make room if they are bumped instead: only this bucket, which is empty
- * now, depends on them. Returns false if there are none.
+ * Makes space by bumping more keys of the previous bucket. If a key past the
+ * last threshold is refused, the whole bucket is bumped, and most of its slots
+ * stay free. Bumping keys of the previous bucket that spilled over avoids that:
+ * only this bucket, which is empty now, depends on them. Returns false if there
+ * are none.
  */
 static bool reserve(filling *f)
 {
@@ -214,7 +219,7 @@ static void set_equation(filling *f)
     f->now.v = x->value & um_ribbon_mask(um_ribbon_columns_at(l, start));
 }
 
-/* Moves on to the next equation. Returns false if all buckets are filled. */
+/* Advances to the next equation. Returns false if all buckets are filled. */
 static bool next_equation(filling *f)
 {
     while (f->key == f->b->from) {
@@ -244,14 +249,14 @@ static bool begin_filling(filling *f, shard *s)
     return next_equation(f);
 }
 
-/* The key under way lies at a slot, or NOWHERE. */
+/* Records that the current key was placed at a slot, or NOWHERE. */
 static void note_placed(filling *f, uint64_t at)
 {
     if (at != NOWHERE)
         f->b->stack[f->b->n++] = (placed){(uint32_t)at, f->in_bucket};
 }
 
-/* Others contradict the key under way: those before it are bumped with it. */
+/* Bumps the current key, which contradicts others, and all keys before it. */
 static void note_refused(filling *f)
 {
     f->b->code = code_for(f->s->layer, f->in_bucket);
@@ -271,7 +276,7 @@ static void eliminate_wide(shard *s)
     }
 }
 
-/* Stores an equation at its row, unless it is empty, and moves on to the next.
+/* Stores an equation in its row, unless it is empty, and advances to the next.
  * Returns false if there is none. */
 static bool settle(filling *f, equation e)
 {
@@ -284,8 +289,8 @@ static bool settle(filling *f, equation e)
     return next_equation(f);
 }
 
-/* One step: on to the next row, the first coefficient being 1. False: the
- * equation has become empty, or its row is free. */
+/* Eliminates the first coefficient, which is 1, with the row met, and advances.
+ * Returns false if the equation has become empty, or its row is free. */
 UM_INLINE bool step(equation *e)
 {
     uint64_t met = e->at->c;
@@ -314,7 +319,7 @@ static void fill_one(filling *f)
     }
 }
 
-/* What became of an equation; false: its shard is full. */
+/* Settles an equation and loads the next; false: its shard is full. */
 UM_INLINE bool settle_and_go_on(filling *f, equation *e)
 {
     bool more = settle(f, *e);
@@ -325,9 +330,9 @@ UM_INLINE bool settle_and_go_on(filling *f, equation *e)
 
 /*
  * Fill shards until one is full, and return its number. A step of an equation
- * waits for the row it meets, so shards, which do not depend on each other,
- * take their steps by turns. The equations stay in registers, so every number
- * of shards has a function of its own.
+ * waits for the row it meets, so independent shards alternate their steps. The
+ * equations stay in registers, so there is a function for every number of
+ * shards.
  */
 static size_t fill_two(filling *const f[2])
 {
@@ -387,7 +392,7 @@ void um_ribbon_eliminate(shard s[], size_t n)
         fill_one(f[0]);
 }
 
-/* The slots of a group, from the last to the first, all columns at once. */
+/* Computes the slots of a group, from last to first, all columns at once. */
 static void solve_group(const row *rows, uint32_t columns, uint64_t *now,
                         const uint64_t *next)
 {

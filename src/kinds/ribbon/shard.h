@@ -7,22 +7,22 @@
 
 #include "kinds/ribbon/level.h"
 
-enum { UM_RIBBON_LANES = 3 }; /* shards that are filled by turns */
+enum { UM_RIBBON_LANES = 3 }; /* shards filled alternately */
 
-/* An equation whose first coefficient stands for the slot it lies in. */
+/* An equation, stored at the slot of its first coefficient. */
 typedef struct um_ribbon_equation {
     uint64_t c, v; /* c = 0: free */
 } um_ribbon_equation;
 
 typedef struct um_ribbon_shard {
     const um_ribbon_layer *layer;
-    um_ribbon_item *items; /* its keys; those bumped are moved to the front */
+    um_ribbon_item *items; /* its keys; bumped ones are moved to the front */
     size_t n, bumped;
     uint64_t first, end; /* its starts */
-    /* Of its slots, and as many again as a row is wide. */
+    /* Rows for its slots, plus the width of a row. */
     um_ribbon_equation *rows;
-    uint64_t *ons; /* of a wide layer: the second halves of rows */
-    size_t piece;  /* which of those that go round it is */
+    uint64_t *ons; /* wide layers: the second halves of rows */
+    size_t piece;  /* which of the reused pieces it is */
 } um_ribbon_shard;
 
 static inline uint64_t um_ribbon_start(const um_ribbon_layer *l,
@@ -32,8 +32,8 @@ static inline uint64_t um_ribbon_start(const um_ribbon_layer *l,
 }
 
 /*
- * Inserts an equation. *at becomes where it lies, UM_RIBBON_NOWHERE when others
- * imply it. False: they contradict it.
+ * Inserts an equation. *at becomes its slot, or UM_RIBBON_NOWHERE if others
+ * imply it. Returns false if others contradict it.
  */
 #define UM_RIBBON_NOWHERE UINT64_MAX
 bool um_ribbon_insert(um_ribbon_equation *rows, uint64_t slot, uint64_t c,
@@ -41,7 +41,7 @@ bool um_ribbon_insert(um_ribbon_equation *rows, uint64_t slot, uint64_t c,
 
 /* Fills n shards, up to UM_RIBBON_LANES, whose rows are zeroed. */
 void um_ribbon_eliminate(um_ribbon_shard s[], size_t n);
-/* Solves a shard that is filled: writes its words. */
+/* Solves a filled shard: writes its words. */
 void um_ribbon_solve(const um_ribbon_shard *s);
 
 #endif

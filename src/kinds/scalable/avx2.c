@@ -1,6 +1,6 @@
 /*
- * avx2.c - the functions of internal.h, compiled for AVX2: the entries
- * of a bucket are compared at once.
+ * avx2.c - the functions of internal.h, compiled for AVX2: all entries of a
+ * bucket are compared at once.
  */
 #include "base/cpu.h"
 #include "kinds/scalable/internal.h"

@@ -1,21 +1,22 @@
 /*
- * chain.c - a filter of RedisBloom that has grown: a chain of sub-filters.
+ * chain.c - kind chain: a RedisBloom filter that has grown, a chain of
+ * sub-filters.
  *
- * When the last link is full the next one begins, with the capacity of the last
- * times the expansion and half of its error. A key matches if it matches in any
- * link. Cells of a link are those of addressing redisbloom.
+ * When the last link is full, a new one is appended, with its capacity
+ * multiplied by the expansion and half its error. A key matches if it matches
+ * in any link. Links use the addressing redisbloom.
  *
  *   section 0   the bits of all links, one after the other
  *   section 1   six numbers for each link: its bits, its items, its error and
  *               its bits per item (doubles), its capacity, and in the last its
  *               hashes (32 bits) and the logarithm of its size (8 bits)
  *
- * That is what BF.SCANDUMP gives, in another order, so filters go there and
- * back bit for bit (foreign/redisbloom.c). The numbers come from anyone:
- * links are found from the end of the bits, and one that reaches beyond their
- * beginning ends the walk.
+ * BF.SCANDUMP has the same data in another order, so filters can be imported
+ * and exported bit for bit (foreign/redisbloom.c). The numbers may come from
+ * anyone: links are located from the end of the bits, and one that would begin
+ * before the first bit ends the iteration.
  *
- * When not to use it: a query asks every link, and a filter that grew from 100
+ * When not to use it: a query reads every link, and a filter that grew from 100
  * to 10 million keys takes twice the memory of kind scalable.
  */
 
@@ -29,26 +30,26 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINKS };          /* number of the setting */
-enum { MAX_DEALT = 64 }; /* links, in a forecast */
+enum { LINKS };          /* index of the setting */
+enum { MAX_DEALT = 64 }; /* links in a forecast, at most */
 
 static const umbel_setting_info settings[] = {
     [LINKS] = {"links", "sub-filters; it gets more by itself", 1,
                UM_CHAIN_MAX_LINKS, 1},
     {NULL, NULL, 0, 0, 0}};
 
-/* Numbers of a link. */
+/* Indices of the numbers of a link. */
 enum { BITS, ITEMS, ERROR, BITS_PER_ITEM, CAPACITY, HASHES, NUMBERS };
 
 typedef struct chain {
     uint8_t *bits, *table;
     uint64_t cells, links;
-    uint64_t expansion; /* as in the head */
-    /* What the first link will be made of, if it is missing. */
+    uint64_t expansion; /* encoded as in the head */
+    /* Parameters of the first link, if there is none yet. */
     uint64_t capacity;
     double fpr;
     uint32_t hashes;
-    size_t done; /* keys of the last add that were dealt with */
+    size_t done; /* keys that the last add processed */
 } chain;
 
 /* --- links ---------------------------------------------------------------- */
@@ -97,10 +98,10 @@ static void write_link(const chain *c, uint64_t i, const um_chain_link *l)
     um_store64(number_at(c, i, HASHES), l->hashes | (uint64_t)l->log2 << 32);
 }
 
-/* A walk over the links, the newest first. */
+/* An iterator over the links, newest first. */
 typedef struct walk {
-    uint64_t next;  /* links that are left */
-    uint64_t first; /* where the bits of the last one begin */
+    uint64_t next;  /* number of links left */
+    uint64_t first; /* offset of the bits of the current one */
 } walk;
 
 static walk walk_begin(const chain *c)
@@ -166,7 +167,7 @@ static bool has_key(const chain *c, const umbel_digest *d)
     return false;
 }
 
-/* Plans the link that follows one, without its place. */
+/* Computes the numbers of the link that follows last, except its offset. */
 static bool plan_next(const chain *c, const um_chain_link *last,
                       um_chain_link *out)
 {
@@ -213,7 +214,8 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
                              .hashes = s->hashes};
 }
 
-/* The first link; its bits per item are any that give its hashes. */
+/* Creates the first link; its bits per item may be any number that gives its
+ * hashes. */
 static void start(void *self)
 {
     const chain *c = self;
@@ -230,7 +232,7 @@ static void start(void *self)
         write_link(c, 0, &l);
 }
 
-/* Numbers below d that have no divisor in common with it. */
+/* Counts the numbers below d that are coprime to it. */
 static uint32_t totient(uint32_t d)
 {
     uint32_t n = 0;
@@ -248,10 +250,10 @@ static uint32_t totient(uint32_t d)
 }
 
 /*
- * The error of a link by its fill. Cells of a key are steps of equal length,
- * mod the size. If the size has a divisor d, steps of totient(d) lengths return
- * after d cells, and such a key owns no more than these. Small links notice: at
- * 1,152 bits it adds 0.08 %.
+ * Returns the error of a link from its fill. The cells of a key are equal steps
+ * mod the size. If d divides the size, steps of totient(d) lengths repeat after
+ * d cells, so such a key has only d cells. It matters for small links: at 1,152
+ * bits it adds 0.08 %.
  */
 static double link_error(uint64_t nbits, uint32_t hashes, double fill)
 {
@@ -263,7 +265,8 @@ static double link_error(uint64_t nbits, uint32_t hashes, double fill)
     return fmin(1, error);
 }
 
-/* Deals the keys to links as a filter grows from its first one. */
+/* Distributes the keys over the links of a filter that grows from its first
+ * one. */
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
     double times = um_redisbloom_expansion(s->expansion);
@@ -293,7 +296,7 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
         hit[i] = has_key(self, &d[i]);
 }
 
-/* Adds keys up to the first that finds the last link full. */
+/* Adds keys until the last link is full. */
 static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
                   size_t n, bool *fresh)
 {
@@ -355,7 +358,7 @@ static bool move(void *self, const void *from)
 
     if (to->links != old->links + 1 || !walk_next(old, &w, &last) ||
         !plan_next(old, &last, &next))
-        return true; /* larger refused it before */
+        return true; /* larger() has refused it before */
     memcpy(to->bits, old->bits, (size_t)(old->cells / 8));
     memcpy(to->table, old->table, (size_t)old->links * NUMBERS * 8);
     write_link(to, old->links, &next);
@@ -365,7 +368,7 @@ static bool move(void *self, const void *from)
 static const um_row_growing growing = {
     .done = done, .larger = larger, .move = move};
 
-/* --- what it says of itself ----------------------------------------------- */
+/* --- predictions and description ------------------------------------------ */
 
 static double predict(const void *self)
 {
@@ -412,20 +415,22 @@ static uint32_t positions(const void *self, size_t i, const umbel_digest *d,
     return l.hashes;
 }
 
-/* --- two grown filters of RedisBloom become one ----------------------------
+/* --- merging two grown filters ---------------------------------------------
  *
- * As BF.MERGE does it: a link joins one of the same size that contains it or
- * has room for its items; any other is appended. So the error of the result is
- * at most the sum of the errors, and to merge the same filter again changes
- * nothing.
+ * As BF.MERGE does: a link is merged into one of the same size that contains it
+ * or has space for its items; otherwise it is appended. So the error of the
+ * result is at most the sum of the errors, and merging the same filter again
+ * changes nothing.
  */
 
-/* What becomes of a link of the other filter: it is joined with one, or: */
+/* What happens to a link of the other filter: the index of the link it is
+ * merged into, or one of these: */
 enum { KNOWN = -1, APPENDED = -2 };
 
 typedef struct merge_plan {
     int to[UM_CHAIN_MAX_LINKS];
-    uint64_t items[UM_CHAIN_MAX_LINKS]; /* of the links that are, after it */
+    uint64_t items[UM_CHAIN_MAX_LINKS]; /* of the existing links, after the
+                                           merge */
     uint64_t more_bits, more_links;
 } merge_plan;
 
@@ -451,7 +456,7 @@ static bool is_within(const uint8_t *a, const uint8_t *b, uint64_t nbits)
     return true;
 }
 
-/* Finds a link that takes another; false: the chain is damaged. */
+/* Finds a link to merge another into; false: the chain is damaged. */
 static bool find_place(const umbel_filter *into, const umbel_filter *from,
                        const um_chain_link *other, merge_plan *p, int *to)
 {
@@ -503,7 +508,7 @@ static umbel_status create_plan(const umbel_filter *into,
     return UMBEL_OK;
 }
 
-/* Copies the links that are, with their numbers and bits. */
+/* Copies the existing links, with their numbers and bits. */
 static void copy_links(umbel_filter *to, const umbel_filter *f)
 {
     um_chain_link l;
@@ -515,7 +520,7 @@ static void copy_links(umbel_filter *to, const umbel_filter *f)
            (size_t)(f->layout.cells / 8));
 }
 
-/* Makes a filter with room for what is appended. */
+/* Creates a filter with space for the appended links. */
 static umbel_status create_larger(const umbel_filter *into, const merge_plan *p,
                                   umbel_filter **out, umbel_error *err)
 {
@@ -543,7 +548,8 @@ static void or_bits(uint8_t *to, const uint8_t *from, uint64_t nbits)
         to[i] |= from[i];
 }
 
-/* Writes the numbers of what is appended: places follow from all of them. */
+/* Writes the numbers of all appended links first: offsets depend on all of
+ * them. */
 static void append_links(umbel_filter *f, size_t links,
                          const umbel_filter *from, const merge_plan *p)
 {
@@ -554,7 +560,7 @@ static void append_links(umbel_filter *f, size_t links,
             um_chain_set_link(f->self, links++, &l);
 }
 
-/* Carries the plan out on a filter that has room; links were there. */
+/* Applies the plan to a filter with enough space; `links` existed before. */
 static void apply_plan(umbel_filter *f, size_t links, const umbel_filter *from,
                        const merge_plan *p)
 {
@@ -617,7 +623,7 @@ static void size(double keys, double fpr, double *cells, double *hashes)
     um_addressing_redisbloom.size(keys, fpr / 2, cells, hashes);
 }
 
-/* Links have cells of their own. */
+/* The addressing of the kind: each link has cells of its own. */
 static const um_addressing linked = {
     .name = "redisbloom-sub",
     .summary = "cells of addressing redisbloom, in each of several filters",

@@ -1,6 +1,6 @@
 /*
- * internal.h - buckets of entries, and keys in them: what scalable.c and its
- * fast path share. They compile the same functions for different machines.
+ * internal.h - buckets of entries: functions that scalable.c and its fast path
+ * share, each compiling them for different instructions.
  */
 #ifndef UM_KINDS_SCALABLE_INTERNAL_H
 #define UM_KINDS_SCALABLE_INTERNAL_H
@@ -14,19 +14,25 @@
 
 enum {
     SLOTS = 16,     /* of a bucket; on the wire */
-    LOAD = 15,      /* entries a bucket, on average, before they double */
+    LOAD = 15,      /* entries per bucket, on average, at which the buckets
+                       double */
     HEAD_BITS = 16, /* of an entry */
-    REACH = 64,     /* places that a digest is looked for in, at most */
-    AHEAD = 24      /* buckets that are on their way */
+    REACH = 64,     /* places searched for a digest, at most */
+    AHEAD = 24      /* buckets prefetched */
 };
 
-enum { IN_BUCKETS = 0, IN_SPILL = 8, STATE_LEN = 16 }; /* bytes of the state */
+enum {
+    IN_BUCKETS = 0,
+    IN_SPILL = 8,
+    STATE_LEN = 16
+}; /* byte offsets in the
+      state */
 
 typedef struct scalable {
     uint8_t *head, *tail, *state, *spill;
     uint64_t buckets, spill_len;
     uint32_t bits; /* of an entry */
-    size_t done;   /* keys of the last add that were dealt with */
+    size_t done;   /* keys that the last add processed */
 } scalable;
 
 /* --- entries -------------------------------------------------------------- */
@@ -47,7 +53,7 @@ static inline void store16(uint8_t *p, uint32_t x)
     p[1] = (uint8_t)(x >> 8);
 }
 
-/* Entry i of all, of a number of bits that the compiler may know. */
+/* Returns entry i of all; bits may be a compile-time constant. */
 static inline uint32_t entry_at(const scalable *t, uint64_t i, uint32_t bits)
 {
     uint32_t head = load16(t->head + 2 * i);
@@ -67,7 +73,7 @@ static inline void set_entry(const scalable *t, uint64_t i, uint32_t e)
         store16(t->tail + 2 * i, e);
 }
 
-/* Where a digest leads: a bucket, and the bits behind it. */
+/* The place of a digest: a bucket, and the fingerprint. */
 typedef struct place {
     uint64_t bucket;
     uint32_t print;
@@ -80,14 +86,14 @@ static inline place place_of(const scalable *t, uint64_t lo, uint32_t bits)
                    (uint32_t)((uint64_t)product >> (64 - bits))};
 }
 
-/* What a bucket says of a fingerprint. */
+/* The result of searching a bucket for a fingerprint. */
 typedef struct look {
     uint32_t match; /* 0: no entry matches */
-    uint32_t used;  /* entries */
+    uint32_t used;  /* number of entries */
 } look;
 
-/* Looks into a bucket of short entries. An entry is compared above its lowest
- * one, which ends the fingerprint. */
+/* Searches a bucket of short entries. An entry is compared above its lowest 1
+ * bit, which ends the fingerprint. */
 #ifdef __AVX2__
 static inline look look_into_short(const uint8_t *bucket, uint16_t print)
 {
@@ -136,7 +142,7 @@ static inline look look_into(const scalable *t, place p, uint32_t bits)
     return found;
 }
 
-/* The same where bits are not known: three loops, not one that asks. */
+/* Does the same if bits is not a constant: three specialized loops. */
 static inline look look_at(const scalable *t, place p)
 {
     return t->bits == 16   ? look_into(t, p, 16)
@@ -144,15 +150,15 @@ static inline look look_at(const scalable *t, place p)
                            : look_into(t, p, 32);
 }
 
-/* --- digests of full buckets ---------------------------------------------- */
+/* --- digests of keys whose bucket is full --------------------------------- */
 
 static inline uint64_t spilled_form(uint64_t lo)
 {
     return lo ? lo : 1; /* 0: a free place */
 }
 
-/* Returns the place that holds the digest, or the free one where it would be;
- * NULL: neither is within reach. */
+/* Returns the place of the digest, or the free one where it belongs; NULL:
+ * neither is within reach. */
 static inline uint8_t *find_spilled(const scalable *t, uint64_t lo)
 {
     uint64_t x = spilled_form(lo), i;
@@ -179,7 +185,7 @@ static inline void count_in(const scalable *t, size_t where)
     um_store64(t->state + where, um_load64(t->state + where) + 1);
 }
 
-/* At most three quarters of the places are taken. */
+/* Stores a digest; at most three quarters of the places are used. */
 static inline bool write_spilled(const scalable *t, uint64_t lo)
 {
     uint64_t used = um_load64(t->state + IN_SPILL);
@@ -194,8 +200,8 @@ static inline bool write_spilled(const scalable *t, uint64_t lo)
 
 /* --- many keys ------------------------------------------------------------ */
 
-/* Entries stand side by side, so the one behind them is free; in a file that
- * somebody forged there may be gaps, and it is not. */
+/* Returns a free slot of a bucket. Entries are contiguous, so it is the one
+ * after them; a forged file may have gaps, where it is not free. */
 static inline uint64_t free_slot(const scalable *t, uint64_t bucket,
                                  uint32_t used)
 {
@@ -209,7 +215,8 @@ static inline uint64_t free_slot(const scalable *t, uint64_t bucket,
     return bucket * SLOTS + slot;
 }
 
-/* Returns false if there is no room: then it must grow. */
+/* Stores a key. Returns false if there is no space: then the filter must
+ * grow. */
 static inline bool write_key(const scalable *t, uint64_t lo, place p,
                              uint32_t used)
 {
@@ -238,7 +245,7 @@ static inline void fetch(const scalable *t, const umbel_digest *d)
         __builtin_prefetch(t->tail + at * (t->bits - HEAD_BITS) / 8);
 }
 
-/* Begins to fetch the first buckets; each key then fetches a later one. */
+/* Prefetches the first buckets; each key then prefetches a later one. */
 static inline void fetch_first(const scalable *t, const umbel_digest *d,
                                size_t n)
 {
@@ -246,7 +253,7 @@ static inline void fetch_first(const scalable *t, const umbel_digest *d,
         fetch(t, &d[i]);
 }
 
-/* Adds keys up to the first that finds no room. */
+/* Adds keys until there is no space for one. */
 static inline size_t add_keys(void *self, const umbel_digest *d, size_t n,
                               bool *fresh)
 {

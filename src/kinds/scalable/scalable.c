@@ -1,22 +1,23 @@
 /*
- * scalable.c - kind scalable: a set that grows and keeps its error rate,
- * without a capacity.
+ * scalable.c - kind scalable: a set without a capacity, which grows and keeps
+ * its error rate.
  *
- * A key has one entry, a fingerprint, in the bucket that its digest leads to.
- * Bucket and fingerprint are the bits of one product: the digest times the
- * number of buckets, before and behind the binary point. When the buckets hold
- * LOAD keys each on average, their number doubles: the first bit of every
- * fingerprint becomes the last bit of its address, and the entry moves to one
- * of the two buckets that its old one became. No key is needed for that. An
- * entry loses a bit each time, and matches twice as many keys; but it is among
- * twice as many entries. So the keys of every step add about the same to the
- * error, half of LOAD / 2^f each: linear in the number of doublings, which f
- * has room for. A query looks into one bucket, however far the filter grew.
+ * A key has one entry, a fingerprint, in the bucket that its digest selects.
+ * Bucket and fingerprint come from one product: they are the bits of the digest
+ * times the number of buckets, before and after the binary point. When the
+ * buckets hold LOAD keys each on average, their number doubles: the first bit
+ * of every fingerprint becomes the last bit of its address, and the entry moves
+ * to one of the two buckets that its old one became. That does not need the
+ * keys. An entry loses a bit each time, and matches twice as many keys; but
+ * there are twice as many buckets. So the keys of every step add about the same
+ * to the error, half of LOAD / 2^f each: it is linear in the number of
+ * doublings, for which f is large enough. A query reads one bucket, however far
+ * the filter grew.
  *
  *   an entry    | fingerprint, first bit highest | 1 | zeros |     0: free
  *
- * The lowest one ends the fingerprint, so a shift to the left takes its first
- * bit away. An entry without any fingerprint left goes to both buckets.
+ * The lowest one ends the fingerprint, so a shift to the left removes its first
+ * bit. An entry with no fingerprint bits left goes to both buckets.
  *
  *   section 0   16 entries a bucket: their high 16 bits
  *   section 1   the other 8 or 16 bits of each, if entries have 24 or 32
@@ -25,7 +26,7 @@
  *
  * Idea: Dayan, Bercea, Reviriego, Pagh, "InfiniFilter", 2023; a quotient filter
  * there. Compare chains of Bloom filters (Almeida, Baquero, Preguica, Hutchison
- * 2007), which ask every member of the chain. When not to use it: where the
+ * 2007), which query every filter of the chain. When not to use it: if the
  * number of keys is known, bloom takes a third to a half of the memory.
  */
 #include "kinds/scalable/internal.h"
@@ -37,12 +38,12 @@
 #include <math.h>
 
 enum {
-    DOUBLINGS = 24, /* that the error has room for, at least */
+    DOUBLINGS = 24, /* that the error allows for, at least */
     MIN_SPILL = 8,  /* places for digests */
-    START = 1400    /* keys, where none are asked for: see first_buckets */
+    START = 1400    /* default capacity: see first_buckets */
 };
 
-enum { SPILL, MAX_SPILL = 15 }; /* number of the setting; its largest */
+enum { SPILL, MAX_SPILL = 15 }; /* index of the setting; its maximum */
 
 static const umbel_setting_info settings[] = {
     [SPILL] = {"spill",
@@ -58,23 +59,25 @@ static uint64_t buckets_of(const um_shape *s)
     return s->cells / ((uint64_t)SLOTS * (s->hashes + 1));
 }
 
-/* Places for the digests of keys whose bucket is full; on the wire. */
+/* Returns the number of places for digests of keys whose bucket is full; on the
+ * wire. */
 static uint64_t spill_of(const um_shape *s)
 {
     return (MIN_SPILL + buckets_of(s) / 16) << s->setting[SPILL];
 }
 
 /*
- * Of START: 94, which take slightly less than 3 KiB, or 6, and as they double
- * slightly less than what allocators have in store: quarters of a power of 2.
- * 67 took a sixth more than they needed.
+ * Returns the initial number of buckets. For START it is 94, which takes
+ * slightly less than 3 KiB, or 6, and doubled slightly less than the size
+ * classes of allocators, quarters of a power of 2. 67 buckets took a sixth more
+ * than needed.
  */
 static uint64_t first_buckets(const um_shape *s)
 {
     return s->capacity / LOAD + 1;
 }
 
-/* cells and hashes are 0 as long as they are to be chosen. */
+/* Checks the size; cells and hashes are 0 while they are still to be chosen. */
 static umbel_status check(const um_shape *s, umbel_error *err)
 {
     if (s->cells && s->hashes && buckets_of(s) < first_buckets(s))
@@ -85,7 +88,7 @@ static umbel_status check(const um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* The error after that many doublings, and with this load in the end. */
+/* Returns the error after this many doublings, with this final load. */
 static double error_after(const um_shape *s, double doublings, double load)
 {
     double one = ldexp(1, -(int)s->hashes);
@@ -174,7 +177,8 @@ static size_t done(const void *self)
     return ((const scalable *)self)->done;
 }
 
-/* Keys that collide on purpose would make the last section grow for ever. */
+/* Enlarges the section of digests, within limits: keys chosen to collide would
+ * make it grow for ever. */
 static umbel_status grow_spill(const scalable *t, um_shape *s, umbel_error *err)
 {
     uint64_t most = 16 * (um_load64(t->state + IN_SPILL) + REACH);
@@ -187,7 +191,7 @@ static umbel_status grow_spill(const scalable *t, um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* After doubling, few buckets are full. */
+/* Doubles the buckets: then few are full. */
 static umbel_status larger(const void *self, um_shape *s, umbel_error *err)
 {
     const scalable *t = self;
@@ -210,7 +214,7 @@ static umbel_status larger(const void *self, um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Deals the entries of a bucket to the two that it becomes. */
+/* Distributes the entries of a bucket to the two that it becomes. */
 static void split_bucket(const scalable *to, const scalable *from, uint64_t b)
 {
     uint32_t top = from->bits - 1, used[2] = {0, 0};
@@ -240,7 +244,8 @@ static void copy_buckets(const scalable *to, const scalable *from)
     memcpy(to->state + IN_BUCKETS, from->state + IN_BUCKETS, 8);
 }
 
-/* Returns false if a digest finds no place there. */
+/* Moves all entries and digests. Returns false if there is no place for a
+ * digest. */
 static bool move(void *self, const void *from)
 {
     const scalable *t = self, *old = from;
@@ -261,9 +266,10 @@ static bool move(void *self, const void *from)
 static const um_row_growing growing = {
     .done = done, .larger = larger, .move = move};
 
-/* --- what it says of itself ----------------------------------------------- */
+/* --- predictions and description ------------------------------------------ */
 
-/* Each entry matches one key in 2^bits of its fingerprint. */
+/* Predicts the error: an entry with b bits of fingerprint matches one key in
+ * 2^b. */
 static double predict(const void *self)
 {
     const scalable *t = self;
@@ -307,7 +313,7 @@ static uint64_t granule(uint32_t hashes)
                : 0;
 }
 
-/* The bucket of a key is the kind's own matter. */
+/* The addressing of the kind: a bucket, which only the kind interprets. */
 static const um_addressing buckets = {
     .name = "buckets16",
     .summary = "one bucket of 16 entries, which splits when the filter grows",
