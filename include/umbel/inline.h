@@ -54,7 +54,7 @@ UMBEL_API uint64_t umbel_view_hash(const umbel_view *v, const void *key,
 static inline bool umbel_view_query(const umbel_view *v, const void *key,
                                     size_t len);
 
-/* --- implementation ------------------------------------------------------- */
+/* --- the rest of this header is how it is done ---------------------------- */
 
 __extension__ typedef unsigned __int128 umbel_u128;
 
@@ -134,7 +134,8 @@ static inline __m256i umbel_inline_vector(const void *p)
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
-/* The cells of a word in eight lanes of 32, of which first has the lowest. */
+/* Returns one cell per 32-bit lane, selected by word; first has the lowest cell
+ * of each lane. */
 static inline __m256i umbel_inline_cells256(__m128i word, __m256i first)
 {
     __m256i x = _mm256_sllv_epi64(_mm256_broadcastq_epi64(word),
@@ -142,8 +143,8 @@ static inline __m256i umbel_inline_cells256(__m128i word, __m256i first)
     return _mm256_sllv_epi32(first, _mm256_srli_epi32(x, 27));
 }
 
-/* The eight lanes at lanes, turned by a word. A turn in a register costs less
- * than its address would. */
+/* Rotates the eight lanes at lanes by word. Rotating in a register costs less
+ * than computing an address. */
 static inline __m256i umbel_inline_turn256(const void *lanes, __m128i word)
 {
     __m256i from = _mm256_sub_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
@@ -161,7 +162,8 @@ static inline bool umbel_inline_has256(const umbel_view *v, const uint8_t *p,
     return _mm256_testc_si256(umbel_inline_vector(p), cells);
 }
 
-/* Four of eight lanes of 64; what is clear of its cells. */
+/* Returns the cells of a word that are clear in four of the eight 64-bit
+ * lanes. */
 static inline __m256i umbel_inline_clear512(const uint8_t *p, uint64_t word,
                                             __m256i shifts, __m256i first)
 {

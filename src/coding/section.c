@@ -234,9 +234,9 @@ void um_code_count(const um_packed *c, um_values_count *out)
 /* --- choosing the coding -------------------------------------------------- */
 
 /*
- * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, the
- * states of four lanes cost more than is saved. (For 32 lanes this is
- * measured.)
+ * Returns true if coding saves more than it costs. n H(p) is about n - 0.72 (n
+ * - 2 ones)^2 / n near p = 1/2: below this, the states of four lanes cost more
+ * than is saved. (For 32 lanes this is measured.)
  */
 static bool worth_it(uint64_t n, uint64_t ones)
 {

@@ -116,7 +116,8 @@ static umbel_status conclude(um_content *c, umbel_status status,
     return um_name_file(status, path, err);
 }
 
-/* O_NONBLOCK: otherwise opening a pipe would wait for a writer. */
+/* Maps a regular file. O_NONBLOCK: otherwise opening a pipe would wait for a
+ * writer. */
 umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -109,8 +109,8 @@ void um_info_flag(umbel_info *out, const char *name, bool flag)
     append(out, name, UMBEL_FIELD_FLAG)->value.count = flag;
 }
 
-/* Most settings of a static kind follow from its keys; those at their default
- * are left out. */
+/* Adds the settings. Most settings of a static kind follow from its keys; those
+ * at their default are left out. */
 static void add_settings(const um_shape *s, umbel_info *out)
 {
     const umbel_setting_info *info = s->kind->settings;

@@ -262,7 +262,8 @@ size_t um_head_size(const um_shape *s, const uint64_t *code)
 
 /* --- decoding ------------------------------------------------------------- */
 
-/* A difference (analysis/diff.c) has a different fourth byte. */
+/* Tests the magic; a difference (analysis/diff.c) has a different fourth
+ * byte. */
 bool um_is_umbel_file(const void *bytes, size_t len)
 {
     const uint8_t *b = bytes;

@@ -83,7 +83,8 @@ typedef struct um_section {
 
 enum { UM_SECTION_ALIGN = 64 }; /* where sections begin; on the wire */
 
-/* Cannot overflow: at most 2^48 cells of 64 bits. */
+/* Returns the number of bits. Cannot overflow: at most 2^48 cells of 64
+ * bits. */
 static inline uint64_t um_section_bits(const um_section *s)
 {
     return s->cells * s->cell_bits;

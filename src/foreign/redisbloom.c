@@ -203,7 +203,7 @@ uint64_t um_bf_bytes(const um_bf *b)
     return sum;
 }
 
-/* The sizes of RedisBloom's structs are 32 and 64 bytes. */
+/* Counts RedisBloom's structs with 32 and 64 bytes. */
 uint64_t um_bf_size(const um_bf *b)
 {
     return 32 + 64 * (uint64_t)b->nlinks + um_bf_bytes(b);

@@ -51,7 +51,8 @@ static uint64_t rate_divisors(uint64_t parts)
     return rating;
 }
 
-/* Of 360 consecutive numbers, one has all divisors up to 6. */
+/* Returns the best-rated number within 0.5 %, and at most 360 more: of 360
+ * consecutive numbers, one has all divisors up to 6. */
 uint64_t um_foldable_parts(uint64_t parts)
 {
     uint64_t room = parts / 200 < 360 ? parts / 200 : 360;

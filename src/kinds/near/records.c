@@ -105,9 +105,9 @@ typedef struct hit_line {
 } hit_line;
 
 /*
- * Each round reads the next line of all keys that still have one, while the
- * following lines are prefetched. Whether a line has the tag, or is full, is
- * unpredictable, so neither is a branch.
+ * Looks up keys. Each round reads the next line of all keys that still have
+ * one, while the following lines are prefetched. Whether a line has the tag, or
+ * is full, is unpredictable, so neither is a branch.
  */
 void um_near_look_up(const um_near_lines *t, um_probe *p, unsigned n,
                      um_near_matches *out)
@@ -236,7 +236,8 @@ void um_near_write_record(const um_near *t, const um_near_write *w,
 
 /* --- marks ---------------------------------------------------------------- */
 
-/* The low bits of a shingle are its mark; the high bits select its line. */
+/* Computes the marks: the low bits of a shingle. Its high bits select the
+ * line. */
 um_near_marks um_near_marks_of(const uint64_t shingle[UM_NEAR_SHINGLES])
 {
     um_near_marks m;
