@@ -116,8 +116,8 @@ UMBEL_API umbel_status umbel_same_shape(const umbel_filter *a,
  */
 UMBEL_API umbel_status umbel_fold(const umbel_filter *f, uint64_t by,
                                   umbel_filter **out, umbel_error *err);
-/* Returns the number of blocks or cells whose divisors umbel_fold accepts; 0 if
- * f cannot be folded. */
+/* Returns the number that `by` must divide, of blocks or cells; 0 if f cannot
+ * be folded. */
 UMBEL_API uint64_t umbel_fold_parts(const umbel_filter *f);
 /*
  * Returns the largest `by` that keeps the false positive rate with this many

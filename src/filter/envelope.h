@@ -33,8 +33,7 @@ umbel_status um_check_limit(const um_head *head, const umbel_source *source,
 /*
  * Opens a filter from its head, the stored bytes after it, and the memory that
  * contains them, of which the call takes ownership. Raw bytes are used in
- * place, unless they are the caller's; coded ones are decoded. All other ways
- * to open a filter end here.
+ * place, unless they are the caller's; coded ones are decoded.
  */
 umbel_status um_filter_open(const um_head *head, const uint8_t *stored,
                             um_memory memory, const umbel_source *source,

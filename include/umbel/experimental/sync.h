@@ -105,7 +105,7 @@ typedef struct umbel_sync_list {
     X(ORIGIN, "origin")     /* dropped, not allowed, or too many */            \
     X(INCARNATION, "incarnation") /* too many, or one that contradicted */     \
     X(EPOCH, "epoch")             /* expired, or in the future */              \
-    X(VERSION, "version")         /* of ours, but we never published it */     \
+    X(VERSION, "version")         /* out of range */                           \
     X(PAGE, "page")               /* past the end, or damaged */               \
     X(ROOT, "root")               /* the pages do not have the signed root */  \
     X(SHRANK, "shrank")           /* a cell became smaller */                  \

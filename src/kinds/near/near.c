@@ -406,8 +406,8 @@ static unsigned list_records(const um_near *t,
     return n;
 }
 
-/* Finds the record that agrees at most positions, among those with enough of
- * them; the latest if several do. Returns false if there is none. *common
+/* Finds the record with the most equal positions, among those with enough of
+ * them; the latest if several tie. Returns false if there is none. *common
  * receives the positions at which records with too few agree. */
 static bool find_best(const uint32_t *agree, const uint64_t *record, unsigned n,
                       unsigned *out, uint32_t *common)
