@@ -321,7 +321,7 @@ typedef struct side {
     uint64_t reached;   /* keys that reached the threshold */
 } side;
 
-/* As um_server_reaches: what a bound lets reach the threshold is counted. */
+/* As um_lists_reaches: what a bound lets reach the threshold is counted. */
 static void reach_own(const side *s, const umbel_digest *d, bool *reached)
 {
     uint64_t own[BATCH];

@@ -121,7 +121,7 @@ static size_t first_lock(void)
  * do, and skipping them keeps their cache lines unwritten and shared by all
  * cores.
  */
-static bool max_match(const umbel_filter *f, const umbel_digest *d, size_t n)
+static bool most_match(const umbel_filter *f, const umbel_digest *d, size_t n)
 {
     enum { SAMPLE = 16 };
     bool hit[SAMPLE];
@@ -161,7 +161,7 @@ size_t um_add_locked(umbel_filter *f, const umbel_digest *d, size_t n,
 {
     sorted s;
 
-    if (max_match(f, d, n))
+    if (most_match(f, d, n))
         return add_missing(f, d, n, fresh);
     sort_by_lock(f, d, n, &s);
     return add_sorted(f, &s, first_lock(), fresh);
