@@ -36,22 +36,112 @@ static const um_option options[] = {
      UM_TARGET(merge_args, as_counts), .needs = "op"},
     {0}};
 
-/* Notes that the data of the first filter stay, and those of others are left
- * out. */
-static void note_data(um_report *r, const umbel_filter *into,
-                      const umbel_filter *f, const char *path)
+/* --- data ----------------------------------------------------------------- */
+
+/*
+ * The data of a stop set describes it, in lines of a name and values. Lines
+ * about where it comes from are merged; the others state what its keys mean, so
+ * they have to be the same. The data of other filters is not understood here:
+ * that of the first filter stays.
+ */
+
+#define DESCRIPTION "umbel-stopset set 1\n"
+enum { MAX_LINE = 64, MAX_DESCRIPTION = 512 };
+
+static bool is_description(umbel_slice data)
+{
+    return data.len >= sizeof DESCRIPTION - 1 && data.len <= MAX_DESCRIPTION &&
+           memcmp(data.data, DESCRIPTION, sizeof DESCRIPTION - 1) == 0;
+}
+
+/* A line with at most two numbers. */
+typedef struct fact {
+    char name[16];
+    uint64_t n[2];
+} fact;
+
+static fact scan_fact(umbel_slice line)
+{
+    char text[MAX_LINE] = "";
+    fact x = {"", {0, 0}};
+
+    memcpy(text, line.data, line.len < MAX_LINE ? line.len : MAX_LINE - 1);
+    sscanf(text, "%15s %20" SCNu64 " %20" SCNu64, x.name, &x.n[0], &x.n[1]);
+    return x;
+}
+
+/* Writes the line that holds for a union of that many keys. Returns false if
+ * the lines contradict each other. */
+static bool merge_lines(umbel_slice x, umbel_slice y, uint64_t keys,
+                        char out[MAX_LINE])
+{
+    fact a = scan_fact(x), b = scan_fact(y);
+
+    if (strcmp(a.name, b.name) != 0)
+        return false;
+    if (strcmp(a.name, "monitors") == 0)
+        snprintf(out, MAX_LINE, "monitors %" PRIu64 "\n", a.n[0] + b.n[0]);
+    else if (strcmp(a.name, "members") == 0)
+        snprintf(out, MAX_LINE, "members %" PRIu64 "\n", keys);
+    else if (strcmp(a.name, "learned") == 0) /* first and last; 0: unknown */
+        snprintf(out, MAX_LINE, "learned %" PRIu64 " %" PRIu64 "\n",
+                 !a.n[0] || (b.n[0] && b.n[0] < a.n[0]) ? b.n[0] : a.n[0],
+                 a.n[1] > b.n[1] ? a.n[1] : b.n[1]);
+    else if (x.len < MAX_LINE - 1 && x.len == y.len &&
+             memcmp(x.data, y.data, x.len) == 0)
+        snprintf(out, MAX_LINE, "%.*s\n", (int)x.len, (const char *)x.data);
+    else
+        return false;
+    return true;
+}
+
+static umbel_status merge_descriptions(umbel_filter *into,
+                                       const umbel_filter *f, umbel_error *err)
+{
+    umbel_slice a = umbel_data(into), b = umbel_data(f), x, y;
+    char text[2 * MAX_DESCRIPTION], line[MAX_LINE];
+    size_t len = 0;
+
+    while (um_next_line(&a, &x) && um_next_line(&b, &y)) {
+        if (!merge_lines(x, y, umbel_added(into), line))
+            return um_fail(err, UMBEL_E_MISMATCH,
+                           "it is a stop set with \"%.*s\", and the first one "
+                           "has \"%.*s\": build both alike",
+                           (int)(y.len < MAX_LINE ? y.len : MAX_LINE),
+                           (const char *)y.data,
+                           (int)(x.len < MAX_LINE ? x.len : MAX_LINE),
+                           (const char *)x.data);
+        size_t n = strlen(line);
+        if (len + n > sizeof text)
+            return um_fail(err, UMBEL_E_FORMAT, "the description is damaged");
+        memcpy(text + len, line, n);
+        len += n;
+    }
+    return umbel_set_data(into, text, len, err);
+}
+
+/* Merges the data of a filter that was merged. Warns if it is left out. */
+static umbel_status merge_data(const um_args *args, umbel_filter *into,
+                               const umbel_filter *f, const char *path,
+                               umbel_error *err)
 {
     umbel_slice kept = umbel_data(into), lost = umbel_data(f);
 
+    if (is_description(kept) && is_description(lost))
+        return merge_descriptions(into, f, err);
     if (lost.len &&
         (lost.len != kept.len || memcmp(kept.data, lost.data, kept.len) != 0))
-        um_report_note(r, "The data in %s, %s, is left out.", path,
-                       um_counted(lost.len, "byte", "bytes").text);
+        um_warn(args, "the data in %s%s, %s, is left out", um_path_dots(path),
+                um_path_tail(path), um_counted(lost.len, "byte", "bytes").text);
+    return UMBEL_OK;
 }
 
-static umbel_status merge_one(const merge_args *a, umbel_filter *into,
+/* --- filters -------------------------------------------------------------- */
+
+static umbel_status merge_one(const um_args *args, umbel_filter *into,
                               const char *path, um_report *r, umbel_error *err)
 {
+    const merge_args *a = args->values;
     umbel_error inner;
     umbel_filter *f;
 
@@ -63,7 +153,7 @@ static umbel_status merge_one(const merge_args *a, umbel_filter *into,
     bool alike = umbel_key_form_of(into) == umbel_key_form_of(f);
     umbel_status status = umbel_merge(into, f, ops[a->op.index], &inner);
     if (!status)
-        note_data(r, into, f, path);
+        status = merge_data(args, into, f, path, &inner);
     if (!status && !alike)
         um_report_note(r, "How the keys of one were read is not recorded, so "
                           "it is not in the result.");
@@ -90,11 +180,13 @@ static umbel_status check_op(const merge_args *a, const umbel_filter *f,
                    "the same counts");
 }
 
-static umbel_status merge_all(const merge_args *a, umbel_filter *f,
+static umbel_status merge_all(const um_args *args, umbel_filter *f,
                               um_report *r, umbel_error *err)
 {
+    const merge_args *a = args->values;
+
     for (size_t i = 1; i < a->filters.n; i++)
-        UM_TRY(merge_one(a, f, a->filters.item[i], r, err));
+        UM_TRY(merge_one(args, f, a->filters.item[i], r, err));
     UM_TRY(check_op(a, f, err));
     if (a->as_counts)
         umbel_to_counting(f);
@@ -141,7 +233,7 @@ static int run(const um_args *args)
     status = um_load_filter(&a->open, a->filters.item[0], &f, &err);
     if (status)
         goto done;
-    status = merge_all(a, f, &report, &err);
+    status = merge_all(args, f, &report, &err);
     if (status)
         goto done;
     fill_report(a, f, &report);
