@@ -29,6 +29,16 @@ umbel info exact.umb --data
 umbel check bloom.umb -c "$(tail -n 1 red-hop+prefix.list)" "10.9.9.9 10.200.1.0/24"
 try umbel stopset replay exact.umb --on day2.json --table day1.table
 umbel stopset replay exact.umb --on day2.json --json
+# Traces of a monitor that the table does not know, and those that it was made of.
+grep '"src": "10.0.0.61"' day1.json > m0.json
+grep -v '"src": "10.0.0.61"' day1.json > others.json
+umbel stopset learn m0.json -q -o m0.table
+try umbel stopset build m0.table --key hop+prefix --form exact -o m0.umb
+try umbel stopset build m0.table --key hop+prefix --form exact --fpr 20% -o m0.umb
+umbel stopset build m0.table --key hop+prefix --form exact --bits 128 -q -o half.umb
+for on in others m0; do
+    umbel stopset replay m0.umb --on $on.json --table m0.table | tail -n +11
+done
 try umbel stopset build day1.table --key hop+prefix --form exact --success 0.99 -o small.umb
 
 # Filters of two monitors, merged, are that of both; for the same bits.
@@ -36,7 +46,9 @@ for t in one two both; do
     umbel stopset build $t.table --key hop+prefix --form bloom --bits 4096 --hashes 4 -q -o $t.umb
 done
 umbel merge one.umb two.umb -q -o merged.umb
-# The description is that of the first; without it the bits are the same.
+umbel info merged.umb --data
+umbel stopset replay merged.umb --on day2.json --json | sed 's/, "probes".*//'
+# Without the description the bits are the same.
 for t in both merged; do
     umbel convert $t.umb --data /dev/null -q -o $t.umb
     umbel info $t.umb --json | field payload_checksum

@@ -14,7 +14,7 @@ typedef struct build_args {
     um_choice set, key, form;
     um_whole prefix, prefix6;
     um_whole bytes, bits, hashes, seed;
-    um_share success;
+    um_share success, fpr;
     const char *method;
     um_share beta;
     bool compare;
@@ -46,6 +46,9 @@ static const um_option options[] = {
     {"success", 0, "P",
      "the smallest file that stops that share of the traces where it should",
      UM_TARGET(build_args, success), .modes = UM_MODE(BUILD)},
+    {"fpr", 0, "P",
+     "of form exact: the share of unknown nodes that match, at most (0.001)",
+     UM_TARGET(build_args, fpr), .modes = UM_MODE(BUILD)},
     {"hashes", 0, "K", "hash functions of bloom, retouched and groups (best)",
      UM_TARGET(build_args, hashes), .low = 1, .high = 64},
     {"seed", 0, "S", "seed of the hash functions (0)",
@@ -80,6 +83,7 @@ static ss_build_params params_from_args(const build_args *a)
 {
     return (ss_build_params){.bytes = a->bytes.n,
                              .bits = a->bits.n,
+                             .fpr = a->fpr.x,
                              .hashes = (uint32_t)a->hashes.n,
                              .seed = a->seed.n,
                              .method = a->method,
@@ -100,6 +104,10 @@ static umbel_status check_args(const build_args *a, umbel_error *err)
     if (a->hashes.given && (list || static_form))
         return um_fail(err, UMBEL_E_RANGE, "form %s has no --hashes",
                        ss_form_names[a->form.index]);
+    if (a->fpr.given && !static_form)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--fpr is for --form exact: the error of other forms "
+                       "follows from --bytes, --bits or --success");
     if (list && a->seed.given)
         return um_fail(err, UMBEL_E_RANGE, "form list has no --seed");
     if (!retouched && (a->method || a->beta.given))
@@ -130,6 +138,7 @@ static void report_made(um_report *r, const ss_task *t,
     um_report_real(r, "traces_short", "traces short", NULL,
                    made->matched_weight);
     um_report_rate(r, "success", "success, at least", made->success);
+    um_report_rate(r, "unknown_error", "error on unknown", made->unknown_error);
 }
 
 static umbel_status build_one(const um_args *args, const ss_task *t,
@@ -154,6 +163,12 @@ static umbel_status build_one(const um_args *args, const ss_task *t,
     report_set(r, t, form);
     report_made(r, t, &made);
     um_report_print(args, r);
+    if (form == SS_EXACT && !(p.fpr > 0) && made.unknown_error > SS_DEFAULT_FPR)
+        um_warn(args,
+                "%.3g %% of the nodes that the table does not have match, and "
+                "traces stop short there: allow more bytes, or give --fpr "
+                "instead of a size",
+                100 * made.unknown_error);
     return UMBEL_OK;
 }
 

@@ -75,6 +75,27 @@ static void report_rates(um_report *r, const ss_outcome *o)
     }
 }
 
+/* Reports how traces ended that the table was not learned from. */
+static void report_unlearned(um_report *r, const ss_result *x)
+{
+    static const struct {
+        const char *name, *label;
+    } names[] = {{"unlearned", "not learned from"},
+                 {"unlearned_success", "of these, success"},
+                 {"unlearned_short", "of these, short"}};
+    const ss_outcome *o = &x->outcome;
+    const uint64_t counts[] = {o->unlearned, o->unlearned_success,
+                               o->unlearned_short};
+
+    for (size_t i = 0; i < UM_COUNT(counts); i++)
+        um_report_real(r, names[i].name, names[i].label, NULL,
+                       x->learned_known ? (double)counts[i] : NAN);
+    if (x->learned_known && !o->unlearned)
+        um_report_note(r, "The table has every node of these traces, so they "
+                          "do not show what unknown nodes do: replay traces "
+                          "that it was not learned from.");
+}
+
 /* Reports which sets were tried: "red", "red+global", "none". */
 static void report_set(um_report *r, const ss_set *red, const ss_set *global,
                        bool doubletree, const ss_set_info *growing)
@@ -112,8 +133,10 @@ static void report_outcome(um_report *r, const ss_result *x, bool rates)
     um_report_count(r, "destination_probes", NULL, NULL, o->destination_probes);
     um_report_rate(r, "nodes_missed", NULL, x->nodes_missed);
     um_report_rate(r, "links_missed", NULL, x->links_missed);
-    if (rates)
-        report_rates(r, o);
+    if (!rates)
+        return;
+    report_rates(r, o);
+    report_unlearned(r, x);
 }
 
 /* Tries a set. A red set on the command line is used alone; a global one is
@@ -125,7 +148,7 @@ static umbel_status try_set(ss_trials *t, const ss_set *given,
     bool is_red = given && given->info.kind == SS_RED;
     const ss_set *red = is_red ? given : beside;
     const ss_set *global = given && !is_red ? given : NULL;
-    ss_result result = {{0}, 0, 0, false};
+    ss_result result = {.nodes_missed = 0};
 
     if (is_red && beside)
         return um_fail(err, UMBEL_E_RANGE,

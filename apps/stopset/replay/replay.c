@@ -197,6 +197,26 @@ static uint64_t full_probes(const ss_corpus *c, const ss_route *route)
     return n;
 }
 
+/* Returns true if the table lacks a node of the trace. */
+static bool is_unlearned(const ss_replay *r, const ss_route *route)
+{
+    for (size_t i = route->start; i < route->start + route->steps; i++) {
+        uint32_t node = r->corpus->step[i].node;
+        if (is_node(node) && !answer(&r->learned, i, node))
+            return true;
+    }
+    return false;
+}
+
+/* Adds the outcome of one trace, which is what changed since `before`. */
+static void count_unlearned(ss_outcome *out, const ss_outcome *before)
+{
+    out->unlearned++;
+    out->unlearned_success +=
+        out->genuine + out->lucky - before->genuine - before->lucky;
+    out->unlearned_short += out->shorter - before->shorter;
+}
+
 umbel_status ss_replay_run(const ss_replay *r, ss_found *found, ss_outcome *out,
                            umbel_error *err)
 {
@@ -208,9 +228,12 @@ umbel_status ss_replay_run(const ss_replay *r, ss_found *found, ss_outcome *out,
     for (size_t i = 0; fine && i < c->nroutes; i++) {
         const ss_route *route = &c->route[i];
         ss_walk w;
+        ss_outcome before = *out;
         span s = walk_route(&u, route, &w);
         mark(c, route, s.low, s.high, found);
         count_stop(&u, route, &w, s.hit);
+        if (r->learned.hit && is_unlearned(r, route))
+            count_unlearned(out, &before);
         out->probes_full += full_probes(c, route);
         if (r->grow && r->global.hit)
             learn_globals(&u, route, r->policy.first ? r->policy.first : 1,
@@ -247,7 +270,9 @@ void ss_trials_fini(ss_trials *t)
     ss_keying_fini(&t->red_keys);
     ss_keying_fini(&t->global_keys);
     free(t->listed);
-    t->listed = NULL;
+    free(t->red_learned);
+    free(t->global_learned);
+    t->listed = t->red_learned = t->global_learned = NULL;
     ss_corpus_fini(&t->corpus);
 }
 
@@ -272,32 +297,38 @@ static umbel_status number_keys(ss_trials *t, ss_keying *k,
     return status;
 }
 
-/* Finds which questions are about members, according to the table. Does nothing
- * if the table lacks the set's key. */
-static umbel_status find_members(ss_trials *t, umbel_error *err)
+/* Finds which questions the table has, and which of these are about members if
+ * member is given. Otherwise a table that lacks the set's key is not refused,
+ * since it may be given for its path lengths. */
+static umbel_status consult_table(const ss_trials *t, const ss_keying *k,
+                                  bool **learned, bool **member,
+                                  umbel_error *err)
 {
-    ss_task task = {0};
-    ss_set list = {0};
-    ss_build_result made;
-    char *bytes = NULL;
-    size_t len;
+    ss_task task;
 
-    free(t->listed);
-    t->listed = NULL;
-    umbel_status status =
-        ss_task_init(&task, t->table, &t->red_keys.info, 0, err);
-    if (status == UMBEL_OK)
-        status = ss_build_set(&task, SS_LIST, &(ss_build_params){0}, &bytes,
-                              &len, &made, err);
-    if (status == UMBEL_OK)
-        status = ss_set_parse(&list, bytes, len, err);
-    if (status == UMBEL_OK &&
-        !(t->listed = ss_keying_ask(&t->red_keys, &list, err)))
-        status = UMBEL_E_NOMEM;
-    free(bytes);
-    ss_set_fini(&list);
+    free(*learned);
+    *learned = NULL;
+    if (member) {
+        free(*member);
+        *member = NULL;
+    }
+    umbel_status status = ss_task_gather(&task, t->table, &k->info, err);
+    if (status == UMBEL_OK) {
+        *learned = calloc((size_t)k->n + 1, sizeof **learned);
+        if (member)
+            *member = calloc((size_t)k->n + 1, sizeof **member);
+        if (!*learned || (member && !*member))
+            status = um_no_memory(err, k->n);
+    }
+    for (uint32_t i = 0; status == UMBEL_OK && i < k->n; i++) {
+        uint32_t number = ss_task_find(&task, &k->question[i]);
+        (*learned)[i] = number != SS_NO_NUMBER;
+        if (member)
+            (*member)[i] =
+                number != SS_NO_NUMBER && ss_task_is_member(&task, number);
+    }
     ss_task_fini(&task);
-    return status;
+    return status == UMBEL_E_MISMATCH && !member ? UMBEL_OK : status;
 }
 
 static umbel_status ask_red(ss_trials *t, const ss_set *red, ss_answers *out,
@@ -309,7 +340,8 @@ static umbel_status ask_red(ss_trials *t, const ss_set *red, ss_answers *out,
         return UMBEL_OK;
     UM_TRY(number_keys(t, &t->red_keys, &red->info, &fresh, err));
     if (t->table && (fresh || !t->listed))
-        UM_TRY(find_members(t, err));
+        UM_TRY(
+            consult_table(t, &t->red_keys, &t->red_learned, &t->listed, err));
     out->key = t->red_keys.of_step;
     out->hit = ss_keying_ask(&t->red_keys, red, err);
     return out->hit ? UMBEL_OK : UMBEL_E_NOMEM;
@@ -328,6 +360,9 @@ static umbel_status ask_global(ss_trials *t, const ss_set *global,
         global = &empty;
     }
     UM_TRY(number_keys(t, &t->global_keys, &global->info, &fresh, err));
+    if (t->table && (fresh || !t->global_learned))
+        UM_TRY(
+            consult_table(t, &t->global_keys, &t->global_learned, NULL, err));
     out->key = t->global_keys.of_step;
     out->hit = ss_keying_ask(&t->global_keys, global, err);
     return out->hit ? UMBEL_OK : UMBEL_E_NOMEM;
@@ -364,7 +399,12 @@ umbel_status ss_try(ss_trials *t, const ss_set *red, const ss_set *global,
     if (status == UMBEL_OK)
         status = ask_global(t, global, &r.global, err);
     r.listed = red ? t->listed : NULL;
+    if (r.global.hit)
+        r.learned = (ss_answers){r.global.key, t->global_learned};
+    else if (r.red.hit)
+        r.learned = (ss_answers){r.red.key, t->red_learned};
     r.policy.backwards = t->policy.first > 1;
+    out->learned_known = r.learned.hit != NULL;
     out->members_known = r.listed != NULL || (red && !red->filter);
     if (status == UMBEL_OK)
         status = run_replay(t, &r, out, err);

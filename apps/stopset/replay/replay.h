@@ -15,7 +15,8 @@
 /*
  * A corpus is replayed many times. A step is a TTL below that of the
  * destination. If several nodes replied at one TTL, the first reply counts, as
- * it would for a tracer.
+ * it would for a tracer; of a trace along several paths, the path that was
+ * chosen counts.
  */
 
 /* Values of node for steps without one. */
@@ -87,6 +88,7 @@ typedef struct ss_replay {
     ss_policy policy;
     ss_answers red, global;
     const bool *listed; /* by key of red: really a member; NULL if unknown */
+    ss_answers learned; /* what the table has; without hit: unknown */
     bool grow;  /* pairs that a trace finds forwards join the global set, which
                    changes its hits */
     bool local; /* each monitor has a set of the nodes that it found */
@@ -102,6 +104,9 @@ typedef struct ss_outcome {
     uint64_t never;     /* neither stopped nor reached it */
     uint64_t probes, probes_full;
     uint64_t destination_probes;
+    /* Traces with a node that the table does not have, which it was therefore
+     * not learned from, and how they ended. */
+    uint64_t unlearned, unlearned_success, unlearned_short;
 } ss_outcome;
 
 /* Nodes and links that were found. */
@@ -137,7 +142,8 @@ typedef struct ss_trials {
     bool local;
     ss_set_info growing; /* key of that global set if no file defines it */
     ss_keying red_keys, global_keys; /* of the last trial */
-    bool *listed;                    /* members among red_keys */
+    /* Members among red_keys; keys that the table has. NULL if unknown. */
+    bool *listed, *red_learned, *global_learned;
 } ss_trials;
 
 /* The result of a trial. */
@@ -145,6 +151,7 @@ typedef struct ss_result {
     ss_outcome outcome;
     double nodes_missed, links_missed; /* shares of what full traces find */
     bool members_known; /* otherwise lucky stops are counted as genuine */
+    bool learned_known; /* otherwise no trace counts as unlearned */
 } ss_result;
 
 /* Reads the traces. The caller sets the rest of *t. */

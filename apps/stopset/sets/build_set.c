@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+#include <umbel/describe.h>
 #include <umbel/experimental.h>
 #include <umbel/file.h>
 
@@ -22,7 +23,10 @@
  *     retouched  the same, with bits cleared where false positives stop more
  *                traces short than members stop in the right place (2006)
  *     groups     members go where known negatives do not match; none is lost
- *     exact      static; no known negative matches and no member is lost
+ *     exact      static; no known negative matches and no member is lost;
+ *                nodes that the table does not have match at a rate that is
+ *                limited, because they are most of the nodes that another
+ *                monitor meets
  */
 
 static umbel_key_list list_members(const ss_task *t)
@@ -133,6 +137,8 @@ static umbel_status fill_exact(const ss_task *t, const ss_build_params *p,
     umbel_exact *x;
 
     params.cells = bits;
+    if (!bits)
+        params.fpr = p->fpr > 0 ? p->fpr : SS_DEFAULT_FPR;
     params.seed = p->seed;
     UM_TRY(umbel_exact_open(&params, &members, NULL, t->nnever, &x, err));
     umbel_status status = umbel_exact_never(x, &never, NULL, err);
@@ -151,6 +157,40 @@ static const struct form {
                      [SS_RETOUCHED] = {fill_retouched, true, true},
                      [SS_GROUPS] = {fill_groups, true, true},
                      [SS_EXACT] = {fill_exact, false, true}};
+
+/* --- queries -------------------------------------------------------------- */
+
+/* Queries a list of keys; adds the number of answers equal to `counted`, and
+ * their weight. */
+static umbel_status tally(const umbel_filter *f, const umbel_key_list *keys,
+                          bool counted, uint64_t *n, double *weight,
+                          umbel_error *err)
+{
+    bool *hit = calloc(keys->n + 1, sizeof *hit);
+
+    if (!hit)
+        return um_no_memory(err, keys->n);
+    umbel_status status =
+        umbel_query_digests(f, keys->digests, keys->n, hit, err);
+    for (size_t i = 0; status == UMBEL_OK && i < keys->n; i++)
+        if (hit[i] == counted) {
+            ++*n;
+            *weight += keys->weights[i];
+        }
+    free(hit);
+    return status;
+}
+
+/* Returns the number of known negatives that match; all of them if they cannot
+ * be queried. */
+static uint64_t count_matches(const ss_task *t, const umbel_filter *f)
+{
+    umbel_key_list never = list_never(t);
+    uint64_t n = 0;
+    double weight = 0;
+
+    return tally(f, &never, true, &n, &weight, NULL) ? t->nnever : n;
+}
 
 /* --- files ---------------------------------------------------------------- */
 
@@ -209,6 +249,29 @@ static umbel_status fill_bytes(const ss_task *t, ss_form form,
                    t->nmembers, (unsigned long long)least);
 }
 
+/*
+ * Replaces a static set by one that fills the last line of its payload, which
+ * the file has anyway, if that lowers the error noticeably.
+ */
+static void fill_line(const ss_task *t, const ss_build_params *p,
+                      umbel_filter **f)
+{
+    uint64_t cells = umbel_cells(*f), line = 8 * UM_LINE;
+    uint64_t whole = (cells + line - 1) / line * line;
+    umbel_filter *g;
+
+    if ((whole - cells) * 8 < t->nmembers ||
+        fill_exact(t, p, whole, &g, NULL) != UMBEL_OK)
+        return;
+    bool better = describe(t, SS_EXACT, g, NULL) == UMBEL_OK &&
+                  umbel_encoded_len(g) <= umbel_encoded_len(*f) &&
+                  umbel_predict(g) < umbel_predict(*f) &&
+                  count_matches(t, g) == 0;
+    umbel_close(better ? *f : g);
+    if (better)
+        *f = g;
+}
+
 static umbel_status create_filter(const ss_task *t, ss_form form,
                                   const ss_build_params *p, umbel_filter **out,
                                   umbel_error *err)
@@ -228,11 +291,14 @@ static umbel_status create_filter(const ss_task *t, ss_form form,
         return fill_bytes(t, form, p, out, err);
     UM_TRY(forms[form].fill(t, p, p->bits, &f, err));
     umbel_status status = describe(t, form, f, err);
-    if (status != UMBEL_OK)
+    if (status != UMBEL_OK) {
         umbel_close(f);
-    else
-        *out = f;
-    return status;
+        return status;
+    }
+    if (form == SS_EXACT && !p->bits)
+        fill_line(t, p, &f);
+    *out = f;
+    return UMBEL_OK;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -249,7 +315,7 @@ static ss_question *sort_members(const ss_task *t)
     size_t n = 0;
 
     for (uint32_t i = 0; list && i < t->seen.n; i++)
-        if (t->info.kind == SS_GLOBAL || t->use[i].ending)
+        if (ss_task_is_member(t, i))
             list[n++] = (ss_question){t->hops.key[t->seen.key[i].hi],
                                       t->targets.key[t->seen.key[i].lo]};
     if (list)
@@ -301,27 +367,6 @@ static umbel_status encode(const umbel_filter *f, char **bytes, size_t *len,
 
 /* --- results -------------------------------------------------------------- */
 
-/* Queries a list of keys; adds the number of answers equal to `counted`, and
- * their weight. */
-static umbel_status tally(const umbel_filter *f, const umbel_key_list *keys,
-                          bool counted, uint64_t *n, double *weight,
-                          umbel_error *err)
-{
-    bool *hit = calloc(keys->n + 1, sizeof *hit);
-
-    if (!hit)
-        return um_no_memory(err, keys->n);
-    umbel_status status =
-        umbel_query_digests(f, keys->digests, keys->n, hit, err);
-    for (size_t i = 0; status == UMBEL_OK && i < keys->n; i++)
-        if (hit[i] == counted) {
-            ++*n;
-            *weight += keys->weights[i];
-        }
-    free(hit);
-    return status;
-}
-
 /* Returns a lower bound of the success: a trace that passes two matching nodes
  * is counted twice. */
 static double least_success(const ss_task *t, const ss_build_result *m)
@@ -336,8 +381,20 @@ static umbel_status measure(const ss_task *t, const umbel_filter *f,
 {
     umbel_key_list members = list_members(t), never = list_never(t);
 
+    out->unknown_error = umbel_predict(f);
     UM_TRY(tally(f, &members, false, &out->lost, &out->lost_weight, err));
     return tally(f, &never, true, &out->matched, &out->matched_weight, err);
+}
+
+static umbel_status check_error(const ss_build_params *p, double error,
+                                umbel_error *err)
+{
+    if (!(p->fpr > 0) || error <= p->fpr)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "at this size %.3g %% of the unknown nodes match, and --fpr "
+                   "allows %.3g %%: leave out the size, or allow more bytes",
+                   100 * error, 100 * p->fpr);
 }
 
 umbel_status ss_build_set(const ss_task *t, ss_form form,
@@ -353,6 +410,8 @@ umbel_status ss_build_set(const ss_task *t, ss_form form,
     } else {
         UM_TRY(create_filter(t, form, p, &f, err));
         status = measure(t, f, &made, err);
+        if (status == UMBEL_OK)
+            status = check_error(p, made.unknown_error, err);
         if (status == UMBEL_OK)
             status = encode(f, bytes, len, err);
         umbel_close(f);
@@ -397,6 +456,8 @@ umbel_status ss_build_set_for(const ss_task *t, ss_form form, double success,
     if (form == SS_LIST)
         return ss_build_set(t, form, p, bytes, len, out, err);
     UM_TRY(check_possible(t, success, err));
+    if (form == SS_EXACT && !(p->fpr > 0))
+        try.fpr = SS_DEFAULT_FPR;
     *bytes = NULL;
     try.bytes = 512;
     while (!high || high - low > 8 + high / 100) {
@@ -543,16 +604,26 @@ static umbel_status hash_seen(hashing *h, uint32_t i, umbel_error *err)
     return hash_key(h, t->hops.key[pair.hi], t->targets.key[pair.lo], err);
 }
 
-static bool is_member(const ss_task *t, uint32_t i)
+bool ss_task_is_member(const ss_task *t, uint32_t number)
 {
-    return t->info.kind == SS_GLOBAL || t->use[i].ending > 0;
+    return t->info.kind == SS_GLOBAL || t->use[number].ending > 0;
+}
+
+uint32_t ss_task_find(const ss_task *t, const ss_question *q)
+{
+    uint32_t a = ss_index_find(&t->hops, q->hop);
+    uint32_t b = ss_index_find(&t->targets, ss_key_target(&t->info, q->dst));
+
+    return a == SS_NO_NUMBER || b == SS_NO_NUMBER
+               ? SS_NO_NUMBER
+               : ss_index_find(&t->seen, ss_pair(a, b));
 }
 
 static umbel_status hash_members(ss_task *t, hashing *h, umbel_error *err)
 {
     h->out = t->member;
     for (uint32_t i = 0; i < t->seen.n; i++)
-        if (is_member(t, i)) {
+        if (ss_task_is_member(t, i)) {
             const ss_use *u = &t->use[i];
             t->ending[t->nmembers++] =
                 (double)(t->info.kind == SS_RED ? u->ending
@@ -568,7 +639,7 @@ static umbel_status hash_passed(ss_task *t, hashing *h, umbel_error *err)
 {
     h->out = t->never;
     for (uint32_t i = 0; i < t->seen.n; i++)
-        if (!is_member(t, i) && t->use[i].through) {
+        if (!ss_task_is_member(t, i) && t->use[i].through) {
             t->through[t->nnever++] = (double)t->use[i].through;
             UM_TRY(hash_seen(h, i, err));
         }
@@ -617,6 +688,16 @@ static umbel_status hash_all(ss_task *t, umbel_filter *hasher, umbel_error *err)
     return hash_unseen(t, &h, err);
 }
 
+umbel_status ss_task_gather(ss_task *t, const ss_table *table,
+                            const ss_set_info *info, umbel_error *err)
+{
+    *t = (ss_task){.info = *info, .reached = (double)table->reached};
+    UM_TRY(check_prefix(info, table, err));
+    t->info.monitors = table->monitors.n;
+    ss_table_times(table, &t->info.first, &t->info.last);
+    return gather(t, table, err);
+}
+
 umbel_status ss_task_init(ss_task *t, const ss_table *table,
                           const ss_set_info *info, uint64_t seed,
                           umbel_error *err)
@@ -624,17 +705,12 @@ umbel_status ss_task_init(ss_task *t, const ss_table *table,
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *hasher = NULL;
 
-    *t = (ss_task){.info = *info, .reached = (double)table->reached};
+    UM_TRY(ss_task_gather(t, table, info, err));
     p.addressing = "classic";
     p.cells = 64;
     p.seed = seed;
-    UM_TRY(check_prefix(info, table, err));
-    t->info.monitors = table->monitors.n;
-    ss_table_times(table, &t->info.first, &t->info.last);
     UM_TRY(umbel_create("bloom", &p, &hasher, err));
-    umbel_status status = gather(t, table, err);
-    if (status == UMBEL_OK)
-        status = reserve(t, err);
+    umbel_status status = reserve(t, err);
     if (status == UMBEL_OK)
         status = hash_all(t, hasher, err);
     umbel_close(hasher);

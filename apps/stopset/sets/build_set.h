@@ -31,10 +31,15 @@ typedef struct ss_task {
                               too early */
 } ss_task;
 
+/* The default of ss_build_params.fpr. */
+#define SS_DEFAULT_FPR 0.001
+
 /* How to build a set. */
 typedef struct ss_build_params {
     uint64_t bytes;  /* of the file, at most; 0 to use bits */
     uint64_t bits;   /* of the filter; 0 for as few as the form needs */
+    double fpr;      /* of form exact: share of the unknown nodes that match, at
+                        most. 0 means SS_DEFAULT_FPR, or what the size gives */
     uint32_t hashes; /* 0 for the best number */
     uint64_t seed;
     const char *method; /* of retouching; NULL means "greedy" */
@@ -49,6 +54,8 @@ typedef struct ss_build_result {
     double lost_weight, matched_weight;
     double success; /* of red sets: lower bound of the share of the table's
                        traces that stop at the penultimate node */
+    double unknown_error; /* share of the nodes that the table does not have
+                             that match, as predicted */
 } ss_build_result;
 
 /* Collects members and negatives. Refuses prefixes that the table does not
@@ -56,7 +63,16 @@ typedef struct ss_build_result {
 umbel_status ss_task_init(ss_task *t, const ss_table *table,
                           const ss_set_info *info, uint64_t seed,
                           umbel_error *err);
+/* The same without digests, for ss_task_find. */
+umbel_status ss_task_gather(ss_task *t, const ss_table *table,
+                            const ss_set_info *info, umbel_error *err);
 void ss_task_fini(ss_task *t);
+
+/* Returns the number of a node and destination in seen, or SS_NO_NUMBER if the
+ * table does not have them. */
+uint32_t ss_task_find(const ss_task *t, const ss_question *q);
+/* Returns true if an element of seen is a member of the set. */
+bool ss_task_is_member(const ss_task *t, uint32_t number);
 
 /* Builds the set in a form, as the bytes of its file. The caller frees
  * *bytes. */

@@ -3,6 +3,7 @@
 #include "stopset/sets/node_table.h"
 #include "support/test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -408,6 +409,99 @@ static void retouching_pays_with_members_for_traces(void **state)
     ss_table_fini(&t);
 }
 
+/* Returns the bytes of an exact set; counts the unknown nodes that match, of a
+ * hundred thousand. */
+static size_t build_exact(const ss_task *task, const ss_build_params *p,
+                          ss_build_result *made, unsigned *matched)
+{
+    enum { UNKNOWN = 100000 };
+    ss_set set;
+    char *bytes;
+    size_t len;
+
+    assert_ok(
+        ss_build_set(task, SS_EXACT, p, &bytes, &len, made, &test_refusal));
+    assert_ok(ss_set_parse(&set, bytes, len, &test_refusal));
+    free(bytes);
+    *matched = 0;
+    for (uint32_t i = 0; i < UNKNOWN; i++) {
+        ss_question q = {ss_addr_v4(0xC6120000 + i), address(D1)};
+        bool hit;
+        assert_ok(ss_set_query(&set, &q, 1, &hit, &test_refusal));
+        *matched += hit;
+    }
+    double expected = UNKNOWN * made->unknown_error;
+    assert_true(*matched <= expected + 5 * sqrt(expected) + 1);
+    assert_true(*matched >= expected - 5 * sqrt(expected) - 1);
+    assert_int_equal(made->lost + made->matched, 0);
+    ss_set_fini(&set);
+    return len;
+}
+
+/* Unknown nodes are most of those that another monitor meets. */
+static void an_exact_set_matches_few_unknown_nodes(void **state)
+{
+    static const double rates[] = {0.3, 0.05, SS_DEFAULT_FPR, 1e-5};
+    ss_set_info info = {.kind = SS_RED};
+    ss_build_result made;
+    unsigned matched;
+    ss_table t;
+    ss_task task;
+
+    (void)state;
+    learn_many(&t);
+    assert_ok(ss_task_init(&task, &t, &info, 0, &test_refusal));
+    size_t last = 0;
+    for (size_t i = 0; i < TEST_COUNT(rates); i++) {
+        ss_build_params p = {.fpr = rates[i]};
+        size_t len = build_exact(&task, &p, &made, &matched);
+        assert_true(made.unknown_error <= rates[i]);
+        assert_true(made.unknown_error >= rates[i] / 4); /* not for nothing */
+        assert_true(len >= last);
+        last = len;
+        if (rates[i] == SS_DEFAULT_FPR) {
+            ss_build_result usual;
+            assert_int_equal(
+                build_exact(&task, &(ss_build_params){0}, &usual, &matched),
+                len);
+            assert_true(usual.unknown_error == made.unknown_error);
+        }
+    }
+    /* A size that does not suffice is used, or refused if both are given. */
+    ss_build_params p = {.bits = 1500};
+    build_exact(&task, &p, &made, &matched);
+    assert_true(made.unknown_error > SS_DEFAULT_FPR);
+    p.fpr = SS_DEFAULT_FPR;
+    char *bytes;
+    size_t len;
+    assert_refused(
+        ss_build_set(&task, SS_EXACT, &p, &bytes, &len, &made, &test_refusal),
+        UMBEL_E_RANGE, "of the unknown nodes match");
+    ss_task_fini(&task);
+    ss_table_fini(&t);
+}
+
+/* A file has whole lines: two members would leave most of one unused. */
+static void a_small_exact_set_uses_the_space_of_its_file(void **state)
+{
+    ss_set_info info = {.kind = SS_RED};
+    ss_build_params p = {0}, limit = {.bytes = 320};
+    ss_build_result made, limited;
+    unsigned matched;
+    ss_table t;
+    ss_task task;
+
+    (void)state;
+    learn_four(&t);
+    assert_ok(ss_task_init(&task, &t, &info, 0, &test_refusal));
+    size_t len = build_exact(&task, &p, &made, &matched);
+    assert_int_equal(build_exact(&task, &limit, &limited, &matched), len);
+    assert_true(made.unknown_error <= limited.unknown_error);
+    assert_true(made.unknown_error < 1e-6);
+    ss_task_fini(&task);
+    ss_table_fini(&t);
+}
+
 /* --- files -----------------------------------------------------------------
  */
 
@@ -459,6 +553,8 @@ TEST_GROUP(sets)
         cmocka_unit_test(what_a_table_does_not_know_is_refused),
         cmocka_unit_test(the_smallest_file_for_a_success_is_found),
         cmocka_unit_test(retouching_pays_with_members_for_traces),
+        cmocka_unit_test(an_exact_set_matches_few_unknown_nodes),
+        cmocka_unit_test(a_small_exact_set_uses_the_space_of_its_file),
         cmocka_unit_test(files_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
