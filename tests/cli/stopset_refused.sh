@@ -13,6 +13,19 @@ try umbel stopset learn words -o x.table
 printf '{"type":"trace","dst":"10.0.0.1","hops":[{"a"' > cut.json
 try umbel stopset learn cut.json -o x.table
 try umbel stopset learn day1.table --prefix 32 -o x.table
+# A file without traces leaves the table as it is, also beside others.
+cp day1.table good.table
+: > empty
+printf '{"results":[{"type":"trace","dst":"10.0.0.1"}]}' > wrapped.json
+printf '{"type":"ping","dst":"10.0.0.1"}' > ping.json
+printf '{"type":"trace","dst":"nowhere"}' > nowhere.json
+for file in empty wrapped.json ping.json nowhere.json; do
+    try umbel stopset learn day1.json $file -o good.table
+done
+gzip < ping.json | try umbel stopset learn - -o good.table
+printf 'umbel-stopset table 1\nprefix 24 48\ntraces 0 0\n' > none.table
+try umbel stopset learn none.table -o good.table
+cmp day1.table good.table
 try umbel stopset learn day1.json --destinations --prefix 8 -o x.table
 try umbel stopset build day1.json -o x.umb
 try umbel stopset build day1.table --key hop+destination -o x.umb
@@ -21,6 +34,12 @@ try umbel stopset build day1.table --form bloom -o x.umb
 try umbel stopset build day1.table --form bloom --bytes 100 -o x.umb
 try umbel stopset build day1.table --bytes 100 -o x.umb
 try umbel stopset build day1.table --form exact --hashes 3 -o x.umb
+try umbel stopset build day1.table --form bloom --fpr 0.1 --bytes 700 -o x.umb
+try umbel stopset build day1.table --form exact --fpr 1e-6 --bits 192 -o x.umb
+try umbel stopset build day1.table --form exact --fpr 1e-12 -o x.umb
+umbel stopset build day1.table --form bloom --bits 4096 --hashes 4 -q -o red.umb
+umbel stopset build day1.table --set global --form bloom --bits 4096 --hashes 4 -q -o all.umb
+try umbel merge red.umb all.umb -o x.umb
 try umbel stopset build day1.table --form bloom --beta 0.5 --bytes 700 -o x.umb
 try umbel stopset build day1.table --form bloom --set global --success 0.9 -o x.umb
 try umbel stopset build day1.table --compare

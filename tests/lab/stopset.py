@@ -107,13 +107,18 @@ class Lab:
         for tool, net in (("iptables", "10.200.0.0/16"), ("ip6tables", "fd00:200::/32")):
             self.run(node, tool, "-A", "OUTPUT", "-d", net, "-j", "ACCEPT")
 
-    def counted(self, node):
-        n = 0
+    def counted_bytes(self, node):
+        """packets and bytes of IP since the last call"""
+        packets = length = 0
         for tool in ("iptables", "ip6tables"):
             for line in self.run(node, tool, "-nvxL", "OUTPUT", "-Z").stdout.splitlines():
                 if "ACCEPT" in line and "policy" not in line:
-                    n += int(line.split()[0])
-        return n
+                    packets += int(line.split()[0])
+                    length += int(line.split()[1])
+        return packets, length
+
+    def counted(self, node):
+        return self.counted_bytes(node)[0]
 
 
 class Tool:
@@ -317,6 +322,25 @@ def part_red(tool):
                 check(classify(lab, truth, "cut-" + key), kinds, key + ": success, short, collision after the cuts")
 
 
+def part_unknown(tool):
+    """An exact set that some monitors learned stops no trace of the others short."""
+    with Lab("--routers", "20", "--monitors", "6", "--dests", "20") as lab:
+        truth = lab.truth()
+        for m in ("m0", "m1"):
+            tool.trace(lab, m, targets_of(truth, m), lab.path("full." + m))
+        tool("learn", lab.path("full.m0"), lab.path("full.m1"), "-o", lab.path("table"), "--quiet")
+        tool("build", lab.path("table"), "--key", "hop+prefix", "--form", "exact", "-o", lab.path("red"), "--quiet")
+        stopped = 0
+        for m in ("m2", "m3", "m4", "m5"):
+            tool.trace(lab, m, targets_of(truth, m), lab.path("t"), "--red", lab.path("red"))
+            for dst, (hops, stop) in read_traces(lab.path("t")).items():
+                at, path = max(hops), truth[m, dst][0]
+                if stop == "RED" and at < len(path) - 1:
+                    raise AssertionError("%s to %s stopped at hop %d of %d" % (m, dst, at, len(path)))
+                stopped += stop == "RED"
+        return "%d of 80 traces stopped before the destination, none of them short" % stopped
+
+
 def part_doubletree(tool):
     """One monitor after the other, each with what those before it found."""
     need("iptables")
@@ -383,6 +407,46 @@ def running_scamper(lab, node):
     finally:
         p.terminate()
         p.wait()
+
+
+def check_facts(lab, t, method, v6, bytes_sent, started):
+    """What CAIDA's reader prints of our trace is what happened. Linux answers with TTL 64, and quotes the whole probe."""
+    head = 40 if v6 else 20
+    check(t["probe_size"], bytes_sent, "probe_size by the kernel's counters")
+    check(t["method"], "udp-paris" if method == "udp" else "icmp-echo-paris", "method")
+    if method == "udp":
+        check((t["sport"], t["dport"]), (44434, 33434), "ports")
+    begun = t["start"]["sec"] + t["start"]["usec"] / 1e6
+    if not started <= begun <= time.time():
+        raise AssertionError("start %s is not between %s and now" % (begun, started))
+    for h in t["hops"]:
+        echo = h["icmp_type"] == (129 if v6 else 0)
+        check(h["probe_size"], bytes_sent, "probe_size of a hop")
+        check(h["reply_ttl"], 65 - h["probe_ttl"], "reply_ttl at TTL %d" % h["probe_ttl"])
+        check(h["reply_size"], bytes_sent if echo else head + 8 + bytes_sent, "reply_size at TTL %d" % h["probe_ttl"])
+
+
+def part_facts(tool):
+    """Every number that CAIDA's reader finds in our warts is true."""
+    need("sc_warts2json", "iptables")
+    with Lab("--routers", "12", "--monitors", "1", "--dests", "4", "--ipv6") as lab:
+        lab.count_probes("m0")
+        for v6 in (False, True):
+            targets = targets_of(lab.truth(v6), "m0")
+            tool.trace(lab, "m0", targets, lab.path("warm-up"))
+            for method, contact in (("icmp", []), ("udp", []), ("icmp", ["--contact", "ops@example.net"]), ("udp", ["--contact", "me"])):
+                lab.counted("m0")
+                started = time.time()
+                tool.trace(lab, "m0", targets, lab.path("t.warts"), "--format", "warts", "--method", method, *contact)
+                packets, bytes_sent = lab.counted_bytes("m0")
+                check(bytes_sent % packets, 0, "probes of one length")
+                lines = subprocess.run(["sc_warts2json", lab.path("t.warts")], check=True, text=True, stdout=subprocess.PIPE).stdout
+                traces = [t for t in map(json.loads, lines.splitlines()) if t["type"] == "trace"]
+                check(len(traces), len(targets), "traces")
+                if not any(t["start"]["usec"] for t in traces):
+                    raise AssertionError("no trace has microseconds")
+                for t in traces:
+                    check_facts(lab, t, method, v6, bytes_sent // packets, started)
 
 
 def part_warts(tool):

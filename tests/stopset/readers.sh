@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# readers.sh UMBEL DUMP - every trace of RIPE Atlas that we see is what Python's
-# json sees; arrays, joined files and our own output are read alike. (Warts is
-# compared with sc_warts2json in tests/systems/scamper.)
+# readers.sh UMBEL DUMP - every trace of RIPE Atlas and every tracelb that we see
+# is what Python's json sees; arrays, joined files and our own output are read
+# alike. (Warts is compared with sc_warts2json in tests/systems/scamper.)
 set -euo pipefail
 dump=$(realpath "$2")
 here=$(dirname "$(realpath "$0")")
@@ -16,6 +16,16 @@ cd "$dir"
 gzip -dc "$data/atlas-mesh.json.gz" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' >array
 "$dump" array | cmp - atlas.ours
 "$dump" atlas.ours | cmp - atlas.ours
+
+# Traces along several paths, in both of scamper's formats. JSON lacks the only
+# node of the first, and has the links in another order.
+sorted() { tail -n +2 "$1" | sed 's/},{/}\n{/g; s/]}$//' | sort; }
+gzip -dc "$data/lab-tracelb.json.gz" >paths.json
+"$dump" paths.json >paths.ours
+"$here/compare.py" paths.ours paths.json
+"$dump" "$data/lab-tracelb.warts.gz" >paths.warts
+"$here/compare.py" paths.warts paths.json
+cmp <(sorted paths.warts) <(sorted paths.ours)
 
 # Two files joined are two files.
 "$dump" "$data/pantrace.warts.gz" >warts.ours

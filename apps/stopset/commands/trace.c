@@ -311,7 +311,8 @@ static int run(const um_args *args)
                     .global.path = a->global,
                     .use_own = a->share || a->global,
                     .use_local = a->local};
-    bool udp = a->method.name ? a->method.index == 1 : geteuid() != 0;
+    bool udp = !a->scamper && /* which sends ICMP */
+               (a->method.name ? a->method.index == 1 : geteuid() != 0);
     ss_targets targets = {0};
     ss_prober prober = {0};
     ss_tracer_config config;
@@ -336,15 +337,15 @@ static int run(const um_args *args)
     if (status)
         goto done;
 
-    uint8_t probe[SS_PROBE_MAX];
     ss_run_facts facts = {
         .udp = udp,
         .policy = config.policy,
         .attempts = config.attempts,
         .wait = (uint8_t)((config.wait + 999999) / 1000000),
-        .start = (uint64_t)time(NULL),
-        .probe_size = (uint16_t)ss_write_udp(
-            &(ss_stamp){{0}, 0}, &(ss_probe){{0, 0}, 1, 0}, a->contact, probe)};
+        .probe_size = {prober.probe_size[0], prober.probe_size[1]},
+        .sport = {prober.sport[0], prober.sport[1]},
+        .dport = prober.dport,
+        .start = (uint64_t)time(NULL)};
     ss_session session = {.config = &config,
                           .prober = &prober,
                           .targets = &targets,

@@ -253,10 +253,36 @@ static umbel_status read_some(um_input *s, ss_feed *f, bool *more,
                         um_input_name(s), err);
 }
 
+/* Refuses a file that has added neither a trace nor a table. */
+static umbel_status check_traces(const ss_input_counts *before,
+                                 const ss_input_counts *now, umbel_error *err)
+{
+    uint64_t others = now->others - before->others;
+    uint64_t unusable =
+        now->bad + now->too_long - before->bad - before->too_long;
+
+    if (now->traces > before->traces || now->tables > before->tables)
+        return UMBEL_OK;
+    if (unusable)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "contains no usable trace: %" PRIu64 " without a "
+                       "destination, or with more than %d replies",
+                       unusable, SS_MAX_REPLIES);
+    if (!others)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "contains no trace: the file is empty");
+    return um_fail(err, UMBEL_E_FORMAT,
+                   "contains no trace, only other objects (%" PRIu64 "); give "
+                   "scamper's trace or tracelb or RIPE Atlas's traceroute, one "
+                   "object after the other or in one array",
+                   others);
+}
+
 static umbel_status read_file(um_input *s, const ss_sink *sink,
                               ss_input_counts *counts, umbel_error *err)
 {
     ss_feed *f = ss_feed_open(sink, counts);
+    ss_input_counts before = *counts;
     umbel_status status = UMBEL_OK;
     bool more = true;
 
@@ -265,6 +291,9 @@ static umbel_status read_file(um_input *s, const ss_sink *sink,
     while (status == UMBEL_OK && more)
         status = read_some(s, f, &more, err);
     ss_feed_close(f);
+    if (status == UMBEL_OK)
+        status = um_name_file(check_traces(&before, counts, err),
+                              um_input_name(s), err);
     return status;
 }
 

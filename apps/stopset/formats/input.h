@@ -41,8 +41,9 @@ umbel_status ss_feed_push(ss_feed *f, const void *bytes, size_t len,
 /* Ends the file. */
 umbel_status ss_feed_end(ss_feed *f, umbel_error *err);
 
-/* Reads files, compressed with gzip or not; "-" is standard input. Messages
- * begin with the name of the file. */
+/* Reads files, compressed with gzip or not; "-" is standard input. Refuses a
+ * file without traces that is not a table. Messages begin with the name of the
+ * file. */
 umbel_status ss_input_each(const char *const *paths, size_t npaths,
                            const ss_sink *sink, ss_input_counts *counts,
                            umbel_error *err);

@@ -22,17 +22,25 @@ const ss_output_format *ss_output_find(const char *name)
     return NULL;
 }
 
-static void print_start(FILE *out, uint64_t start)
+static void print_start(FILE *out, const ss_trace *trace)
 {
     struct tm t;
     char text[32];
-    time_t seconds = (time_t)start;
+    time_t seconds = (time_t)trace->start;
 
     gmtime_r(&seconds, &t);
     strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &t);
     fprintf(out,
-            "\"start\":{\"sec\":%" PRIu64 ", \"usec\":0, \"ftime\":\"%s\"}, ",
-            start, text);
+            "\"start\":{\"sec\":%" PRIu64 ", \"usec\":%" PRIu32
+            ", \"ftime\":\"%s\"}, ",
+            trace->start, trace->start_us, text);
+}
+
+/* Prints a number if it is known. */
+static void print_known(FILE *out, const char *name, unsigned value)
+{
+    if (value)
+        fprintf(out, "\"%s\":%u, ", name, value);
 }
 
 static void print_hop(FILE *out, const ss_hop *hop, unsigned probe_size)
@@ -42,15 +50,19 @@ static void print_hop(FILE *out, const ss_hop *hop, unsigned probe_size)
     ss_addr_format(hop->addr, text);
     fprintf(out, "{\"addr\":\"%s\", \"probe_ttl\":%u, \"probe_id\":%u, ", text,
             hop->ttl, hop->attempt + 1u);
-    if (probe_size)
-        fprintf(out, "\"probe_size\":%u, ", probe_size);
-    fprintf(out,
-            "\"rtt\":%" PRIu32 ".%03" PRIu32
-            ", \"icmp_type\":%u, \"icmp_code\":%u}",
-            hop->rtt / 1000, hop->rtt % 1000, hop->icmp_type, hop->icmp_code);
+    print_known(out, "probe_size", probe_size);
+    if (hop->rtt)
+        fprintf(out, "\"rtt\":%" PRIu32 ".%03" PRIu32 ", ", hop->rtt / 1000,
+                hop->rtt % 1000);
+    print_known(out, "reply_ttl", hop->reply_ttl);
+    print_known(out, "reply_tos", hop->reply_tos);
+    print_known(out, "reply_ipid", hop->reply_id);
+    print_known(out, "reply_size", hop->reply_size);
+    fprintf(out, "\"icmp_type\":%u, \"icmp_code\":%u}", hop->icmp_type,
+            hop->icmp_code);
 }
 
-static void print_head(FILE *out, const ss_trace *t)
+static void print_head(FILE *out, const ss_trace *t, unsigned probe_size)
 {
     char src[SS_ADDR_TEXT], dst[SS_ADDR_TEXT];
 
@@ -60,9 +72,10 @@ static void print_head(FILE *out, const ss_trace *t)
             "{\"type\":\"trace\", \"version\":\"0.1\", \"src\":\"%s\", "
             "\"dst\":\"%s\", \"stop_reason\":\"%s\", ",
             src, dst, ss_stop_name(t->stop));
-    print_start(out, t->start);
+    print_start(out, t);
     fprintf(out, "\"hop_count\":%u, \"firsthop\":%u, ", t->last,
             t->first ? t->first : 1u);
+    print_known(out, "probe_size", probe_size);
 }
 
 static void print_hops(FILE *out, const ss_trace *t, unsigned probe_size)
@@ -78,23 +91,35 @@ static void print_hops(FILE *out, const ss_trace *t, unsigned probe_size)
 
 void ss_trace_write_json(const ss_trace *t, FILE *out)
 {
-    print_head(out, t);
-    print_hops(out, t, 0);
+    print_head(out, t, t->probe_size);
+    print_hops(out, t, t->probe_size);
+}
+
+static bool is_v6(const ss_trace *t)
+{
+    return !ss_addr_is_v4(t->dst);
+}
+
+static uint16_t probe_size_of(const ss_run_facts *run, const ss_trace *t)
+{
+    return t->probe_size ? t->probe_size : run->probe_size[is_v6(t)];
 }
 
 static void write_json(FILE *out, const ss_run_facts *run, const ss_trace *t,
                        unsigned probes)
 {
-    print_head(out, t);
+    uint16_t probe_size = probe_size_of(run, t);
+
+    print_head(out, t, probe_size);
+    print_known(out, "sport", run->sport[is_v6(t)]);
+    print_known(out, "dport", run->dport);
     fprintf(out,
             "\"userid\":0, \"method\":\"%s\", \"stop_data\":%u, "
             "\"attempts\":%u, \"hoplimit\":%u, \"wait\":%u, "
-            "\"wait_probe\":0, \"tos\":0, \"probe_size\":%u, "
-            "\"probe_count\":%u, ",
+            "\"wait_probe\":0, \"tos\":0, \"probe_count\":%u, ",
             run->udp ? "udp-paris" : "icmp-echo-paris", t->stop == SS_STOP_RED,
-            run->attempts, run->policy.max_ttl, run->wait, run->probe_size,
-            probes);
-    print_hops(out, t, run->probe_size);
+            run->attempts, run->policy.max_ttl, run->wait, probes);
+    print_hops(out, t, probe_size);
 }
 
 const ss_output_format ss_output_json = {.name = "json", .trace = write_json};
@@ -119,6 +144,7 @@ enum {
     WARTS_TRACE = 6
 };
 enum { METHOD_ICMP_PARIS = 4, METHOD_UDP_PARIS = 5 };
+enum { HOP_HAS_REPLY_TTL = 0x10 }; /* a flag of a hop */
 enum {
     HEAD = 8,
     /* For a trace: flags, fields, addresses, number of hops, end mark. */
@@ -203,6 +229,13 @@ static void write_field(fields *f, unsigned field, uint64_t value, unsigned len)
     append(&f->at, value, len);
 }
 
+/* Writes a field if its value is known. */
+static void write_known(fields *f, unsigned field, uint64_t value, unsigned len)
+{
+    if (value)
+        write_field(f, field, value, len);
+}
+
 static void write_fields(byte_sink *b, const fields *f)
 {
     size_t len = (size_t)(f->at.at - f->text);
@@ -261,15 +294,17 @@ static void write_trace(byte_sink *b, addresses *a, const ss_run_facts *run,
 {
     fields f = {.at = {f.text}};
 
-    write_field(&f, 1, 1, 4);              /* list */
-    write_field(&f, 2, 1, 4);              /* cycle */
-    write_field(&f, 5, t->start << 32, 8); /* seconds and microseconds */
+    write_field(&f, 1, 1, 4); /* list */
+    write_field(&f, 2, 1, 4); /* cycle */
+    write_field(&f, 5, t->start << 32 | t->start_us, 8);
     write_field(&f, 6, stop_number(t->stop), 1);
     write_field(&f, 7, t->stop == SS_STOP_RED, 1);
     write_field(&f, 9, run->attempts, 1);
     write_field(&f, 10, run->policy.max_ttl, 1);
     write_field(&f, 11, run->udp ? METHOD_UDP_PARIS : METHOD_ICMP_PARIS, 1);
-    write_field(&f, 12, run->probe_size, 2);
+    write_known(&f, 12, probe_size_of(run, t), 2);
+    write_known(&f, 13, run->sport[is_v6(t)], 2);
+    write_known(&f, 14, run->dport, 2);
     write_field(&f, 15, run->policy.first, 1);
     write_field(&f, 17, run->wait, 1);
     write_field(&f, 19, t->last, 2);
@@ -282,16 +317,21 @@ static void write_trace(byte_sink *b, addresses *a, const ss_run_facts *run,
     write_fields(b, &f);
 }
 
-static void write_hop(byte_sink *b, addresses *a, const ss_run_facts *run,
+static void write_hop(byte_sink *b, addresses *a, uint16_t probe_size,
                       const ss_hop *hop)
 {
     fields f = {.at = {f.text}};
 
     write_field(&f, 2, hop->ttl, 1);
+    write_known(&f, 3, hop->reply_ttl, 1);
+    write_known(&f, 4, hop->reply_ttl ? HOP_HAS_REPLY_TTL : 0, 1);
     write_field(&f, 5, hop->attempt, 1);
-    write_field(&f, 6, hop->rtt, 4);
+    write_known(&f, 6, hop->rtt, 4);
     write_field(&f, 7, (unsigned)hop->icmp_type << 8 | hop->icmp_code, 2);
-    write_field(&f, 8, run->probe_size, 2);
+    write_known(&f, 8, probe_size, 2);
+    write_known(&f, 9, hop->reply_size, 2);
+    write_known(&f, 10, hop->reply_id, 2);
+    write_known(&f, 11, hop->reply_tos, 1);
     write_field(&f, 18, 0, 0);
     write_address(&f.at, a, hop->addr);
     write_fields(b, &f);
@@ -307,7 +347,7 @@ static void write_warts(FILE *out, const ss_run_facts *run, const ss_trace *t,
     write_trace(&b, &a, run, t, probes);
     append(&b, t->nhops, 2);
     for (size_t i = 0; i < t->nhops; i++)
-        write_hop(&b, &a, run, &t->hop[i]);
+        write_hop(&b, &a, probe_size_of(run, t), &t->hop[i]);
     append(&b, 0, 2); /* no attributes */
     write_object(out, WARTS_TRACE, object, b);
 }

@@ -8,14 +8,20 @@
 
 #include <stdio.h>
 
-/* What all traces of a run have in common. */
+/*
+ * What all traces of a run have in common. Readers take what stands in a trace
+ * for a fact, and what is missing in warts for 0, so numbers are written if and
+ * only if they are known.
+ */
 typedef struct ss_run_facts {
     bool udp; /* otherwise ICMP */
     ss_policy policy;
     uint8_t attempts;
-    uint8_t wait;        /* seconds, rounded up */
-    uint16_t probe_size; /* bytes of a probe, without its IP header */
-    uint64_t start;      /* seconds since 1970 */
+    uint8_t wait; /* seconds, rounded up */
+    /* Of IPv4 and IPv6: bytes of a probe's IP packet, if its trace does not
+     * know them; 0 if unknown. Ports of UDP. */
+    uint16_t probe_size[2], sport[2], dport;
+    uint64_t start; /* seconds since 1970 */
 } ss_run_facts;
 
 typedef struct ss_output_format {

@@ -220,6 +220,100 @@ bool ss_trace_add(ss_trace *t, const ss_hop *hop)
     return true;
 }
 
+static bool add_after(ss_trace_buffer *buffer, const ss_hop *hop, ss_addr from)
+{
+    size_t n = buffer->trace.nhops;
+
+    if (!ss_trace_add(&buffer->trace, hop))
+        return false;
+    buffer->from[n] = from;
+    return true;
+}
+
+static bool add_first(ss_trace_buffer *buffer, ss_addr first, unsigned ttl)
+{
+    ss_hop hop = {.addr = first, .ttl = (uint8_t)ttl};
+
+    return ss_addr_none(first) || ttl < 1 || ttl > SS_MAX_TTL ||
+           add_after(buffer, &hop, (ss_addr){0, 0});
+}
+
+bool ss_paths_add(ss_trace_buffer *buffer, const ss_hop *hop, ss_addr from,
+                  unsigned distance)
+{
+    const ss_trace *t = &buffer->trace;
+
+    if (t->nhops == 0 && hop->ttl > distance &&
+        !add_first(buffer, from, hop->ttl - distance))
+        return false;
+    /* Mostly a node answers several probes of the same kind. */
+    if (t->nhops && t->hop[t->nhops - 1].ttl == hop->ttl &&
+        ss_addr_equal(t->hop[t->nhops - 1].addr, hop->addr) &&
+        ss_addr_equal(buffer->from[t->nhops - 1], from))
+        return true;
+    return add_after(buffer, hop, from);
+}
+
+/* Marks everything as aside but a path that ends with hop `at`. */
+static void choose_path(ss_trace_buffer *buffer, size_t at)
+{
+    ss_trace *t = &buffer->trace;
+
+    for (size_t i = 0; i < t->nhops; i++)
+        t->hop[i].aside = true;
+    for (size_t next; at < t->nhops; at = next) {
+        t->hop[at].aside = false;
+        next = t->nhops;
+        for (size_t i = 0; i < t->nhops; i++)
+            if (t->hop[i].ttl < t->hop[at].ttl &&
+                ss_addr_equal(t->hop[i].addr, buffer->from[at]) &&
+                (next == t->nhops || t->hop[i].ttl > t->hop[next].ttl))
+                next = i;
+    }
+}
+
+static bool leads_to_destination(const ss_trace_buffer *buffer, ss_addr node)
+{
+    const ss_trace *t = &buffer->trace;
+
+    for (size_t i = 0; i < t->nhops; i++)
+        if (ss_addr_equal(buffer->from[i], node) &&
+            ss_addr_equal(t->hop[i].addr, t->dst))
+            return true;
+    return false;
+}
+
+bool ss_paths_end(ss_trace_buffer *buffer, ss_addr first)
+{
+    ss_trace *t = &buffer->trace;
+    size_t end = 0, kept = 0;
+
+    if (t->nhops == 0 && !add_first(buffer, first, t->first))
+        return false;
+    uint8_t reached = ss_trace_reached(t);
+    for (size_t i = 0; i < t->nhops; i++)
+        if (reached ? t->hop[i].ttl == reached &&
+                          ss_addr_equal(t->hop[i].addr, t->dst)
+                    : t->hop[i].ttl > t->hop[end].ttl)
+            end = i;
+    choose_path(buffer, end);
+    if (t->nhops)
+        ss_trace_probed(t, t->first, t->last);
+    if (!reached)
+        return true;
+    t->stop = SS_STOP_COMPLETED;
+    for (size_t i = 0; i < t->nhops; i++) {
+        const ss_hop *h = &t->hop[i];
+        if (h->aside && h->ttl == reached - 1 &&
+            !leads_to_destination(buffer, h->addr))
+            continue;
+        buffer->from[kept] = buffer->from[i];
+        t->hop[kept++] = *h;
+    }
+    t->nhops = kept;
+    return true;
+}
+
 uint8_t ss_trace_reached(const ss_trace *t)
 {
     unsigned least = SS_MAX_TTL + 1;

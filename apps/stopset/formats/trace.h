@@ -117,12 +117,18 @@ typedef struct ss_hop {
     uint8_t ttl;     /* of the probe */
     uint8_t attempt; /* from 0 */
     uint8_t icmp_type, icmp_code;
+    /* Of the reply's IP packet; 0 if unknown. */
+    uint8_t reply_ttl, reply_tos;
+    uint16_t reply_size, reply_id;
+    bool aside; /* not on the path that ss_paths_end chose */
 } ss_hop;
 
 typedef struct ss_trace {
     ss_addr monitor; /* src, or a probe of RIPE Atlas */
     ss_addr src, dst;
-    uint64_t start; /* seconds since 1970; 0 if unknown */
+    uint64_t start;      /* seconds since 1970; 0 if unknown */
+    uint32_t start_us;   /* and microseconds */
+    uint16_t probe_size; /* bytes of a probe's IP packet; 0 if unknown */
     ss_stop stop;
     uint8_t first, last; /* smallest and largest TTL that were probed */
     uint8_t probed[32];  /* a bit for each TTL that was probed */
@@ -134,7 +140,10 @@ typedef struct ss_trace {
 typedef struct ss_trace_buffer {
     ss_trace trace;
     ss_hop hop[SS_MAX_REPLIES];
-    ss_addr address[SS_MAX_ADDRESSES]; /* for readers */
+    /* For readers. */
+    ss_addr address[SS_MAX_ADDRESSES];
+    ss_addr node[SS_MAX_REPLIES]; /* of a trace along several paths */
+    ss_addr from[SS_MAX_REPLIES]; /* of each hop: the node before it */
 } ss_trace_buffer;
 
 /* Clears the buffer, and returns its trace. */
@@ -143,6 +152,23 @@ ss_trace *ss_trace_begin(ss_trace_buffer *buffer);
 bool ss_trace_add(ss_trace *t, const ss_hop *hop);
 /* Marks these TTLs as probed, whether or not a reply came. */
 void ss_trace_probed(ss_trace *t, unsigned from, unsigned to);
+
+/*
+ * A trace along several paths (scamper's tracelb): routers that share load
+ * answer with several nodes at one TTL. Its replies are added with the node
+ * before them, which answered `distance` TTLs earlier: more than 1 if those
+ * between are silent. The first reply is after the node that is nearest to the
+ * monitor; first is that node, in case there is no reply.
+ *
+ * ss_paths_end chooses one of the shortest paths to the destination, or one to
+ * the last node; all other replies are aside: nodes of the network, but not of
+ * the path. Those that look like penultimate nodes but lie on a longer path are
+ * left out.
+ */
+bool ss_paths_add(ss_trace_buffer *buffer, const ss_hop *hop, ss_addr from,
+                  unsigned distance);
+/* Both return false if there are too many replies. */
+bool ss_paths_end(ss_trace_buffer *buffer, ss_addr first);
 
 /* Returns the smallest TTL at which the destination replied; 0 if it did
  * not. */

@@ -362,10 +362,14 @@ bool ss_json_is_escaped(const ss_json_text *text, const char *name, size_t len)
 /* --- traces in JSON: scamper's and RIPE Atlas's -------------------------- */
 
 /*
- *   scamper   {"type":"trace", "src", "dst", "stop_reason", "start":{"sec"},
- *              "firsthop", "hop_count",
- *              "hops":[{"addr", "probe_ttl", "probe_id", "icmp_type",
- *                       "rtt"}]}
+ *   scamper   {"type":"trace", "src", "dst", "stop_reason",
+ *              "start":{"sec", "usec"}, "firsthop", "hop_count", "probe_size",
+ *              "hops":[{"addr", "probe_ttl", "probe_id", "icmp_type", "rtt",
+ *                       "reply_ttl", "reply_size", "reply_ipid",
+ *                       "reply_tos"}]}
+ *             {"type":"tracelb", "src", "dst", "start", "firsthop",
+ *              "nodes":[{"addr", "links":[[{"addr", "probes":[{"ttl",
+ *                       "replies":[{"rtt", "ttl", "icmp_type"}]}]}]]}]}
  *   Atlas     {"type":"traceroute", "prb_id", "src_addr", "dst_addr",
  *              "timestamp", "result":[{"hop", "result":[{"from", "rtt"}]}]}
  *
@@ -379,10 +383,13 @@ bool ss_json_is_escaped(const ss_json_text *text, const char *name, size_t len)
 typedef struct draft {
     ss_trace *trace;
     ss_json_text type;
-    ss_addr src, from;      /* Atlas: the probe's local and public address */
-    uint64_t first, hops;   /* scamper: the range of TTLs that were probed */
-    ss_hop hop;             /* the current reply or Atlas hop */
-    ss_json_text last_text; /* the last address, as text and parsed */
+    ss_addr src, from;    /* Atlas: the probe's local and public address */
+    uint64_t first, hops; /* scamper: the range of TTLs that were probed */
+    ss_trace_buffer *buffer;
+    ss_addr node, first_node; /* tracelb: the current node; the first one */
+    unsigned distance;        /* of the current reply from that node */
+    ss_hop hop;               /* the current reply or Atlas hop */
+    ss_json_text last_text;   /* the last address, as text and parsed */
     ss_addr last;
     bool late;
     bool too_long;
@@ -473,6 +480,13 @@ static uint8_t read_byte(ss_json *j)
     return x <= UINT8_MAX ? (uint8_t)x : 0;
 }
 
+static uint16_t read_u16(ss_json *j)
+{
+    uint64_t x = ss_json_whole(j);
+
+    return x <= UINT16_MAX ? (uint16_t)x : 0;
+}
+
 static uint32_t read_rtt(ss_json *j)
 {
     uint64_t us = ss_json_thousandths(j);
@@ -482,8 +496,11 @@ static uint32_t read_rtt(ss_json *j)
 
 static void add_hop(draft *d)
 {
-    if (d->hop.ttl && !ss_addr_none(d->hop.addr) && !d->late)
-        d->too_long |= !ss_trace_add(d->trace, &d->hop);
+    if (!d->hop.ttl || ss_addr_none(d->hop.addr) || d->late)
+        return;
+    if (d->trace->nhops < SS_MAX_REPLIES) /* if it turns out a tracelb */
+        d->buffer->from[d->trace->nhops] = (ss_addr){0, 0};
+    d->too_long |= !ss_trace_add(d->trace, &d->hop);
 }
 
 /* --- scamper -------------------------------------------------------------- */
@@ -520,6 +537,26 @@ static void read_hop_rtt(ss_json *j, draft *d)
     d->hop.rtt = read_rtt(j);
 }
 
+static void read_reply_ttl(ss_json *j, draft *d)
+{
+    d->hop.reply_ttl = read_byte(j);
+}
+
+static void read_reply_tos(ss_json *j, draft *d)
+{
+    d->hop.reply_tos = read_byte(j);
+}
+
+static void read_reply_id(ss_json *j, draft *d)
+{
+    d->hop.reply_id = read_u16(j);
+}
+
+static void read_reply_size(ss_json *j, draft *d)
+{
+    d->hop.reply_size = read_u16(j);
+}
+
 static void read_hops(ss_json *j, draft *d)
 {
     static const field fields[] = {FIELD("addr", read_hop_addr),
@@ -528,6 +565,10 @@ static void read_hops(ss_json *j, draft *d)
                                    FIELD("icmp_type", read_icmp_type),
                                    FIELD("icmp_code", read_icmp_code),
                                    FIELD("rtt", read_hop_rtt),
+                                   FIELD("reply_ttl", read_reply_ttl),
+                                   FIELD("reply_tos", read_reply_tos),
+                                   FIELD("reply_ipid", read_reply_id),
+                                   FIELD("reply_size", read_reply_size),
                                    FIELDS_END};
 
     if (!array_begins(j))
@@ -546,9 +587,17 @@ static void read_start_sec(ss_json *j, draft *d)
     d->trace->start = ss_json_whole(j);
 }
 
+static void read_start_usec(ss_json *j, draft *d)
+{
+    uint64_t us = ss_json_whole(j);
+
+    d->trace->start_us = us < 1000000 ? (uint32_t)us : 0;
+}
+
 static void read_start(ss_json *j, draft *d)
 {
-    static const field fields[] = {FIELD("sec", read_start_sec), FIELDS_END};
+    static const field fields[] = {FIELD("sec", read_start_sec),
+                                   FIELD("usec", read_start_usec), FIELDS_END};
 
     read_object(j, fields, d);
 }
@@ -565,6 +614,11 @@ static void read_firsthop(ss_json *j, draft *d)
     d->first = ss_json_whole(j);
 }
 
+static void read_probe_size(ss_json *j, draft *d)
+{
+    d->trace->probe_size = read_u16(j);
+}
+
 static void read_hop_count(ss_json *j, draft *d)
 {
     d->hops = ss_json_whole(j);
@@ -578,6 +632,90 @@ static void read_src(ss_json *j, draft *d)
 static void read_dst(ss_json *j, draft *d)
 {
     d->trace->dst = read_address(j, d);
+}
+
+/* --- scamper, along several paths ------------------------------------------
+ */
+
+/*
+ * "links" of a node is an array for each TTL after it: of all nodes that
+ * replied, or of {"addr":"*"}. Only if several links begin at the node, they
+ * are together in one array.
+ */
+
+static void read_lb_reply(ss_json *j, draft *d)
+{
+    static const field fields[] = {
+        FIELD("ttl", read_reply_ttl),       FIELD("rtt", read_hop_rtt),
+        FIELD("ipid", read_reply_id),       FIELD("icmp_type", read_icmp_type),
+        FIELD("icmp_code", read_icmp_code), FIELDS_END};
+
+    if (!array_begins(j))
+        return;
+    for (bool first = true; ss_json_element(j, &first);) {
+        d->hop = (ss_hop){
+            .addr = d->hop.addr, .ttl = d->hop.ttl, .attempt = d->hop.attempt};
+        read_object(j, fields, d);
+        if (!ss_json_bad(j) && d->hop.ttl && !ss_addr_none(d->hop.addr))
+            d->too_long |=
+                !ss_paths_add(d->buffer, &d->hop, d->node, d->distance);
+    }
+}
+
+static void read_attempt(ss_json *j, draft *d)
+{
+    d->hop.attempt = read_byte(j);
+}
+
+static void read_lb_probes(ss_json *j, draft *d)
+{
+    static const field fields[] = {FIELD("ttl", read_probe_ttl),
+                                   FIELD("attempt", read_attempt),
+                                   FIELD("replies", read_lb_reply), FIELDS_END};
+
+    if (!array_begins(j))
+        return;
+    for (bool first = true; ss_json_element(j, &first);) {
+        d->hop = (ss_hop){.addr = d->hop.addr};
+        read_object(j, fields, d);
+    }
+}
+
+static void read_lb_links(ss_json *j, draft *d)
+{
+    static const field fields[] = {FIELD("addr", read_hop_addr),
+                                   FIELD("probes", read_lb_probes), FIELDS_END};
+
+    if (!array_begins(j))
+        return;
+    d->distance = 1;
+    for (bool outer = true; ss_json_element(j, &outer); d->distance++)
+        if (array_begins(j))
+            for (bool first = true; ss_json_element(j, &first);) {
+                d->hop = (ss_hop){0};
+                read_object(j, fields, d);
+            }
+}
+
+static void read_node_addr(ss_json *j, draft *d)
+{
+    d->node = read_address(j, d);
+}
+
+static void read_nodes(ss_json *j, draft *d)
+{
+    static const field fields[] = {FIELD("addr", read_node_addr),
+                                   FIELD("links", read_lb_links), FIELDS_END};
+    bool begun = false;
+
+    if (!array_begins(j))
+        return;
+    for (bool first = true; ss_json_element(j, &first); begun = true) {
+        d->node = (ss_addr){0, 0};
+        read_object(j, fields, d);
+        if (!begun)
+            d->first_node = d->node;
+    }
 }
 
 /* --- RIPE Atlas ----------------------------------------------------------- */
@@ -748,6 +886,8 @@ static const field top_fields[] = {FIELD("type", read_type),
                                    FIELD("firsthop", read_firsthop),
                                    FIELD("hop_count", read_hop_count),
                                    FIELD("hops", read_hops),
+                                   FIELD("probe_size", read_probe_size),
+                                   FIELD("nodes", read_nodes),
                                    FIELD("result", read_result),
                                    FIELD("dst_addr", read_dst),
                                    FIELD("src_addr", read_src),
@@ -760,10 +900,17 @@ static ss_took conclude(draft *d)
 {
     bool scamper = ss_json_is(&d->type, "trace", 5);
     bool atlas = ss_json_is(&d->type, "traceroute", 10);
+    bool paths = ss_json_is(&d->type, "tracelb", 7);
     ss_trace *t = d->trace;
 
-    if (!scamper && !atlas)
+    if (!scamper && !atlas && !paths)
         return SS_TOOK_OTHER;
+    if (paths) {
+        unsigned first =
+            d->first && d->first <= SS_MAX_TTL ? (unsigned)d->first : 1;
+        ss_trace_probed(t, first, first);
+        d->too_long |= !ss_paths_end(d->buffer, d->first_node);
+    }
     if (d->too_long)
         return SS_TOOK_LONG;
     t->src = ss_addr_none(d->src) ? d->from : d->src;
@@ -780,6 +927,7 @@ static umbel_status parse_object(const uint8_t *bytes, size_t len, size_t *used,
                                  umbel_error *err)
 {
     draft d = {.trace = ss_trace_begin(buffer),
+               .buffer = buffer,
                .type = {"", 0, false},
                .last_text = {"", 0, false}};
     ss_json j = {.at = bytes, .end = bytes + len};

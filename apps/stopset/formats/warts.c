@@ -3,7 +3,7 @@
  *
  * A file is a sequence of objects, with big-endian numbers:
  *
- *     u16 0x1205, u16 type, u32 length     type 6 is a trace
+ *     u16 0x1205, u16 type, u32 length     type 6 is a trace, 8 a tracelb
  *     flags       7 bits a byte, low bit first, top bit: another byte follows
  *     u16         length of the fields; absent when no flag is set
  *     fields      bit i of the flags: field i + 1 is there
@@ -13,6 +13,10 @@
  * the rest, which may be newer than this code. Within an object an address is
  * written out once; later it is referred to by its number, in order of first
  * appearance.
+ *
+ * A tracelb is a trace along all paths of equal cost. After its fields come the
+ * nodes, then the links between them; a link has probes for one or more TTLs,
+ * and a probe has replies.
  */
 #include "stopset/formats/format.h"
 
@@ -25,6 +29,7 @@ enum {
     MAGIC = 0x1205,
     HEAD = 8,
     TRACE_OBJECT = 6,
+    TRACELB_OBJECT = 8,
     MAX_OBJECT = SS_MAX_ITEM - HEAD
 };
 
@@ -139,13 +144,40 @@ static const uint8_t trace_fields[] = {
     [8] = 1,  [9] = 1,  [10] = 1, [11] = 1, [12] = 2, [13] = 2, [14] = 2,
     [15] = 1, [16] = 1, [17] = 1, [18] = 1, [19] = 2, [20] = 1, [21] = 1,
     [22] = 1, [23] = 2, [24] = 1, [25] = 1, [26] = 0, [27] = 0};
-enum { T_START = 5, T_STOP = 6, T_FIRST = 15, T_HOPS = 19, T_SRC = 26, T_DST };
+enum {
+    T_START = 5,
+    T_STOP = 6,
+    T_PROBE_SIZE = 12,
+    T_FIRST = 15,
+    T_HOPS = 19,
+    T_SRC = 26,
+    T_DST
+};
 
 static const uint8_t hop_fields[] = {
     [1] = 4,  [2] = 1,  [3] = 1,  [4] = 1,  [5] = 1,  [6] = 4,
     [7] = 2,  [8] = 2,  [9] = 2,  [10] = 2, [11] = 1, [12] = 2,
     [13] = 2, [14] = 1, [15] = 1, [16] = 1, [17] = 0, [18] = 0};
-enum { H_TTL = 2, H_ATTEMPT = 5, H_RTT, H_ICMP, H_EXTENSION = 17, H_ADDR };
+enum {
+    H_TTL = 2,
+    H_REPLY_TTL,
+    H_ATTEMPT = 5,
+    H_RTT,
+    H_ICMP,
+    H_REPLY_SIZE = 9,
+    H_REPLY_ID,
+    H_REPLY_TOS,
+    H_EXTENSION = 17,
+    H_ADDR
+};
+
+/* Reads the second half of a time. */
+static uint32_t get_microseconds(cursor *c)
+{
+    uint32_t us = get(c, 4);
+
+    return us < 1000000 ? us : 0;
+}
 
 static unsigned get_trace_fields(cursor *c, ss_trace *t)
 {
@@ -157,10 +189,12 @@ static unsigned get_trace_fields(cursor *c, ss_trace *t)
             continue;
         if (i == T_START) {
             t->start = get(c, 4);
-            skip_bytes(c, 4);
+            t->start_us = get_microseconds(c);
         } else if (i == T_STOP) {
             uint32_t stop = get(c, 1);
             t->stop = stop < SS_STOP_RED ? (ss_stop)stop : SS_STOP_OTHER;
+        } else if (i == T_PROBE_SIZE) {
+            t->probe_size = (uint16_t)get(c, 2);
         } else if (i == T_FIRST) {
             first = get(c, 1);
         } else if (i == T_HOPS) {
@@ -195,6 +229,14 @@ static void get_hop(cursor *c, ss_hop *hop)
         } else if (i == H_ICMP) {
             hop->icmp_type = (uint8_t)get(c, 1);
             hop->icmp_code = (uint8_t)get(c, 1);
+        } else if (i == H_REPLY_TTL) {
+            hop->reply_ttl = (uint8_t)get(c, 1);
+        } else if (i == H_REPLY_SIZE) {
+            hop->reply_size = (uint16_t)get(c, 2);
+        } else if (i == H_REPLY_ID) {
+            hop->reply_id = (uint16_t)get(c, 2);
+        } else if (i == H_REPLY_TOS) {
+            hop->reply_tos = (uint8_t)get(c, 1);
         } else if (i == H_EXTENSION) {
             skip_bytes(c, get(c, 2));
         } else if (i == H_ADDR) {
@@ -221,6 +263,154 @@ static ss_took get_trace(cursor *c, ss_trace *t)
     return ss_addr_none(t->dst) ? SS_TOOK_BAD : SS_TOOK_TRACE;
 }
 
+/* --- traces along several paths ------------------------------------------- */
+
+enum {
+    ADDRESS = 0,     /* the length of a field with an address, */
+    EXTENSION = 255, /* and of one with a length of its own */
+    MAX_FIELDS = 24
+};
+
+/* Lengths of the fields of each record, up to the last one that we need. */
+static const uint8_t tracelb_fields[] = {
+    [1] = 4,  [2] = 4,  [3] = 4,        [4] = 4,       [5] = 8,  [6] = 2,
+    [7] = 2,  [8] = 2,  [9] = 1,        [10] = 1,      [11] = 1, [12] = 1,
+    [13] = 1, [14] = 1, [15] = 1,       [16] = 2,      [17] = 2, [18] = 4,
+    [19] = 4, [20] = 1, [21] = ADDRESS, [22] = ADDRESS};
+enum {
+    LB_START = 5,
+    LB_PROBE_SIZE = 8,
+    LB_FIRST = 10,
+    LB_NODES = 16,
+    LB_LINKS,
+    LB_SRC = 21,
+    LB_DST
+};
+
+static const uint8_t node_fields[] = {
+    [1] = 4, [2] = 1, [3] = 2, [4] = 1, [5] = ADDRESS};
+enum { NODE_ADDR = 5 };
+
+static const uint8_t link_fields[] = {[1] = 2, [2] = 2, [3] = 1};
+enum { LINK_FROM = 1, LINK_SETS = 3 };
+
+static const uint8_t set_fields[] = {[1] = 2};
+enum { SET_PROBES = 1 };
+
+static const uint8_t probe_fields[] = {
+    [1] = 8, [2] = 2, [3] = 1, [4] = 1, [5] = 2};
+enum { PROBE_TIME = 1, PROBE_TTL = 3, PROBE_ATTEMPT, PROBE_REPLIES };
+
+static const uint8_t reply_fields[] = {
+    [1] = 8,         [2] = 2, [3] = 1, [4] = 1,  [5] = 2,       [6] = 1,
+    [7] = EXTENSION, [8] = 1, [9] = 1, [10] = 4, [11] = ADDRESS};
+enum { REPLY_TIME = 1, REPLY_ID, REPLY_TTL, REPLY_ICMP = 5, REPLY_FROM = 11 };
+
+/* The fields of a record; 0 for those that are absent. */
+typedef struct values {
+    uint64_t n[MAX_FIELDS];
+    ss_addr address[MAX_FIELDS];
+} values;
+
+/* Reads a record of `count` - 1 known fields. */
+static void get_values(cursor *c, const uint8_t *lengths, size_t count,
+                       values *v)
+{
+    record r = get_record(c);
+
+    memset(v, 0, sizeof *v);
+    for (unsigned i = 1; i < count && !c->wrong; i++) {
+        if (!has(&r, i))
+            continue;
+        if (lengths[i] == ADDRESS)
+            v->address[i] = get_address(c);
+        else if (lengths[i] == EXTENSION)
+            skip_bytes(c, get(c, 2));
+        else if (lengths[i] == 8) /* seconds and microseconds */
+            v->n[i] = UINT64_C(1000000) * get(c, 4) + get_microseconds(c);
+        else
+            v->n[i] = get(c, lengths[i]);
+    }
+    leave_record(c, &r);
+}
+
+/* Reads a probe of a link from that node, and adds its replies. Returns false
+ * if there are too many. */
+static bool get_probe(cursor *c, ss_trace_buffer *buffer, ss_addr from,
+                      unsigned distance)
+{
+    values probe, reply;
+    bool fine = true;
+
+    get_values(c, probe_fields, UM_COUNT(probe_fields), &probe);
+    for (uint64_t i = 0; i < probe.n[PROBE_REPLIES] && !c->wrong; i++) {
+        get_values(c, reply_fields, UM_COUNT(reply_fields), &reply);
+        uint64_t rtt = reply.n[REPLY_TIME] - probe.n[PROBE_TIME];
+        ss_hop hop = {.addr = reply.address[REPLY_FROM],
+                      .rtt = rtt <= UINT32_MAX ? (uint32_t)rtt : 0,
+                      .ttl = (uint8_t)probe.n[PROBE_TTL],
+                      .attempt = (uint8_t)probe.n[PROBE_ATTEMPT],
+                      .icmp_type = (uint8_t)(reply.n[REPLY_ICMP] >> 8),
+                      .icmp_code = (uint8_t)reply.n[REPLY_ICMP],
+                      .reply_ttl = (uint8_t)reply.n[REPLY_TTL],
+                      .reply_id = (uint16_t)reply.n[REPLY_ID]};
+        if (!c->wrong && hop.ttl && !ss_addr_none(hop.addr))
+            fine &= ss_paths_add(buffer, &hop, from, distance);
+    }
+    return fine;
+}
+
+static bool get_link(cursor *c, ss_trace_buffer *buffer, uint64_t nodes)
+{
+    values link, set;
+    bool fine = true;
+
+    get_values(c, link_fields, UM_COUNT(link_fields), &link);
+    if (!c->wrong && link.n[LINK_FROM] >= nodes)
+        go_wrong(c, "a link from a node that was not written");
+    for (uint64_t i = 0; i < link.n[LINK_SETS] && !c->wrong; i++) {
+        get_values(c, set_fields, UM_COUNT(set_fields), &set);
+        for (uint64_t j = 0; j < set.n[SET_PROBES] && !c->wrong; j++)
+            fine &= get_probe(c, buffer, buffer->node[link.n[LINK_FROM]],
+                              (unsigned)i + 1);
+    }
+    return fine;
+}
+
+static ss_took get_tracelb(cursor *c, ss_trace_buffer *buffer)
+{
+    ss_trace *t = &buffer->trace;
+    values trace, node;
+    bool fine = true;
+
+    get_values(c, tracelb_fields, UM_COUNT(tracelb_fields), &trace);
+    uint64_t nodes = trace.n[LB_NODES];
+    if (!c->wrong && nodes > SS_MAX_REPLIES)
+        return SS_TOOK_LONG;
+    t->start = trace.n[LB_START] / 1000000;
+    t->start_us = (uint32_t)(trace.n[LB_START] % 1000000);
+    t->probe_size = (uint16_t)trace.n[LB_PROBE_SIZE];
+    t->src = t->monitor = trace.address[LB_SRC];
+    t->dst = trace.address[LB_DST];
+    unsigned first = trace.n[LB_FIRST] ? (unsigned)trace.n[LB_FIRST] : 1;
+    ss_trace_probed(t, first, first);
+    for (uint64_t i = 0; i < nodes && !c->wrong; i++) {
+        get_values(c, node_fields, UM_COUNT(node_fields), &node);
+        buffer->node[i] = node.address[NODE_ADDR];
+    }
+    for (uint64_t i = 0; i < trace.n[LB_LINKS] && !c->wrong; i++)
+        fine &= get_link(c, buffer, nodes);
+    if (c->wrong)
+        return SS_TOOK_BAD;
+    if (nodes)
+        fine &= ss_paths_end(buffer, buffer->node[0]);
+    if (!fine)
+        return SS_TOOK_LONG;
+    return ss_addr_none(t->dst) ? SS_TOOK_BAD : SS_TOOK_TRACE;
+}
+
+/* --- objects -------------------------------------------------------------- */
+
 static uint32_t load(const uint8_t *bytes, size_t len)
 {
     uint32_t x = 0;
@@ -230,16 +420,17 @@ static uint32_t load(const uint8_t *bytes, size_t len)
     return x;
 }
 
-static umbel_status parse_trace(const uint8_t *bytes, size_t len, size_t *used,
-                                ss_trace_buffer *buffer, ss_took *took,
-                                umbel_error *err)
+static umbel_status parse_trace(uint32_t type, const uint8_t *bytes, size_t len,
+                                size_t *used, ss_trace_buffer *buffer,
+                                ss_took *took, umbel_error *err)
 {
     cursor c = {.start = bytes,
                 .at = bytes,
                 .end = bytes + len,
                 .address = buffer->address};
 
-    *took = get_trace(&c, ss_trace_begin(buffer));
+    ss_trace *t = ss_trace_begin(buffer);
+    *took = type == TRACE_OBJECT ? get_trace(&c, t) : get_tracelb(&c, buffer);
     *used = HEAD + len;
     if (!c.wrong)
         return UMBEL_OK;
@@ -266,8 +457,8 @@ static umbel_status parse_warts(ss_format_state *state, const uint8_t *bytes,
         return um_fail(err, UMBEL_E_FORMAT, "no warts object begins here");
     if (len < HEAD)
         return UMBEL_OK;
-    uint32_t length = load(bytes + 4, 4);
-    if (load(bytes + 2, 2) != TRACE_OBJECT) {
+    uint32_t length = load(bytes + 4, 4), type = load(bytes + 2, 2);
+    if (type != TRACE_OBJECT && type != TRACELB_OBJECT) {
         state->skip = length;
         *used = HEAD;
         *took = SS_TOOK_OTHER;
@@ -279,7 +470,7 @@ static umbel_status parse_warts(ss_format_state *state, const uint8_t *bytes,
                        (unsigned)MAX_OBJECT);
     if (len - HEAD < length)
         return UMBEL_OK;
-    return parse_trace(bytes + HEAD, length, used, buffer, took, err);
+    return parse_trace(type, bytes + HEAD, length, used, buffer, took, err);
 }
 
 static bool begins_warts(const uint8_t *bytes, size_t len)

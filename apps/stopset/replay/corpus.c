@@ -69,7 +69,7 @@ static bool number_nodes(ss_corpus *c, const ss_trace *t, uint8_t n)
         step[ttl - 1].node = um_bit(t->probed, ttl) ? SS_SILENT : SS_UNPROBED;
     for (size_t i = 0; i < t->nhops; i++) {
         const ss_hop *h = &t->hop[i];
-        if (h->ttl > n || is_node(step[h->ttl - 1].node))
+        if (h->ttl > n || h->aside || is_node(step[h->ttl - 1].node))
             continue;
         step[h->ttl - 1].node = ss_index_add(&c->nodes, h->addr);
         if (!is_node(step[h->ttl - 1].node))

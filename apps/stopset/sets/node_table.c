@@ -387,7 +387,10 @@ umbel_status ss_table_read(ss_table *t, const char *const *paths, size_t n,
 {
     ss_sink sink = {t, consume_trace, consume_line, end_table};
 
-    return ss_input_each(paths, n, &sink, counts, err);
+    UM_TRY(ss_input_each(paths, n, &sink, counts, err));
+    if (!t->traces)
+        return um_fail(err, UMBEL_E_RANGE, "the tables contain no trace");
+    return UMBEL_OK;
 }
 
 static umbel_status refuse_trace(void *ctx, const ss_trace *t, umbel_error *err)

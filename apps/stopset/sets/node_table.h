@@ -60,7 +60,7 @@ umbel_status ss_table_learn(ss_table *t, const ss_trace *trace,
 umbel_status ss_table_line(ss_table *t, const char *line, size_t len,
                            umbel_error *err);
 
-/* Learns from files of traces and tables. */
+/* Learns from files of traces and tables. Refuses files that hold no trace. */
 umbel_status ss_table_read(ss_table *t, const char *const *paths, size_t n,
                            ss_input_counts *counts, umbel_error *err);
 /* Reads one table; refuses traces. */

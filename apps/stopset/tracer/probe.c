@@ -177,6 +177,20 @@ bool ss_read_udp(const ss_stamp *s, ss_addr to, const uint8_t *payload,
     return true;
 }
 
+uint16_t ss_probe_packet(bool v6, bool udp, size_t len)
+{
+    size_t head = v6 ? IP6_HEAD : IP4_HEAD;
+
+    return (uint16_t)(head + (udp ? (size_t)UDP_HEAD : 0) + len);
+}
+
+uint16_t ss_error_packet(bool v6, size_t quoted)
+{
+    size_t head = v6 ? IP6_HEAD : IP4_HEAD;
+
+    return (uint16_t)(head + ECHO_HEAD + ss_probe_packet(v6, true, quoted));
+}
+
 /* --- what the network sends back ----------------------------------------- */
 
 ss_outcome ss_outcome_of(bool v6, uint8_t type, uint8_t code, bool from_target)
@@ -257,6 +271,6 @@ bool ss_read_icmp6(const ss_stamp *s, ss_addr from, const uint8_t *message,
 {
     if (len < ECHO_HEAD || ss_addr_is_v4(from))
         return false;
-    *out = (ss_answer){.from = from, .reply_len = (uint16_t)len};
+    *out = (ss_answer){.from = from, .reply_len = (uint16_t)(IP6_HEAD + len)};
     return read_message(s, message, len, out);
 }

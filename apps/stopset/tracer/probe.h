@@ -44,7 +44,9 @@ typedef struct ss_answer {
     ss_outcome outcome;
     uint8_t icmp_type, icmp_code; /* as received; for IPv6 those of ICMPv6 */
     uint8_t reply_ttl, reply_tos; /* 0 if unknown */
-    uint16_t reply_id, reply_len; /* 0 if unknown */
+    uint16_t reply_id, reply_len; /* of the IP packet; 0 if unknown */
+    uint16_t probe_size; /* of the probe's IP packet; 0 if it is not reported */
+    uint32_t rtt; /* microseconds, as the prober measured it; 0 if it did not */
 } ss_answer;
 
 /*
@@ -74,6 +76,13 @@ bool ss_read_icmp6(const ss_stamp *s, ss_addr from, const uint8_t *message,
  */
 bool ss_read_udp(const ss_stamp *s, ss_addr to, const uint8_t *payload,
                  size_t len, ss_probe *out);
+
+/* Returns the length of the IP packet of a probe whose message has that
+ * length. */
+uint16_t ss_probe_packet(bool v6, bool udp, size_t len);
+/* Returns the length of the IP packet of an ICMP error that quotes that much of
+ * a UDP probe's payload, with headers that have no options. */
+uint16_t ss_error_packet(bool v6, size_t quoted);
 
 /* Returns the meaning of an ICMP error of this type and code. */
 ss_outcome ss_outcome_of(bool v6, uint8_t type, uint8_t code, bool from_target);

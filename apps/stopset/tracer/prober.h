@@ -24,6 +24,9 @@ typedef struct ss_prober {
     umbel_status (*wait)(void *self, uint64_t timeout, ss_deliver *deliver,
                          void *ctx, umbel_error *err);
     void (*close)(void *self);
+    /* Of IPv4 and IPv6, 0 if unknown: bytes of a probe's IP packet; ports of
+     * UDP. */
+    uint16_t probe_size[2], sport[2], dport;
 } ss_prober;
 
 /*

@@ -103,6 +103,12 @@ static bool read_answer(ss_trace_buffer *buffer, const uint8_t *json,
     out->from = hop->addr;
     out->icmp_type = hop->icmp_type;
     out->icmp_code = hop->icmp_code;
+    out->reply_ttl = hop->reply_ttl;
+    out->reply_tos = hop->reply_tos;
+    out->reply_id = hop->reply_id;
+    out->reply_len = hop->reply_size;
+    out->probe_size = t->probe_size;
+    out->rtt = hop->rtt;
     out->outcome =
         hop->icmp_type == (v4 ? 0 : 129)
             ? SS_REACHED
@@ -259,6 +265,9 @@ umbel_status ss_scamper_open(const char *path, ss_prober *out, umbel_error *err)
         close_scamper(s);
         return status;
     }
-    *out = (ss_prober){s, send_probe, wait_for_answers, close_scamper};
+    *out = (ss_prober){.self = s,
+                       .send = send_probe,
+                       .wait = wait_for_answers,
+                       .close = close_scamper};
     return UMBEL_OK;
 }

@@ -149,6 +149,7 @@ static umbel_status open_udp(ss_sockets *s, bool v6, int *fd, umbel_error *err)
     if (setsockopt(*fd, level, v6 ? IPV6_RECVERR : IP_RECVERR, &on,
                    sizeof on) != 0)
         return um_fail_errno(err, "this system has no error queue for UDP");
+    setsockopt(*fd, level, v6 ? IPV6_RECVHOPLIMIT : IP_RECVTTL, &on, sizeof on);
     /* The same source port in every run keeps paths comparable. */
     socklen_t len =
         fill_endpoint(v6 ? (ss_addr){0, 0} : ss_addr_v4(0),
@@ -176,6 +177,11 @@ static void write_ttl(struct msghdr *m, bool v6, int ttl)
     memcpy(CMSG_DATA(c), &ttl, sizeof ttl);
 }
 
+static uint16_t target_port(const ss_sockets *s)
+{
+    return (uint16_t)(SS_UDP_PORT + s->config.stamp.flow % FLOWS);
+}
+
 static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
 {
     ss_sockets *s = self;
@@ -189,14 +195,13 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
         struct cmsghdr head;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = {.bytes = {0}};
-    struct msghdr m = {
-        .msg_name = &to,
-        .msg_namelen = fill_endpoint(
-            p->to, udp ? SS_UDP_PORT + s->config.stamp.flow % FLOWS : 0, &to),
-        .msg_iov = &part,
-        .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = sizeof control.bytes};
+    struct msghdr m = {.msg_name = &to,
+                       .msg_namelen =
+                           fill_endpoint(p->to, udp ? target_port(s) : 0, &to),
+                       .msg_iov = &part,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = sizeof control.bytes};
 
     write_ttl(&m, v6, p->ttl);
     /* A UDP socket reports an error of an earlier probe once; then send
@@ -216,10 +221,13 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
 
 /* --- receiving ----------------------------------------------------------- */
 
-static uint8_t hop_limit(struct msghdr *m)
+/* Returns the TTL or hop limit of a message that was received; 0 if it is
+ * unknown. */
+static uint8_t received_ttl(struct msghdr *m)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-        if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT) {
+        if ((c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT) ||
+            (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL)) {
             int limit;
             memcpy(&limit, CMSG_DATA(c), sizeof limit);
             return (uint8_t)limit;
@@ -246,7 +254,7 @@ static bool receive_icmp(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
     if (v6) {
         *ours = ss_read_icmp6(&s->config.stamp, endpoint_address(&from), bytes,
                               (size_t)len, out);
-        out->reply_ttl = hop_limit(&m);
+        out->reply_ttl = received_ttl(&m);
     } else {
         *ours = ss_read_icmp4(&s->config.stamp, bytes, (size_t)len, out);
     }
@@ -271,7 +279,7 @@ static const struct sock_extended_err *find_report(struct msghdr *m)
 
 static bool receive_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
 {
-    uint8_t payload[SS_PROBE_MAX];
+    uint8_t payload[2048]; /* more than an ICMP error quotes */
     endpoint to, from = {{0}};
     union {
         struct cmsghdr head;
@@ -296,7 +304,10 @@ static bool receive_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
            v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
     *out = (ss_answer){.from = endpoint_address(&from),
                        .icmp_type = e->ee_type,
-                       .icmp_code = e->ee_code};
+                       .icmp_code = e->ee_code,
+                       .reply_ttl = received_ttl(&m)};
+    if (!(m.msg_flags & MSG_TRUNC))
+        out->reply_len = ss_error_packet(v6, (size_t)len);
     *ours = ss_read_udp(&s->config.stamp, endpoint_address(&to), payload,
                         (size_t)len, &out->probe);
     out->outcome = ss_outcome_of(v6, e->ee_type, e->ee_code,
@@ -364,6 +375,25 @@ static void close_sockets(void *self)
     um_put(&alloc, s, sizeof *s);
 }
 
+/* Describes the probes: all of them have the same length and ports. */
+static void describe_probes(const ss_sockets *s, ss_prober *out)
+{
+    bool udp = s->method->open == open_udp;
+    uint8_t bytes[SS_PROBE_MAX];
+    size_t len = s->method->write(&s->config.stamp, &(ss_probe){.ttl = 1},
+                                  s->config.contact, bytes);
+
+    for (int v6 = 0; v6 < 2; v6++) {
+        endpoint own = {{0}};
+        socklen_t own_len = sizeof own;
+        out->probe_size[v6] = ss_probe_packet(v6, udp, len);
+        if (udp && s->fd[v6] >= 0 &&
+            getsockname(s->fd[v6], &own.any, &own_len) == 0)
+            out->sport[v6] = ntohs(v6 ? own.v6.sin6_port : own.v4.sin_port);
+    }
+    out->dport = udp ? target_port(s) : 0;
+}
+
 umbel_status ss_sockets_open(const ss_sockets_config *config, ss_prober *out,
                              umbel_error *err)
 {
@@ -388,7 +418,11 @@ umbel_status ss_sockets_open(const ss_sockets_config *config, ss_prober *out,
         close_sockets(s);
         return status;
     }
-    *out = (ss_prober){s, send_probe, wait_for_answers, close_sockets};
+    *out = (ss_prober){.self = s,
+                       .send = send_probe,
+                       .wait = wait_for_answers,
+                       .close = close_sockets};
+    describe_probes(s, out);
     return UMBEL_OK;
 }
 

@@ -340,15 +340,22 @@ void ss_tracer_answer(ss_tracer *t, uint64_t now, const ss_answer *a)
         return;
     }
     bool timed = current && a->probe.attempt + 1 == s->attempt;
+    uint32_t rtt = timed ? (uint32_t)(now - s->sent) : 0;
     ss_hop hop = {.addr = a->from,
-                  .rtt = timed ? (uint32_t)(now - s->sent) : 0,
+                  .rtt = a->rtt ? a->rtt : rtt,
                   .ttl = ttl,
                   .attempt = a->probe.attempt,
                   .icmp_type = a->icmp_type,
-                  .icmp_code = a->icmp_code};
+                  .icmp_code = a->icmp_code,
+                  .reply_ttl = a->reply_ttl,
+                  .reply_tos = a->reply_tos,
+                  .reply_size = a->reply_len,
+                  .reply_id = a->reply_id};
     t->counts.replies++;
     if (!ss_addr_none(a->at))
         s->trace.src = a->at;
+    if (a->probe_size)
+        s->trace.probe_size = a->probe_size;
     t->counts.destination_probes += a->outcome == SS_REACHED;
     s->hops[s->trace.nhops++] = hop;
     if (ttl == s->walk.ttl || (a->outcome == SS_REACHED && !s->walk.back)) {

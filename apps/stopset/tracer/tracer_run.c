@@ -71,8 +71,10 @@ static void write_trace(void *ctx, const ss_trace *t, unsigned probes)
 
     if (ss_addr_none(t->src))
         whole.src = ss_sockets_source(t->dst);
-    whole.start =
-        (t->start + now_us(CLOCK_REALTIME) - now_us(CLOCK_MONOTONIC)) / 1000000;
+    uint64_t start =
+        t->start + now_us(CLOCK_REALTIME) - now_us(CLOCK_MONOTONIC);
+    whole.start = start / 1000000;
+    whole.start_us = (uint32_t)(start % 1000000);
     s->format->trace(s->out, s->facts, &whole, probes);
     fail(s, ss_live_learn(s->live, t, &err), &err);
 }

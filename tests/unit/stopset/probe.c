@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "stopset/tracer/probe.h"
+#include "stopset/tracer/prober.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,8 @@ static void the_destination_sends_the_probe_back(void **state)
     packet[0] = 129;
     assert_true(ss_read_icmp6(&stamp, p6.to, packet, len, &a));
     assert_int_equal(a.outcome, SS_REACHED);
+    assert_int_equal(a.reply_len, IP6 + len);
+    assert_int_equal(ss_probe_packet(true, false, len), IP6 + len);
     /* A reply from another address matches no probe of ours. */
     assert_false(
         ss_read_icmp6(&stamp, address("2001:db8::6"), packet, len, &a));
@@ -241,6 +244,34 @@ static void a_cut_packet_is_no_answer(void **state)
     assert_true(ss_read_icmp4(&stamp, packet, len, &a));
 }
 
+/* What scamper measured is passed on; what it left out is unknown. */
+static void an_answer_of_scamper_has_its_numbers(void **state)
+{
+    static const char full[] =
+        "{\"type\":\"trace\",\"version\":\"0.1\", \"src\":\"10.0.0.1\", "
+        "\"dst\":\"10.200.1.1\", \"hop_count\":3, \"firsthop\":3, "
+        "\"probe_size\":44, \"hops\":[{\"addr\":\"10.0.0.14\", "
+        "\"probe_ttl\":3, \"probe_id\":1, \"rtt\":0.013, \"reply_ttl\":62, "
+        "\"reply_tos\":192, \"reply_ipid\":46962, \"reply_size\":72, "
+        "\"icmp_type\":11, \"icmp_code\":0}]}";
+    static const char bare[] =
+        "{\"type\":\"trace\", \"dst\":\"10.200.1.1\", \"hops\":[{\"addr\":"
+        "\"10.0.0.14\", \"probe_ttl\":3, \"icmp_type\":11}]}";
+    ss_answer a;
+
+    (void)state;
+    assert_true(ss_scamper_answer((const uint8_t *)full, sizeof full - 1, &a));
+    assert_int_equal(a.outcome, SS_EXPIRED);
+    assert_int_equal(a.probe_size, 44);
+    assert_int_equal(a.rtt, 13);
+    assert_int_equal(a.reply_ttl, 62);
+    assert_int_equal(a.reply_tos, 192);
+    assert_int_equal(a.reply_id, 46962);
+    assert_int_equal(a.reply_len, 72);
+    assert_true(ss_scamper_answer((const uint8_t *)bare, sizeof bare - 1, &a));
+    assert_int_equal(a.probe_size + a.rtt + a.reply_ttl + a.reply_len, 0);
+}
+
 TEST_GROUP(probe)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +283,7 @@ TEST_GROUP(probe)
         cmocka_unit_test(forged_answers_are_ignored),
         cmocka_unit_test(a_flow_of_another_run_is_not_ours),
         cmocka_unit_test(a_cut_packet_is_no_answer),
+        cmocka_unit_test(an_answer_of_scamper_has_its_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

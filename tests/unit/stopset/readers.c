@@ -4,6 +4,7 @@
  */
 #include "stopset/formats/input.h"
 #include "stopset/formats/internal.h"
+#include "stopset/formats/output.h"
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -426,6 +427,236 @@ static void an_object_without_end_is_refused_in_bounded_memory(void **state)
     free(text);
 }
 
+/* --- traces along several paths --------------------------------------------
+ */
+
+#define LINK(ttl, addr)                                                        \
+    "{\"addr\":\"" addr "\", \"probes\":[{\"tx\":{\"sec\":1, \"usec\":2}, "    \
+    "\"replyc\":1, \"ttl\":" #ttl ", \"attempt\":0, \"flowid\":1, "            \
+    "\"replies\":[{\"rx\":{\"sec\":1, \"usec\":9}, \"ttl\":63, "               \
+    "\"rtt\":0.007, "                                                          \
+    "\"ipid\":5, \"icmp_type\":11, \"icmp_code\":0}]}]}"
+#define NODE(addr, links) "{\"addr\":\"" addr "\", \"links\":[" links "]}"
+#define PATHS(nodes)                                                           \
+    "{\"type\":\"tracelb\", \"src\":\"192.0.2.1\", \"dst\":\"203.0.113.7\", "  \
+    "\"start\":{\"sec\":7, \"usec\":8}, \"probe_size\":44, \"firsthop\":1, "   \
+    "\"nodes\":[" nodes "]}"
+
+/* Checks that the hops of trace 0 at a TTL are these, with an asterisk for
+ * those aside: "10.0.0.3 10.0.0.4*". */
+static void assert_hops(const seen *s, uint8_t ttl, const char *expected)
+{
+    char text[256] = "", address[SS_ADDR_TEXT];
+
+    for (size_t i = 0; i < s->trace[0].nhops; i++) {
+        const ss_hop *h = &s->hop[0][i];
+        if (h->ttl != ttl)
+            continue;
+        ss_addr_format(h->addr, address);
+        if (*text)
+            strcat(text, " ");
+        strcat(strcat(text, address), h->aside ? "*" : "");
+    }
+    assert_string_equal(text, expected);
+}
+
+static void a_tracelb_is_a_path_with_nodes_aside(void **state)
+{
+    seen s;
+
+    (void)state;
+    /* 1 -> 2 -> 3 or 4 -> 5 or 6 -> destination, each its own way; 7 is on a
+     * longer path. */
+    assert_ok(feed_text(
+        PATHS(NODE("10.0.0.1", "[" LINK(2, "10.0.0.2") "]") "," NODE("10.0.0.2", "[" LINK(3, "10.0.0.3") "," LINK(3, "10.0.0.4") "]") "," NODE(
+            "10.0.0.3",
+            "[" LINK(4, "10.0.0.5") "," LINK(
+                4,
+                "10.0.0.7") "]") "," NODE("10.0.0.4",
+                                          "[" LINK(
+                                              4,
+                                              "10.0.0.6") "]") "," NODE("10.0."
+                                                                        "0.5",
+                                                                        "[" LINK(
+                                                                            5,
+                                                                            "20"
+                                                                            "3."
+                                                                            "0."
+                                                                            "11"
+                                                                            "3."
+                                                                            "7") "]") "," NODE("10.0.0.6",
+                                                                                               "[" LINK(
+                                                                                                   5,
+                                                                                                   "203.0.113.7") "]") "," NODE("10.0.0.7",
+                                                                                                                                "[" LINK(
+                                                                                                                                    5,
+                                                                                                                                    "10.0.0.8") "]") "," NODE("10.0.0.8",
+                                                                                                                                                              "[" LINK(
+                                                                                                                                                                  6,
+                                                                                                                                                                  "203.0.113.7") "]")),
+        &s));
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.trace[0].stop, SS_STOP_COMPLETED);
+    assert_int_equal(s.trace[0].start_us, 8);
+    assert_int_equal(s.trace[0].probe_size, 44);
+    assert_int_equal(ss_trace_reached(&s.trace[0]), 5);
+    assert_hops(&s, 1, "10.0.0.1");
+    assert_hops(&s, 2, "10.0.0.2");
+    assert_hops(&s, 3, "10.0.0.3* 10.0.0.4");
+    assert_hops(&s, 4, "10.0.0.5* 10.0.0.6"); /* without 10.0.0.7 */
+    assert_int_equal(s.hop[0][1].rtt, 7);
+    assert_int_equal(s.hop[0][1].reply_ttl, 63);
+}
+
+static void a_tracelb_may_be_silent_or_unfinished(void **state)
+{
+    static const char silent[] =
+        PATHS(NODE("10.0.0.1", "[{\"addr\":\"*\"}],[" LINK(3, "10.0.0.3") "]"));
+    seen s;
+
+    (void)state;
+    for (size_t piece = 1; piece < 40; piece++) {
+        assert_ok(feed(silent, sizeof silent - 1, piece, &s));
+        assert_int_equal(s.trace[0].stop, SS_STOP_NONE);
+        assert_hops(&s, 1, "10.0.0.1");
+        assert_hops(&s, 2, "");
+        assert_hops(&s, 3, "10.0.0.3");
+        assert_int_equal(s.trace[0].last, 3);
+    }
+    /* Hops of another type have no node before them. */
+    assert_ok(feed_text("{\"type\":\"tracelb\",\"dst\":\"203.0.113.7\","
+                        "\"hops\":[" HOP(2, "10.0.0.9") "]}",
+                        &s));
+    assert_hops(&s, 2, "10.0.0.9");
+    assert_ok(feed_text(PATHS(""), &s));
+    assert_int_equal(s.trace[0].nhops, 0);
+}
+
+/* A tracelb to 10.200.1.1 with nodes 10.0.0.2 and 10.0.0.6, and a link between
+ * them with a probe that has a reply. */
+static const uint8_t warts_paths[] = {
+    0x12, 0x05, 0x00, 0x08, 0x00, 0x00, 0x00, 0x62,
+    /* fields 5 8 10 16 17 21 22 */
+    0x90, 0x85, 0xc6, 0x01, 0x00, 0x1b,             /* */
+    0x6a, 0xf9, 0xfe, 0xb0, 0x00, 0x07, 0x4f, 0x73, /* start */
+    0x00, 0x2c, 0x01,                               /* probe size, first hop */
+    0x00, 0x02, 0x00, 0x01,                         /* nodes, links */
+    0x04, 0x01, 0x0a, 0x00, 0x00, 0x01,             /* source */
+    0x04, 0x01, 0x0a, 0xc8, 0x01, 0x01,             /* destination */
+    0x10, 0x00, 0x06, 0x04, 0x01, 0x0a, 0x00, 0x00, 0x02, /* node 0 */
+    0x10, 0x00, 0x06, 0x04, 0x01, 0x0a, 0x00, 0x00, 0x06, /* node 1 */
+    0x07, 0x00, 0x05, 0x00, 0x00, 0x00, 0x01, 0x01,       /* link */
+    0x01, 0x00, 0x02, 0x00, 0x01,                         /* one probe */
+    0x15, 0x00, 0x0b, 0x6a, 0xf9, 0xfe, 0xb1, 0x00, 0x00, 0x00, 0x05, 0x02,
+    0x00, 0x01, /* at TTL 2, one reply */
+    0x95, 0x08, 0x00, 0x10, 0x6a, 0xf9, 0xfe, 0xb1, 0x00, 0x00, 0x00, 0x1b,
+    0x3f, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03};
+
+static void a_tracelb_of_warts_has_its_nodes(void **state)
+{
+    seen s;
+
+    (void)state;
+    for (size_t piece = 1; piece <= sizeof warts_paths; piece += 7) {
+        assert_ok(feed(warts_paths, sizeof warts_paths, piece, &s));
+        assert_int_equal(s.n, 1);
+        assert_address(s.trace[0].src, "10.0.0.1");
+        assert_address(s.trace[0].dst, "10.200.1.1");
+        assert_int_equal(s.trace[0].start_us, 0x74f73);
+        assert_int_equal(s.trace[0].probe_size, 44);
+        assert_hops(&s, 1, "10.0.0.2");
+        assert_hops(&s, 2, "10.0.0.6");
+        assert_int_equal(s.hop[0][1].rtt, 22);
+        assert_int_equal(s.hop[0][1].icmp_type, 11);
+        assert_int_equal(s.hop[0][1].reply_ttl, 63);
+    }
+    for (size_t len = 1; len < sizeof warts_paths; len++)
+        assert_int_equal(feed(warts_paths, len, len, &s), UMBEL_E_FORMAT);
+    uint8_t copy[sizeof warts_paths];
+    memcpy(copy, warts_paths, sizeof copy);
+    copy[63] = 2; /* the link's first node */
+    assert_refused(feed(copy, sizeof copy, sizeof copy, &s), UMBEL_E_FORMAT,
+                   "a link from a node");
+}
+
+/* --- written and read ------------------------------------------------------
+ */
+
+/* Writes a trace in a format, and reads it again. */
+static void write_and_read(const ss_output_format *format,
+                           const ss_run_facts *run, const ss_trace *t, seen *s)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    assert_non_null(out);
+    if (format->begin)
+        format->begin(out, run);
+    format->trace(out, run, t, 3);
+    if (format->end)
+        format->end(out, run, run->start + 1);
+    fclose(out);
+    assert_ok(feed(text, len, len, s));
+    assert_int_equal(s->n, 1);
+    free(text);
+}
+
+/* What is known about a trace is in the file; what is not known stays so. */
+static void a_written_trace_has_what_is_known(void **state)
+{
+    static const ss_output_format *const formats[] = {&ss_output_json,
+                                                      &ss_output_warts};
+    ss_run_facts run = {.attempts = 2,
+                        .wait = 2,
+                        .policy = {1, 32, 5, true},
+                        .probe_size = {38, 58},
+                        .start = 1794768519};
+    ss_hop hops[] = {{.addr = ss_addr_v4(0x0A000001),
+                      .rtt = 1234,
+                      .ttl = 1,
+                      .attempt = 1,
+                      .icmp_type = 11,
+                      .reply_ttl = 64,
+                      .reply_tos = 192,
+                      .reply_size = 66,
+                      .reply_id = 4711},
+                     {.addr = ss_addr_v4(0x0A000002), .ttl = 2}};
+    ss_trace t = {.src = ss_addr_v4(0xC0000201),
+                  .dst = ss_addr_v4(0xCB007107),
+                  .start = 1794768519,
+                  .start_us = 999999,
+                  .first = 1,
+                  .last = 2,
+                  .hop = hops,
+                  .nhops = 2};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(formats); i++) {
+        seen s;
+        write_and_read(formats[i], &run, &t, &s);
+        assert_int_equal(s.trace[0].start, t.start);
+        assert_int_equal(s.trace[0].start_us, t.start_us);
+        assert_int_equal(s.trace[0].probe_size, 38);
+        assert_int_equal(s.trace[0].nhops, 2);
+        for (size_t h = 0; h < 2; h++) {
+            const ss_hop *got = &s.hop[0][h];
+            assert_true(ss_addr_equal(got->addr, hops[h].addr));
+            assert_int_equal(got->rtt, hops[h].rtt);
+            assert_int_equal(got->attempt, hops[h].attempt);
+            assert_int_equal(got->icmp_type, hops[h].icmp_type);
+            assert_int_equal(got->reply_ttl, hops[h].reply_ttl);
+            assert_int_equal(got->reply_tos, hops[h].reply_tos);
+            assert_int_equal(got->reply_size, hops[h].reply_size);
+            assert_int_equal(got->reply_id, hops[h].reply_id);
+        }
+        ss_trace own = t; /* of a prober that reports the size */
+        own.probe_size = 44;
+        write_and_read(formats[i], &run, &own, &s);
+        assert_int_equal(s.trace[0].probe_size, 44);
+    }
+}
+
 TEST_GROUP(readers)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +676,10 @@ TEST_GROUP(readers)
         cmocka_unit_test(broken_json_is_refused_with_the_offset),
         cmocka_unit_test(json_a_million_deep_is_refused),
         cmocka_unit_test(an_object_without_end_is_refused_in_bounded_memory),
+        cmocka_unit_test(a_tracelb_is_a_path_with_nodes_aside),
+        cmocka_unit_test(a_tracelb_may_be_silent_or_unfinished),
+        cmocka_unit_test(a_tracelb_of_warts_has_its_nodes),
+        cmocka_unit_test(a_written_trace_has_what_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,8 @@ typedef struct world {
     ss_outcome last; /* sent by the last hop of the path */
     unsigned drop;   /* number of first attempts that are lost */
     uint64_t delay;
-    bool twice; /* each answer arrives twice */
+    uint32_t measured; /* round-trip time that answers report */
+    bool twice;        /* each answer arrives twice */
 
     uint32_t red, local;
     unsigned given, destinations;
@@ -73,7 +74,12 @@ static void ask(void *ctx, ss_addr hop, ss_addr dst, ss_reply *r)
 static void answer_probe(world *w, const ss_probe *p, uint64_t now)
 {
     unsigned hop = p->ttl - 1u;
-    ss_answer a = {.probe = *p, .outcome = SS_EXPIRED, .icmp_type = 11};
+    ss_answer a = {.probe = *p,
+                   .outcome = SS_EXPIRED,
+                   .icmp_type = 11,
+                   .reply_ttl = (uint8_t)(65 - p->ttl),
+                   .reply_len = 66,
+                   .rtt = w->measured};
 
     w->sent_ttl[p->ttl]++;
     if (p->attempt < w->drop)
@@ -169,8 +175,15 @@ static void a_trace_reaches_its_destination(void **state)
         assert_true(ss_addr_equal(w.got[i].addr, ss_addr_v4(w.hops[i])));
     assert_true(ss_addr_equal(w.got[5].addr, destination(0)));
     assert_int_equal(w.got[2].rtt, 1000);
+    assert_int_equal(w.got[2].reply_ttl, 62);
+    assert_int_equal(w.got[2].reply_size, 66);
     assert_int_equal(ss_tracer_counted(w.tracer)->probes, 6);
     assert_int_equal(ss_tracer_counted(w.tracer)->destination_probes, 1);
+    ss_tracer_close(w.tracer);
+    w = path_of(6);
+    w.measured = 13;
+    trace_all(&w, usual);
+    assert_int_equal(w.got[2].rtt, 13);
     ss_tracer_close(w.tracer);
 }
 
