@@ -97,6 +97,20 @@ const char *umbel_sync_reason_name(umbel_sync_reason reason)
     return reason < UMBEL_SYNC_REASONS ? reason_names[reason] : "unknown";
 }
 
+/* Reports to a peer that we do not want this origin in this session, so that an
+ * exchange with less than all of its origins can end. */
+static void decline(const umbel_sync *s, um_peer *p, const uint8_t *origin)
+{
+    p->report_rules = true;
+    for (size_t i = 0; i < p->ndeclined; i++)
+        if (memcmp(p->declined[i], origin, UMBEL_ORIGIN_LEN) == 0)
+            return;
+    /* They must fit into a HAVE: with more, the exchange does not end. */
+    if (p->ndeclined < s->limit.message_bytes / (8 * UMBEL_ORIGIN_LEN) &&
+        um_array_resize(&p->declined, p->ndeclined + 1, UMBEL_ORIGIN_LEN))
+        memcpy(p->declined[p->ndeclined++], origin, UMBEL_ORIGIN_LEN);
+}
+
 umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
                             const um_sync_id *id, umbel_status status,
                             const char *text, umbel_error *err)
@@ -106,9 +120,13 @@ umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
 
     snprintf(copy, sizeof copy, "%s", text);
     um_set_error(err, status, "%s", copy);
+    if (p && id && s->set.announce &&
+        (reason == UMBEL_SYNC_ORIGIN || reason == UMBEL_SYNC_MEMORY))
+        decline(s, p, id->origin);
     if (p) {
         p->stats.refused[reason]++;
-        if (p->logged[reason] && s->now < p->logged[reason] + MINUTE)
+        if (p->logged[reason] && s->now < p->logged[reason] + MINUTE &&
+            !s->set.announce)
             return status;
         p->logged[reason] = s->now + !s->now;
     }

@@ -1,6 +1,7 @@
 /*
  * directory.c - a directory with one filter for each origin.
  */
+#define _GNU_SOURCE /* statx */
 #include "sync/directory.h"
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "filter/save.h"
 #include "sync/internal.h"
 
+#include <umbel/counting.h>
 #include <umbel/publish.h>
 
 #include <dirent.h>
@@ -24,9 +26,12 @@
 
 #define MARKER "umbel-sync-dir-1"
 #define PARAMETERS_MAGIC "umbel-sync-list-1\n"
+#define LOCAL_MAGIC "umbel-sync-local-1"
 
 enum {
     MEMORY = 1 << 30,
+    ORIGIN_FILTERS = 2,      /* of one origin and epoch, on average */
+    SPARE_MEMORY = 64 << 20, /* for what is being received */
     MAX_STATE = 64 << 20,
     FILE_LEN = PATH_MAX + 160,
     SERVER_MESSAGE = 65536 /* largest message that a clearinghouse accepts */
@@ -157,6 +162,82 @@ static umbel_status read_marker(um_sync_dir *d, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* --- the file local --------------------------------------------------------
+ */
+
+/* Which file this is: a copy has another inode, or was born later. */
+typedef struct file_identity {
+    uint64_t inode, born; /* nanoseconds; 0: the file system does not say */
+} file_identity;
+
+static file_identity identify(const char *file)
+{
+    struct statx st;
+
+    if (statx(AT_FDCWD, file, 0, STATX_INO | STATX_BTIME, &st) != 0 ||
+        !(st.stx_mask & STATX_BTIME))
+        return (file_identity){.born = 0};
+    return (file_identity){st.stx_ino, (uint64_t)st.stx_btime.tv_sec *
+                                               UINT64_C(1000000000) +
+                                           st.stx_btime.tv_nsec};
+}
+
+/* The file has its identity at its end, which it gets when it is in place.
+ * Without one, after a kill, it passes for the original. */
+static umbel_status write_local(const char *path, uint32_t max_origins,
+                                bool strict, umbel_error *err)
+{
+    char text[256], file[FILE_LEN];
+    int head =
+        snprintf(text, sizeof text,
+                 LOCAL_MAGIC "\nmax_origins %" PRIu32 "\nstrict %d\nfile ",
+                 max_origins, strict);
+    umbel_slice part = {text, (size_t)head};
+
+    file_in(path, "local", file);
+    UM_TRY(um_save_parts(&part, 1, file, err));
+    file_identity here = identify(file);
+    int len = snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 "\n",
+                       here.inode, here.born);
+    int fd = open(file, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return um_fail_path(err, file);
+    if (pwrite(fd, text, (size_t)len, head) != len) /* no space: none */
+        len = ftruncate(fd, head);
+    close(fd);
+    return UMBEL_OK;
+}
+
+/* Reads what is there; *copied: it is not the file that we wrote. */
+static umbel_status read_local(um_sync_dir *d, bool *found, bool *copied,
+                               umbel_error *err)
+{
+    char file[FILE_LEN], text[256];
+    file_identity wrote = {.born = 0}, is;
+    unsigned strict = 0;
+    FILE *in = fopen(file_in(d->path, "local", file), "r");
+
+    *found = in != NULL;
+    *copied = false;
+    d->max_origins = UM_SYNC_ORIGINS;
+    if (!in)
+        return errno == ENOENT ? UMBEL_OK : um_fail_path(err, file);
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    fclose(in);
+    if (sscanf(text,
+               LOCAL_MAGIC " max_origins %" SCNu32 " strict %u file %" SCNu64
+                           " %" SCNu64,
+               &d->max_origins, &strict, &wrote.inode, &wrote.born) < 2 ||
+        !d->max_origins || strict > 1)
+        return um_fail(err, UMBEL_E_FORMAT, "%s%s/local is damaged",
+                       um_path_dots(d->path), um_path_tail(d->path));
+    d->strict = strict;
+    is = identify(file);
+    *copied = wrote.born && is.born &&
+              (is.inode != wrote.inode || is.born != wrote.born);
+    return UMBEL_OK;
+}
+
 static umbel_status create_key(const char *path, umbel_error *err)
 {
     uint8_t sign[UMBEL_SIGN_KEY_LEN], trust[UMBEL_TRUST_KEY_LEN];
@@ -193,20 +274,32 @@ umbel_status um_sync_dir_create(const char *path, const char *name,
                        um_path_dots(path), um_path_tail(path));
     UM_TRY(create_key(path, err));
     UM_TRY(umbel_save(shape, file_in(path, "shape.umb", file), err));
+    UM_TRY(write_local(path, UM_SYNC_ORIGINS, false, err));
     return write_marker(path, name, now + !now, parameters, err);
 }
 
 /* --- opening -------------------------------------------------------------- */
 
-/* Returns true for copy-ORIGIN-INCARNATION-EPOCH.umb, and sets *epoch. */
-static bool is_replica_name(const char *name, uint64_t *epoch)
+/* The parts of a name copy-ORIGIN-INCARNATION-EPOCH.umb or kept-... A second
+ * file that is kept under one name has a number behind it. */
+typedef struct replica_name {
+    bool kept;
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    uint64_t incarnation, epoch;
+} replica_name;
+
+static bool parse_name(const char *file, replica_name *out)
 {
-    uint64_t incarnation;
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    char hex[UM_DIGEST_HEX] = "";
     int len = 0;
 
-    return sscanf(name, "copy-%*64[0-9a-f]-%" SCNu64 "-%" SCNu64 ".umb%n",
-                  &incarnation, epoch, &len) == 2 &&
-           len && !name[len];
+    out->kept = strncmp(name, "kept-", 5) == 0;
+    return (out->kept || strncmp(name, "copy-", 5) == 0) &&
+           sscanf(name + 5, "%64[0-9a-f]-%" SCNu64 "-%" SCNu64 ".umb%n", hex,
+                  &out->incarnation, &out->epoch, &len) == 3 &&
+           len && (out->kept || !name[5 + len]) &&
+           um_digest_read(hex, out->origin);
 }
 
 /* Returns the oldest epoch that still counts. */
@@ -217,33 +310,44 @@ static uint64_t oldest_epoch(const um_sync_parameters *t, uint64_t now)
     return epoch >= t->epochs ? epoch - t->epochs + 1 : 0;
 }
 
-/* Lists the files of replicas whose epoch is at least oldest. */
-static umbel_status list_files(const char *path, uint64_t oldest, char ***files,
-                               size_t *n, umbel_error *err)
+static void free_files(char **files, size_t n)
+{
+    for (size_t i = 0; files && i < n; i++)
+        free(files[i]);
+    free(files);
+}
+
+/* Lists the files of replicas whose epoch is at least oldest: those in use, or
+ * those kept. */
+static umbel_status list_files(const char *path, bool kept, uint64_t oldest,
+                               char ***files, size_t *n, umbel_error *err)
 {
     char file[FILE_LEN];
     DIR *dir = opendir(path);
-    char **all = NULL;
-    uint64_t epoch;
+    bool failed = false;
+    replica_name name;
 
     if (!dir)
         return um_fail_path(err, path);
     *files = NULL;
     *n = 0;
-    for (const struct dirent *e; (e = readdir(dir));) {
-        if (!is_replica_name(e->d_name, &epoch) || epoch < oldest)
+    for (const struct dirent *e; !failed && (e = readdir(dir));) {
+        if (!parse_name(e->d_name, &name) || name.kept != kept ||
+            name.epoch < oldest)
             continue;
         /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-        all = um_grow_array(*files, n, sizeof *all);
-        if (!all)
-            break;
-        *files = all;
-        all[*n - 1] = strdup(file_in(path, e->d_name, file));
-        if (!all[*n - 1])
-            break;
+        char **all = um_grow_array(*files, n, sizeof *all);
+        if (all) {
+            *files = all;
+            all[*n - 1] = strdup(file_in(path, e->d_name, file));
+        }
+        failed = !all || !all[*n - 1];
     }
     closedir(dir);
-    return UMBEL_OK;
+    if (!failed)
+        return UMBEL_OK;
+    free_files(*files, *n);
+    return um_no_memory(err, *n);
 }
 
 umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
@@ -255,14 +359,8 @@ umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
         return um_fail(err, UMBEL_E_RANGE, "the path is too long");
     memcpy(d.path, path, strlen(path) + 1);
     UM_TRY(read_marker(&d, err));
-    return list_files(path, oldest_epoch(&d.parameters, now), files, n, err);
-}
-
-static void free_files(char **files, size_t n)
-{
-    for (size_t i = 0; files && i < n; i++)
-        free(files[i]);
-    free(files);
+    return list_files(path, false, oldest_epoch(&d.parameters, now), files, n,
+                      err);
 }
 
 static umbel_status record_saved(um_sync_dir *d, umbel_error *err)
@@ -284,19 +382,14 @@ static umbel_status record_saved(um_sync_dir *d, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Returns true for a replica of a dropped origin, left behind by a sync that
- * was interrupted before it removed the file. */
+/* Returns true for a replica of an origin that was dropped or banned. */
 static bool is_unwanted(const um_sync_dir *d, const char *file)
 {
-    const char *name = strrchr(file, '/') + 1;
-    char hex[2 * UMBEL_ORIGIN_LEN + 1] = "";
-    uint8_t origin[UMBEL_ORIGIN_LEN];
-    uint64_t incarnation = 0;
+    replica_name name;
 
-    return sscanf(name, "copy-%64[0-9a-f]-%" SCNu64, hex, &incarnation) == 2 &&
-           um_digest_read(hex, origin) &&
-           (um_origin_status_of(d->machine, origin) == UM_DROPPED ||
-            um_is_contradicted(d->machine, origin, incarnation));
+    return parse_name(file, &name) &&
+           (um_origin_status_of(d->machine, name.origin) == UM_DROPPED ||
+            um_is_contradicted(d->machine, name.origin, name.incarnation));
 }
 
 static umbel_status load_replicas(um_sync_dir *d, umbel_error *err)
@@ -307,8 +400,9 @@ static umbel_status load_replicas(um_sync_dir *d, umbel_error *err)
     umbel_status status = UMBEL_OK;
 
     source.memory_limit = MEMORY;
-    UM_TRY(list_files(d->path, d->machine->list[0].oldest, &files, &n, err));
-    for (size_t i = 0; files && i < n && files[i] && !status; i++) {
+    UM_TRY(list_files(d->path, false, d->machine->list[0].oldest, &files, &n,
+                      err));
+    for (size_t i = 0; i < n && !status; i++) {
         umbel_filter *f;
         if (is_unwanted(d, files[i]))
             continue;
@@ -346,12 +440,55 @@ static umbel_status load_state(um_sync_dir *d, umbel_error *err)
     return um_name_file(status, file, err);
 }
 
+static void record_refusal(um_sync_dir *d, const umbel_sync_event *e)
+{
+    bool banned = e->kind == UMBEL_SYNC_CONTRADICTED;
+    um_sync_refusal *all;
+
+    for (size_t i = 0; i < d->nrefusals; i++)
+        if (d->refusal[i].banned == banned &&
+            memcmp(d->refusal[i].origin, e->origin, UMBEL_ORIGIN_LEN) == 0)
+            return;
+    all = d->nrefusals < UM_SYNC_MAX_REFUSALS
+              ? um_grow_array(d->refusal, &d->nrefusals, sizeof *all)
+              : NULL;
+    if (!all) {
+        d->unrecorded++;
+        return;
+    }
+    d->refusal = all;
+    all += d->nrefusals - 1;
+    *all = (um_sync_refusal){.banned = banned, .reason = e->reason};
+    memcpy(all->origin, e->origin, UMBEL_ORIGIN_LEN);
+    snprintf(all->text, sizeof all->text, "%s", e->text ? e->text : "");
+}
+
+/* The operator knows of origins that were dropped by a rule or banned before.
+ * An epoch that is over for one of two clocks is no fault. */
+static bool is_refusal(const um_sync_dir *d, const umbel_sync_event *e)
+{
+    if (!d->is_open || !e->origin)
+        return false;
+    if (e->kind != UMBEL_SYNC_REFUSED || e->reason == UMBEL_SYNC_EPOCH ||
+        e->reason == UMBEL_SYNC_INCARNATION)
+        return e->kind == UMBEL_SYNC_CONTRADICTED;
+    for (size_t i = 0; i < d->machine->nrules; i++)
+        if (d->machine->rule[i].status == UM_DROPPED &&
+            memcmp(d->machine->rule[i].origin, e->origin, UMBEL_ORIGIN_LEN) ==
+                0)
+            return false;
+    return true;
+}
+
 static void record_event(void *ctx, const umbel_sync_event *e)
 {
     um_sync_dir *d = ctx;
 
     if (e->kind == UMBEL_SYNC_REFUSED && e->reason == UMBEL_SYNC_SHAPE)
         snprintf(d->differs, sizeof d->differs, "%s", e->text);
+    else if (is_refusal(d, e))
+        record_refusal(d, e);
+    d->renewed |= e->kind == UMBEL_SYNC_RENEWED;
 }
 
 umbel_status um_sync_dir_origin(const char *path, uint8_t out[UMBEL_ORIGIN_LEN],
@@ -398,9 +535,11 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
     randombytes_buf(&p.session, sizeof p.session);
     p.session |= 1;
     p.announce = true;
+    p.strict = d->strict;
     p.event = record_event;
     p.ctx = d;
-    p.limits.memory = UINT64_MAX / 2;
+    p.limits.memory = UINT64_MAX / 2; /* see um_sync_dir_limit */
+    p.limits.origins = UINT32_MAX;
     p.limits.incarnations = 64;
     if (d->parameters.has_server)
         p.limits.message_bytes = SERVER_MESSAGE;
@@ -409,9 +548,65 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
     return status;
 }
 
+/* Origins with a banned filter that is kept use up the limit: otherwise new
+ * ones could fill the disk with such files. */
+static uint32_t count_banned(const um_sync_dir *d)
+{
+    const umbel_sync *s = d->machine;
+    uint32_t n = 0;
+    char **files;
+    size_t nfiles;
+    replica_name name, other;
+
+    if (list_files(d->path, true, 0, &files, &nfiles, NULL))
+        return 0;
+    for (size_t i = 0; i < nfiles; i++) {
+        bool first = parse_name(files[i], &name) &&
+                     um_is_contradicted(s, name.origin, name.incarnation) &&
+                     !um_is_our_origin(s, name.origin);
+        for (size_t j = 0; j < i && first; j++)
+            first = !parse_name(files[j], &other) ||
+                    memcmp(name.origin, other.origin, UMBEL_ORIGIN_LEN) != 0;
+        n += first;
+    }
+    free_files(files, nfiles);
+    return n;
+}
+
+/* What is there already stays, whatever the limits are. */
+void um_sync_dir_limit(um_sync_dir *d, uint32_t max_origins)
+{
+    umbel_sync *s = d->machine;
+    uint32_t banned = count_banned(d);
+
+    d->max_origins = max_origins;
+    s->limit.origins = max_origins > banned ? max_origins - banned : 1;
+    s->limit.memory = SPARE_MEMORY + (uint64_t)max_origins * ORIGIN_FILTERS *
+                                         s->list[0].set.epochs *
+                                         s->list[0].pages.bytes;
+}
+
+size_t um_sync_dir_count_origins(const um_sync_dir *d)
+{
+    return d->machine->norigins;
+}
+
+/* Directories of earlier versions had no limit. */
+static uint32_t limit_of_old(const um_sync_dir *d)
+{
+    size_t n = d->machine->norder > d->machine->norigins * 2
+                   ? d->machine->norder
+                   : d->machine->norigins * 2;
+
+    return n <= UM_SYNC_ORIGINS       ? UM_SYNC_ORIGINS
+           : n <= UM_SYNC_MAX_ORIGINS ? (uint32_t)n
+                                      : UM_SYNC_MAX_ORIGINS;
+}
+
 umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
                               umbel_error *err)
 {
+    bool found = false, copied = false;
     umbel_source source = UMBEL_SOURCE_INIT;
     char file[FILE_LEN];
     umbel_status status;
@@ -426,6 +621,8 @@ umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
     if (!status)
         status = read_marker(d, err);
     if (!status)
+        status = read_local(d, &found, &copied, err);
+    if (!status)
         status = umbel_load(file_in(path, "shape.umb", file), &source,
                             &d->shape, err);
     if (!status)
@@ -438,9 +635,15 @@ umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
         status = load_replicas(d, err);
     if (!status)
         status = record_saved(d, err);
-    if (status)
+    if (status) {
         um_sync_dir_close(d);
-    return status;
+        return status;
+    }
+    um_sync_dir_limit(d, found ? d->max_origins : limit_of_old(d));
+    if (copied)
+        um_sync_renew(d->machine, -1);
+    d->is_open = true;
+    return UMBEL_OK;
 }
 
 void um_sync_dir_close(um_sync_dir *d)
@@ -448,6 +651,7 @@ void um_sync_dir_close(um_sync_dir *d)
     umbel_sync_close(d->machine);
     umbel_close(d->shape);
     free(d->saved);
+    free(d->refusal);
     if (d->lock >= 0)
         close(d->lock);
     *d = (um_sync_dir){.lock = -1};
@@ -493,22 +697,55 @@ static umbel_status save_replicas(um_sync_dir *d, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Removes the files of replicas that no longer exist. */
+/* Renames copy-... to kept-..., with a number if there is one already. */
+static umbel_status retain_file(const um_sync_dir *d, const char *file,
+                                umbel_error *err)
+{
+    const char *name = strrchr(file, '/') + 1;
+    char kept[FILE_LEN];
+    struct stat st;
+    int len = snprintf(kept, sizeof kept, "%s/kept-%s", d->path, name + 5);
+
+    for (unsigned i = 2; stat(kept, &st) == 0; i++)
+        snprintf(kept + len, sizeof kept - (size_t)len, ".%u", i);
+    return rename(file, kept) == 0 ? UMBEL_OK : um_fail_path(err, file);
+}
+
+static bool has_replica(const um_sync_dir *d, const replica_name *name)
+{
+    um_sync_id id = {.incarnation = name->incarnation, .epoch = name->epoch};
+
+    memcpy(id.origin, name->origin, sizeof id.origin);
+    return um_replica_find(d->machine, &id, NULL) != NULL;
+}
+
+/* Removes the files of replicas that no longer exist: those of an expired
+ * epoch, and those of ours that were moved to another incarnation, which has
+ * been saved. Files of dropped and banned origins are kept under another
+ * name. */
 static umbel_status remove_gone(um_sync_dir *d, umbel_error *err)
 {
+    uint64_t oldest = d->machine->list[0].oldest;
+    umbel_status status = UMBEL_OK;
+    replica_name name;
     char **files;
     size_t n;
 
-    UM_TRY(list_files(d->path, 0, &files, &n, err));
-    for (size_t i = 0; files && i < n && files[i]; i++) {
-        umbel_sync_replica c;
-        char file[FILE_LEN];
-        bool here = false;
-        for (size_t at = 0; umbel_sync_next_replica(d->machine, &at, &c);)
-            here |= strcmp(files[i], replica_file(d, &c, file)) == 0;
-        if (!here)
+    UM_TRY(list_files(d->path, false, 0, &files, &n, err));
+    for (size_t i = 0; i < n && !status; i++) {
+        if (!parse_name(files[i], &name) || has_replica(d, &name))
+            continue;
+        if (name.epoch >= oldest && is_unwanted(d, files[i]))
+            status = retain_file(d, files[i], err);
+        else
             unlink(files[i]);
     }
+    free_files(files, n);
+    UM_TRY(status);
+    UM_TRY(list_files(d->path, true, 0, &files, &n, err));
+    for (size_t i = 0; i < n; i++)
+        if (parse_name(files[i], &name) && name.epoch < oldest)
+            unlink(files[i]);
     free_files(files, n);
     return UMBEL_OK;
 }
@@ -531,17 +768,37 @@ static umbel_status save_state(um_sync_dir *d, umbel_error *err)
     return status;
 }
 
+/*
+ * In this order, so that a kill or a full disk at any point loses nothing and
+ * leaves nothing that contradicts what others have: the filter of an
+ * incarnation that ended is removed when its keys are in another file, and
+ * before the new incarnation is the current one.
+ */
 umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err)
 {
-    if (umbel_sync_incarnation(d->machine) != d->incarnation) {
-        d->incarnation = umbel_sync_incarnation(d->machine);
-        UM_TRY(write_marker(d->path, d->name, d->incarnation, &d->parameters,
-                            err));
-    }
-    UM_TRY(save_state(d, err));
+    uint64_t incarnation = umbel_sync_incarnation(d->machine);
+
     UM_TRY(save_replicas(d, err));
+    UM_TRY(save_state(d, err));
     UM_TRY(remove_gone(d, err));
+    if (incarnation != d->incarnation)
+        UM_TRY(
+            write_marker(d->path, d->name, incarnation, &d->parameters, err));
+    d->incarnation = incarnation;
+    d->resigned = d->machine->resigned;
+    UM_TRY(write_local(d->path, d->max_origins, d->strict, err));
     return record_saved(d, err);
+}
+
+umbel_status um_sync_dir_receive(um_sync_dir *d, int peer, umbel_slice message,
+                                 uint64_t now, umbel_error *err)
+{
+    umbel_status status = umbel_sync_receive(d->machine, peer, message.data,
+                                             message.len, now, err);
+
+    if (d->machine->resigned != d->resigned)
+        UM_TRY(um_sync_dir_save(d, err));
+    return status;
 }
 
 umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
@@ -560,4 +817,175 @@ umbel_status um_sync_dir_publish(um_sync_dir *d, const umbel_filter *f,
 {
     return umbel_sync_publish(d->machine, 0, umbel_sync_epoch(d->machine, 0), f,
                               err);
+}
+
+umbel_status um_sync_dir_merge(const char *path, uint64_t now,
+                               umbel_filter **out, umbel_error *err)
+{
+    umbel_sync_replica c;
+    umbel_filter *all = NULL;
+    um_sync_dir d;
+
+    UM_TRY(um_sync_dir_open(&d, path, now, err));
+    umbel_merge_op op = umbel_count_limit(d.shape) ? UMBEL_ADD : UMBEL_OR;
+    umbel_status status = umbel_copy(d.shape, &all, err);
+    for (size_t at = 0; !status && umbel_sync_next_replica(d.machine, &at, &c);)
+        status = umbel_merge(all, c.filter, op, err);
+    um_sync_dir_close(&d);
+    if (status)
+        umbel_close(all);
+    else
+        *out = all;
+    return um_name_file(status, path, err);
+}
+
+/* --- origins that are refused ----------------------------------------------
+ */
+
+/* Frees replicas of origins that are dropped now. */
+static void forget_unwanted(um_sync_dir *d)
+{
+    umbel_sync *s = d->machine;
+
+    for (size_t i = 0; i < s->nreplicas; i++)
+        if (s->replica[i] &&
+            um_origin_status_of(s, s->replica[i]->id.origin) == UM_DROPPED)
+            um_replica_free(s, i);
+}
+
+/* Uses one file that was kept. */
+static umbel_status restore_file(um_sync_dir *d, const char *file,
+                                 const replica_name *name, umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_filter *f;
+    umbel_status status;
+
+    source.memory_limit = MEMORY;
+    UM_TRY(umbel_load(file, &source, &f, err));
+    if (um_is_contradicted(d->machine, name->origin, name->incarnation)) {
+        status = umbel_set_data(f, NULL, 0, err);
+        if (!status)
+            status = um_sync_adopt(d->machine, 0, name->epoch, f, err);
+    } else {
+        status = umbel_sync_import(d->machine, f, err);
+    }
+    umbel_close(f);
+    return um_name_file(status, file, err);
+}
+
+/* Uses the files of an origin that were kept; with banned also those of
+ * incarnations that were banned. They are removed when all is saved. */
+static umbel_status restore_files(um_sync_dir *d, const uint8_t *origin,
+                                  bool banned, size_t *restored,
+                                  umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    replica_name name;
+    char **files;
+    size_t n;
+
+    *restored = 0;
+    UM_TRY(
+        list_files(d->path, true, d->machine->list[0].oldest, &files, &n, err));
+    for (size_t i = 0; i < n && !status; i++) {
+        bool wanted = parse_name(files[i], &name) &&
+                      memcmp(name.origin, origin, UMBEL_ORIGIN_LEN) == 0 &&
+                      !has_replica(d, &name) &&
+                      (banned || !um_is_contradicted(d->machine, origin,
+                                                     name.incarnation));
+        if (wanted)
+            status = restore_file(d, files[i], &name, err);
+        if (wanted && !status) {
+            ++*restored;
+        } else {
+            free(files[i]);
+            files[i] = NULL;
+        }
+    }
+    if (!status)
+        status = um_sync_dir_save(d, err);
+    for (size_t i = 0; i < n && !status; i++)
+        if (files[i])
+            unlink(files[i]);
+    free_files(files, n);
+    return status;
+}
+
+umbel_status um_sync_dir_allow(um_sync_dir *d,
+                               const uint8_t origin[UMBEL_ORIGIN_LEN],
+                               umbel_error *err)
+{
+    size_t n;
+
+    UM_TRY(umbel_sync_allow(d->machine, origin, err));
+    d->strict = d->machine->set.strict = true;
+    forget_unwanted(d);
+    return restore_files(d, origin, false, &n, err);
+}
+
+umbel_status um_sync_dir_restore(um_sync_dir *d,
+                                 const uint8_t origin[UMBEL_ORIGIN_LEN],
+                                 size_t *n, umbel_error *err)
+{
+    if (um_origin_status_of(d->machine, origin) == UM_DROPPED)
+        UM_TRY(umbel_sync_allow(d->machine, origin, err));
+    return restore_files(d, origin, true, n, err);
+}
+
+/* Number i of the rules, then of the contradictions; NULL: no drop. */
+static const uint8_t *dropped_at(const umbel_sync *s, size_t i)
+{
+    if (i < s->nrules)
+        return s->rule[i].status == UM_DROPPED ? s->rule[i].origin : NULL;
+    return s->contradiction[i - s->nrules].id.origin;
+}
+
+bool um_sync_dir_next_dropped(const um_sync_dir *d, size_t *at,
+                              uint8_t out[UMBEL_ORIGIN_LEN])
+{
+    const umbel_sync *s = d->machine;
+
+    while (*at < s->nrules + s->ncontradictions) {
+        const uint8_t *origin = dropped_at(s, *at), *other;
+        bool is_new = origin != NULL;
+        for (size_t i = 0; i < *at && is_new; i++) {
+            other = dropped_at(s, i);
+            is_new = !other || memcmp(other, origin, UMBEL_ORIGIN_LEN) != 0;
+        }
+        ++*at;
+        if (!is_new)
+            continue;
+        memcpy(out, origin, UMBEL_ORIGIN_LEN);
+        return true;
+    }
+    return false;
+}
+
+size_t um_sync_dir_count_refused(const um_sync_dir *d, int peer)
+{
+    const umbel_sync *s = d->machine;
+    const um_peer *p = &s->peer[peer];
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->nreplicas && i < p->nreplicas; i++) {
+        const um_replica *c = s->replica[i];
+        if (c && um_peer_has_list(p, c) &&
+            p->replica[i].acked < c->now.version &&
+            (p->replica[i].refused >= c->now.version ||
+             (c->own && !um_peer_wants(p, c->id.origin))))
+            n++;
+    }
+    return n;
+}
+
+size_t um_sync_dir_count_kept(const um_sync_dir *d)
+{
+    char **files;
+    size_t n;
+
+    if (list_files(d->path, true, 0, &files, &n, NULL))
+        return 0;
+    free_files(files, n);
+    return n;
 }

@@ -6,9 +6,18 @@
  *   shape.umb          an empty filter
  *   copy-ORIGIN-INCARNATION-EPOCH.umb
  *                      a replica: the filter of an origin with what was signed
- *   state              logs, and which origins were dropped
+ *   state              logs, and which origins were dropped or banned
+ *   local              limits, and which file this one is on its disk
+ *   kept-ORIGIN-INCARNATION-EPOCH.umb
+ *                      a replica of a dropped or banned origin: not used
  *
  * Every file is replaced whole. The directory is locked while it is open.
+ *
+ * A directory that was restored from a backup, or copied, must not sign other
+ * versions under numbers that it gave out before. Its file `local` has another
+ * inode then, or another time of birth, than it recorded: the directory
+ * continues as a new incarnation. Where that cannot be seen (a snapshot of the
+ * file system), the exchange finds out.
  *
  * The parameters of the exchange are the properties of a list other than its
  * shape, and the server to connect to. They are text, in the directory and as
@@ -49,6 +58,20 @@ umbel_status um_sync_parameters_of(const umbel_filter *f,
 umbel_status um_sync_parameters_attach(const um_sync_parameters *p,
                                        umbel_filter *f, umbel_error *err);
 
+/* What an exchange did not accept. */
+typedef struct um_sync_refusal {
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    bool banned; /* it signed two roots for a version; else it was refused */
+    umbel_sync_reason reason;
+    char text[200];
+} um_sync_refusal;
+
+enum {
+    UM_SYNC_ORIGINS = 16, /* the default of max_origins */
+    UM_SYNC_MAX_ORIGINS = 65536,
+    UM_SYNC_MAX_REFUSALS = 64 /* that are recorded */
+};
+
 typedef struct um_sync_dir {
     char path[PATH_MAX];
     char name[UMBEL_SYNC_MAX_NAME];
@@ -57,7 +80,14 @@ typedef struct um_sync_dir {
     um_sync_parameters parameters;
     umbel_filter *shape;
     umbel_sync *machine;
+    uint32_t max_origins;
+    bool strict;       /* only origins that were allowed */
+    bool is_open;      /* events from now on are news */
+    bool renewed;      /* it continues as a new incarnation */
+    uint64_t resigned; /* as in the engine when it was saved */
     char differs[256]; /* how the peer's shape differs; "": it does not */
+    um_sync_refusal *refusal; /* one for each origin */
+    size_t nrefusals, unrecorded;
     struct um_saved_replica {
         uint8_t origin[UMBEL_ORIGIN_LEN];
         uint64_t incarnation, epoch, version;
@@ -81,8 +111,13 @@ umbel_status um_sync_dir_origin(const char *path, uint8_t out[UMBEL_ORIGIN_LEN],
 umbel_status um_sync_dir_key(const um_sync_dir *d,
                              uint8_t out[UMBEL_ORIGIN_SECRET_LEN],
                              umbel_error *err);
-/* Saves all changes. */
+/* Saves all changes. Renames files of origins that were dropped or banned to
+ * kept-*. */
 umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err);
+/* Receives a message. If filters of ours were signed anew, this is saved before
+ * they can be sent: after a kill, others must not have what we do not know. */
+umbel_status um_sync_dir_receive(um_sync_dir *d, int peer, umbel_slice message,
+                                 uint64_t now, umbel_error *err);
 void um_sync_dir_close(um_sync_dir *d);
 
 /* Copies our own filter of the current epoch; an empty filter if there is
@@ -93,6 +128,34 @@ umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
 /* Publishes our own filter. */
 umbel_status um_sync_dir_publish(um_sync_dir *d, const umbel_filter *f,
                                  umbel_error *err);
+
+/* Merges the filters of all origins: the union, or the sum of counts. */
+umbel_status um_sync_dir_merge(const char *path, uint64_t now,
+                               umbel_filter **out, umbel_error *err);
+
+/* From the first allow on, only allowed origins are accepted; filters of others
+ * are kept, but not used. */
+umbel_status um_sync_dir_allow(um_sync_dir *d,
+                               const uint8_t origin[UMBEL_ORIGIN_LEN],
+                               umbel_error *err);
+/* Accepts an origin that was dropped again, and uses its filters that were
+ * kept. Those of a banned incarnation become filters of ours, as nobody accepts
+ * them from its origin. *n is how many there were. */
+umbel_status um_sync_dir_restore(um_sync_dir *d,
+                                 const uint8_t origin[UMBEL_ORIGIN_LEN],
+                                 size_t *n, umbel_error *err);
+/* Sets how many origins may have filters here, ours included. */
+void um_sync_dir_limit(um_sync_dir *d, uint32_t max_origins);
+
+/* Counts the origins that have filters here. */
+size_t um_sync_dir_count_origins(const um_sync_dir *d);
+/* Walks origins that were dropped or banned; *at is 0 at first. */
+bool um_sync_dir_next_dropped(const um_sync_dir *d, size_t *at,
+                              uint8_t out[UMBEL_ORIGIN_LEN]);
+/* Counts the filters that a peer refused after an exchange. */
+size_t um_sync_dir_count_refused(const um_sync_dir *d, int peer);
+/* Counts the files kept-*. */
+size_t um_sync_dir_count_kept(const um_sync_dir *d);
 
 /* Lists the *n files of replicas that count now. Free each name, then the
  * array. */

@@ -96,7 +96,8 @@ typedef struct um_replica {
     uint64_t not_admitted;      /* time when admission refused a version, + 1 */
     uint64_t seen;
     bool own, held;
-    bool published;  /* since the engine was opened */
+    bool published;  /* since the engine was opened, or imported: maybe no
+                        other server has it */
     unsigned column; /* of its list's index, + 1; 0: none */
     uint64_t marked; /* pages marked in that column */
     uint64_t summed; /* pages added to its list's totals */
@@ -202,6 +203,7 @@ typedef struct um_receive_buffer {
     uint64_t bytes, changed, fresh;
     uint64_t max_bytes; /* limit, including the current message */
     bool shrank;        /* a page contains less than before */
+    bool unrooted;      /* the sender does not know the root of the base */
     um_buffer old;      /* bytes of the step back to the old version */
 } um_receive_buffer;
 
@@ -218,8 +220,8 @@ typedef struct um_peer_replica {
     bool prove;        /* send a statement: the peer has a different root */
     uint64_t proof;    /* ... of this version */
     uint64_t again;    /* ... sent again at this time; 0: not */
-    uint64_t disputed; /* version of ours for which the peer claims a different
-                          root; 0: none */
+    uint64_t disputed; /* version that our origin signed, for which the peer
+                          claims a different root; 0: none */
 } um_peer_replica;
 
 #define UM_HAS_IT UINT64_MAX
@@ -230,6 +232,7 @@ typedef struct um_peer {
     bool known;        /* it has reported everything it has */
     bool report_all;   /* the next HAVE with nothing left to report is final */
     bool report_rules; /* HAVE should list dropped and contradicted origins */
+    bool twin;         /* it has our key: a copy of this server */
     bool done, said_done; /* we have everything that it has; it knows that */
     bool idle;            /* there was nothing to send ... */
     uint64_t idle_at, idle_changes; /* ... at this time and change number */
@@ -246,8 +249,10 @@ typedef struct um_peer {
     size_t nlogs;
     uint64_t *proved; /* [i]: when proof i was sent, + 1; UM_HAS_IT */
     size_t nproved;
-    uint8_t (*unwanted)[UMBEL_ORIGIN_LEN];
+    uint8_t (*unwanted)[UMBEL_ORIGIN_LEN]; /* by it */
     size_t nunwanted;
+    uint8_t (*declined)[UMBEL_ORIGIN_LEN]; /* by us, in this session */
+    size_t ndeclined;
     um_receive_buffer receive;
     umbel_sync_peer_stats stats;
     uint64_t logged[UMBEL_SYNC_REASONS]; /* time of the last event, to limit
@@ -310,6 +315,7 @@ struct umbel_sync {
     uint64_t incarnation;
     um_sync_list *list;
     size_t nlists;
+    uint64_t resigned;    /* how often we signed filters of ours anew */
     um_replica **replica; /* slots: NULL where one was freed */
     size_t nreplicas;
     size_t *order; /* slots in order of list, origin, incarnation, epoch */
@@ -470,11 +476,21 @@ const uint8_t *um_tree_root(const um_tree *t);
 bool um_same_id(const um_sync_id *a, const um_sync_id *b);
 um_replica *um_replica_find(const umbel_sync *s, const um_sync_id *id,
                             size_t *slot);
+/* Returns E_LIMIT if another replica would exceed a limit. */
+umbel_status um_replica_check_limits(umbel_sync *s, const um_sync_id *id,
+                                     umbel_error *err);
 /* Creates an empty replica, version 0, in a slot that no peer has information
  * about. */
 umbel_status um_replica_create(umbel_sync *s, const um_sync_id *id,
                                um_replica **out, umbel_error *err);
 void um_replica_free(umbel_sync *s, size_t slot);
+/* Signs f as the next version of a replica of our origin, without a way back to
+ * the versions before. Returns false if f has nothing new, or less in some
+ * cell. */
+bool um_replica_sign_next(umbel_sync *s, um_replica *c, const umbel_filter *f);
+/* Signs f as the first version of an incarnation of ours. */
+umbel_status um_replica_adopt(umbel_sync *s, const um_sync_id *id,
+                              const umbel_filter *f, umbel_error *err);
 /* Creates an empty filter of that shape, without touching its memory. */
 umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
                             umbel_error *err);
@@ -558,10 +574,25 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
 /* Continues as a new incarnation, because others have versions of ours that we
  * do not have. */
 void um_sync_renew(umbel_sync *s, int peer);
-/* Moves our own filters (all, or only those published versions that no peer
- * has) to version 1 of an incarnation in between. Called before
- * um_sync_renew. */
-void um_sync_rescue(umbel_sync *s, bool all);
+/* Moves what we have of one of our incarnations to version 1 of an incarnation
+ * in between: the forked filter and those published versions that no peer has,
+ * or everything if forked is NULL. Called before um_sync_renew. */
+void um_sync_rescue(umbel_sync *s, uint64_t incarnation,
+                    const um_sync_id *forked);
+/* Called when we have signed a version that is neither earlier nor later than
+ * the one that we have: we were restored from a backup, or a copy of us runs
+ * elsewhere. Moves what we have to an incarnation in between, and continues as
+ * a new one if it was the current one. */
+void um_sync_resolve_fork(umbel_sync *s, int peer, const um_sync_id *id);
+/* Called when a peer has a version of ours that is not part of the one that we
+ * have. For an earlier incarnation, signs a further version that joins all that
+ * we have of ours, which all servers can accept; only with announce, where the
+ * caller saves it before it is sent. If that is not possible, or it is the
+ * current incarnation, resolves the fork. */
+void um_sync_reconcile(umbel_sync *s, int peer, const um_sync_id *id);
+/* Signs f, whoever wrote it, as a filter of ours beside the current one. */
+umbel_status um_sync_adopt(umbel_sync *s, size_t list, uint64_t epoch,
+                           const umbel_filter *f, umbel_error *err);
 /* Acts on an entry that a peer sent: continues as a new incarnation if the
  * entry is from our current one, and drops an origin if there are enough
  * notices. */

@@ -3,6 +3,7 @@
  * incarnations that contradicted themselves, and new incarnations of our own.
  */
 #include "base/error.h"
+#include "base/rng.h"
 #include "sync/internal.h"
 
 /* --- origin status -------------------------------------------------------- */
@@ -91,18 +92,22 @@ bool umbel_sync_next_origin_status(const umbel_sync *s, size_t *at,
 
 /* --- incarnations --------------------------------------------------------- */
 
-/* Returns the number of a new incarnation. It is taken from the clock, as at
- * the first start, because a backup may not know all of ours. */
+/* Returns the number of a new incarnation. It is above the clock, as at the
+ * first start, because a backup may not know all of ours. A random part gives
+ * a restored server and a copy of one that still runs different numbers, even
+ * in the same second or with a clock that was set back. */
 static uint64_t next_incarnation(const umbel_sync *s)
 {
-    uint64_t last = s->incarnation;
+    enum { SPREAD = 1 << 24 };
+    uint64_t last = s->incarnation > s->now ? s->incarnation : s->now;
 
     for (size_t i = 0; i < s->norder; i++) {
         const um_replica *c = s->replica[s->order[i]];
         if (um_is_our_origin(s, c->id.origin) && c->id.incarnation > last)
             last = c->id.incarnation;
     }
-    return last < s->now ? s->now : last + 1;
+    return last + 1 +
+           um_mix(um_mix(s->set.session) + s->connections + last) % SPREAD;
 }
 
 /* Returns true if some peer has reported that it has our version. */
@@ -117,6 +122,7 @@ static bool is_known(const umbel_sync *s, size_t slot)
     return false;
 }
 
+/* Makes the cells of a replica the first version of another incarnation. */
 static void move_replica(umbel_sync *s, size_t slot, uint64_t incarnation)
 {
     um_replica *from = s->replica[slot], *to;
@@ -134,6 +140,7 @@ static void move_replica(umbel_sync *s, size_t slot, uint64_t incarnation)
     to->tree = tree;
     to->filter = filter;
     to->own = false;
+    to->used = from->used;
     to->seen = s->now;
     for (uint64_t i = 0; i < s->list[id.list].pages.n; i++)
         to->changed[i] = from->changed[i] > 0;
@@ -143,20 +150,53 @@ static void move_replica(umbel_sync *s, size_t slot, uint64_t incarnation)
     um_replica_free(s, slot);
 }
 
-void um_sync_rescue(umbel_sync *s, bool all)
+/* Returns true if another replica of ours has all that is in this one, as after
+ * a fork that was resolved before. */
+static bool is_saved_elsewhere(const umbel_sync *s, const um_replica *c)
 {
-    uint64_t incarnation = next_incarnation(s);
+    const um_pages *pages = &s->list[c->id.list].pages;
 
-    for (size_t i = 0, n = s->nreplicas; i < n; i++)
-        if (s->replica[i] && s->replica[i]->own && s->replica[i]->now.version &&
-            (all || (s->replica[i]->published && !is_known(s, i))))
-            move_replica(s, i, incarnation);
+    for (size_t i = 0; i < s->norder; i++) {
+        const um_replica *o = s->replica[s->order[i]];
+        bool part = o != c && o->id.list == c->id.list &&
+                    o->id.epoch == c->id.epoch &&
+                    um_is_our_origin(s, o->id.origin);
+        for (uint64_t page = 0; part && page < pages->n; page++) {
+            um_growth_page p = um_page_pair(pages, page, c->filter->payload,
+                                            o->filter->payload);
+            part = um_growth_check(&p);
+        }
+        if (part)
+            return true;
+    }
+    return false;
+}
+
+void um_sync_rescue(umbel_sync *s, uint64_t incarnation,
+                    const um_sync_id *forked)
+{
+    uint64_t next = next_incarnation(s);
+
+    for (size_t i = 0, n = s->nreplicas; i < n; i++) {
+        const um_replica *c = s->replica[i];
+        if (!c || !c->now.version || !um_is_our_origin(s, c->id.origin) ||
+            c->id.incarnation != incarnation)
+            continue;
+        if (forked && !c->own && um_same_id(&c->id, forked) &&
+            is_saved_elsewhere(s, c))
+            um_replica_free(s, i);
+        else if (!forked || um_same_id(&c->id, forked) ||
+                 (c->own && c->published && !is_known(s, i)))
+            move_replica(s, i, next);
+    }
+    s->resigned++;
     um_peers_restart(s);
 }
 
 void um_sync_renew(umbel_sync *s, int peer)
 {
     s->incarnation = next_incarnation(s);
+    s->resigned++;
     for (size_t i = 0; i < s->norder; i++)
         s->replica[s->order[i]]->own = false;
     s->changes++;
@@ -165,6 +205,78 @@ void um_sync_renew(umbel_sync *s, int peer)
                                         .origin = s->origin,
                                         .incarnation = s->incarnation,
                                         .list = -1});
+}
+
+void um_sync_resolve_fork(umbel_sync *s, int peer, const um_sync_id *id)
+{
+    um_sync_id forked = *id; /* id may lie in what is freed */
+    bool own = forked.incarnation == s->incarnation;
+
+    um_sync_rescue(s, forked.incarnation, &forked);
+    if (own)
+        um_sync_renew(s, peer);
+}
+
+umbel_status um_sync_adopt(umbel_sync *s, size_t list, uint64_t epoch,
+                           const umbel_filter *f, umbel_error *err)
+{
+    um_sync_id id = {
+        .incarnation = next_incarnation(s), .epoch = epoch, .list = list};
+
+    memcpy(id.origin, s->origin, sizeof id.origin);
+    return um_replica_adopt(s, &id, f, err);
+}
+
+/* Peers may have another version by the last number: what they have can be no
+ * base of an update. */
+static void forget_disputes(umbel_sync *s, const um_replica *c)
+{
+    size_t slot;
+
+    um_replica_find(s, &c->id, &slot);
+    for (size_t i = 0; i < s->npeers; i++)
+        if (slot < s->peer[i].nreplicas)
+            s->peer[i].replica[slot].disputed = 0;
+}
+
+/* Signs a further version of an earlier incarnation of ours: all that we have
+ * of our own in the same list and epoch. Returns false if that is nothing new,
+ * or the kind cannot be merged. */
+static bool join_own(umbel_sync *s, um_replica *into)
+{
+    uint64_t capacity = s->list[into->id.list].shape->capacity;
+    uint64_t keys = into->now.keys;
+    umbel_filter *f;
+    bool joined = true;
+
+    if (umbel_copy(into->filter, &f, NULL))
+        return false;
+    for (size_t i = 0; i < s->norder && joined; i++) {
+        const um_replica *c = s->replica[s->order[i]];
+        if (c == into || c->id.list != into->id.list ||
+            c->id.epoch != into->id.epoch || !um_is_our_origin(s, c->id.origin))
+            continue;
+        joined = !umbel_merge(f, c->filter, UMBEL_MAX, NULL) ||
+                 !umbel_merge(f, c->filter, UMBEL_OR, NULL);
+        keys += c->now.keys;
+    }
+    /* Keys that are in several count several times: a claim may be too high. */
+    f->added = capacity && keys > capacity ? capacity : keys;
+    joined = joined && um_replica_sign_next(s, into, f);
+    umbel_close(f);
+    if (!joined)
+        return false;
+    s->resigned++;
+    forget_disputes(s, into);
+    return true;
+}
+
+void um_sync_reconcile(umbel_sync *s, int peer, const um_sync_id *id)
+{
+    um_replica *c = um_replica_find(s, id, NULL);
+
+    if (c && (c->own || !s->set.announce || !join_own(s, c)))
+        um_sync_resolve_fork(s, peer, id);
 }
 
 umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
@@ -184,10 +296,10 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
     s->contradiction = all;
     s->contradiction[s->ncontradictions - 1] = both;
     s->changes++;
-    bool own =
-        um_is_our_origin(s, out.origin) && out.incarnation == s->incarnation;
-    if (own)
-        um_sync_rescue(s, true);
+    bool ours = um_is_our_origin(s, out.origin);
+    bool own = ours && out.incarnation == s->incarnation;
+    if (ours)
+        um_sync_rescue(s, out.incarnation, NULL);
     forget_origin(s, out.origin, &out.incarnation);
     um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_CONTRADICTED,
                                         .peer = peer,

@@ -193,6 +193,7 @@ static umbel_status receive_hello(umbel_sync *s, int peer, um_reader *r,
     if (session != p->session) {
         um_peer_forget(s, p);
         p->session = session;
+        p->twin = s->set.sign_key && um_is_our_origin(s, origin);
         p->lists = 0;
         UM_TRY(compare_lists(s, peer, r, n, err));
     }
@@ -255,9 +256,9 @@ static size_t write_logs(const umbel_sync *s, um_peer *p, size_t room,
     return n;
 }
 
-static void write_rules(const umbel_sync *s, um_buffer *b)
+static void write_rules(const umbel_sync *s, const um_peer *p, um_buffer *b)
 {
-    size_t n = 0;
+    size_t n = p->ndeclined;
 
     um_append_varint(b, s->ncontradictions);
     for (size_t i = 0; i < s->ncontradictions; i++) {
@@ -270,6 +271,8 @@ static void write_rules(const umbel_sync *s, um_buffer *b)
     for (size_t i = 0; i < s->nrules; i++)
         if (s->rule[i].status == UM_DROPPED)
             um_buffer_append(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
+    if (p->ndeclined)
+        um_buffer_append(b, p->declined, p->ndeclined * UMBEL_ORIGIN_LEN);
 }
 
 static bool has_news(const um_peer *p)
@@ -305,7 +308,7 @@ static bool send_have(umbel_sync *s, um_peer *p, bool done)
     uint8_t flags =
         (uint8_t)((p->report_rules ? FLAG_RULES : 0) | (done ? FLAG_DONE : 0));
     if (p->report_rules)
-        write_rules(s, b);
+        write_rules(s, p, b);
     bool all = p->report_all, failed = part.failed || b->failed;
     p->report_all = p->report_rules = false;
     if (all && !has_news(p))
@@ -319,7 +322,9 @@ static bool send_have(umbel_sync *s, um_peer *p, bool done)
     return true;
 }
 
-static void record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
+/* Records what a peer has. Returns true if that shows that a filter of ours was
+ * forked, although the peer cannot or does not prove it. */
+static bool record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
                            uint64_t version, const uint8_t *word,
                            uint64_t refused)
 {
@@ -327,17 +332,18 @@ static void record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
     const um_replica *c = um_replica_find(s, id, &slot);
 
     if (!c || slot >= p->nreplicas)
-        return;
+        return false;
     um_peer_replica *pc = &p->replica[slot];
     const um_statement *ours = um_replica_statement(c, version);
+    bool of_ours = um_is_our_origin(s, id->origin);
     bool differs =
         version && ours && memcmp(ours->root, word, UM_ROOT_WORD) != 0;
     /* We send no proof against ourselves, but the peer's statement tells us
      * what we signed. */
-    uint64_t disputed = differs && c->own ? version : 0;
+    uint64_t disputed = differs && of_ours ? version : 0;
     pc->report |= disputed != pc->disputed;
     pc->disputed = disputed;
-    if (differs && !c->own)
+    if (differs && !of_ours)
         um_peer_prove(pc, version);
     else
         pc->again = 0;
@@ -348,6 +354,13 @@ static void record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
         pc->sent = pc->part = 0;
     else if (pc->sent && !pc->part) /* not accepted: retry from its version */
         pc->sent = version < pc->from ? pc->sent : 0;
+    /* Only exchanges that a person started believe a peer without a proof. */
+    if (!of_ours || !s->set.announce)
+        return false;
+    if (differs) /* of two copies of a machine, one acts; others send proofs */
+        return p->twin && p->session > p->own_session;
+    return version && !ours && version < c->now.version &&
+           refused >= c->now.version;
 }
 
 static umbel_status get_rules(umbel_sync *s, um_peer *p, um_reader *r,
@@ -403,6 +416,8 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
     um_peer *p = &s->peer[peer];
     uint8_t flags, word[UM_ROOT_WORD], origin[UMBEL_ORIGIN_LEN];
     uint64_t session = um_get_u64(r), echo = um_get_u64(r);
+    bool fork = false;
+    um_sync_id forked;
 
     um_get_bytes(r, &flags, 1);
     uint64_t n = um_get_varint(r);
@@ -421,8 +436,10 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
         uint64_t refused = um_get_varint(r);
         if (r->bad)
             return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: have");
-        if (!status)
-            record_version(s, p, &id, version, word, refused);
+        if (!status && record_version(s, p, &id, version, word, refused)) {
+            forked = id;
+            fork = true;
+        }
     }
     n = um_get_varint(r);
     for (uint64_t i = 0; i < n && !r->bad; i++) {
@@ -436,6 +453,8 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
         UM_TRY(get_rules(s, p, r, err));
     p->known |= flags & FLAG_FINAL;
     p->done |= (flags & FLAG_DONE) != 0;
+    if (fork)
+        um_sync_reconcile(s, peer, &forked);
     return UMBEL_OK;
 }
 
@@ -485,9 +504,8 @@ static umbel_status receive_statement(umbel_sync *s, int peer, um_reader *r,
     if (!um_statement_holds(s, &id, &st))
         return um_sync_refuse(s, peer, UMBEL_SYNC_ROOT, &id, UMBEL_E_REFUSED,
                               "a statement is not signed by its origin", err);
-    if (c->own) { /* we were restored from a backup */
-        um_sync_rescue(s, false);
-        um_sync_renew(s, peer);
+    if (um_is_our_origin(s, id.origin)) {
+        um_sync_reconcile(s, peer, &id);
         return UMBEL_OK;
     }
     um_statement mine = *ours;

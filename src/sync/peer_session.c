@@ -76,11 +76,12 @@ void um_peer_forget(umbel_sync *s, um_peer *p)
     free(p->log);
     free(p->proved);
     free(p->unwanted);
+    free(p->declined);
     p->replica = NULL;
     p->log = NULL;
     p->proved = NULL;
-    p->unwanted = NULL;
-    p->nreplicas = p->nlogs = p->nproved = p->nunwanted = 0;
+    p->unwanted = p->declined = NULL;
+    p->nreplicas = p->nlogs = p->nproved = p->nunwanted = p->ndeclined = 0;
     p->known = p->done = p->said_done = false;
 }
 

@@ -470,8 +470,8 @@ bool um_sync_has_memory(umbel_sync *s, uint64_t bytes)
     return um_sync_memory_left(s) >= bytes;
 }
 
-static umbel_status check_limits(umbel_sync *s, const um_sync_id *id,
-                                 umbel_error *err)
+umbel_status um_replica_check_limits(umbel_sync *s, const um_sync_id *id,
+                                     umbel_error *err)
 {
     if (um_is_our_origin(s, id->origin))
         return UMBEL_OK;
@@ -552,7 +552,7 @@ umbel_status um_replica_create(umbel_sync *s, const um_sync_id *id,
     const um_sync_list *l = &s->list[id->list];
     size_t slot;
 
-    UM_TRY(check_limits(s, id, err));
+    UM_TRY(um_replica_check_limits(s, id, err));
     um_replica *c = calloc(1, sizeof *c);
     if (!c)
         return um_no_memory(err, sizeof *c);
@@ -716,6 +716,32 @@ static umbel_status check_filter(const umbel_sync *s, size_t list,
     *id = (um_sync_id){
         .incarnation = s->incarnation, .epoch = epoch, .list = list};
     memcpy(id->origin, s->origin, sizeof id->origin);
+    return UMBEL_OK;
+}
+
+bool um_replica_sign_next(umbel_sync *s, um_replica *c, const umbel_filter *f)
+{
+    slice x = {&s->list[c->id.list].pages, 0, s->list[c->id.list].pages.n};
+    bool changed = false;
+
+    if (check_own(c, &x, f, &changed, NULL) || !changed)
+        return false;
+    um_totals_remove(s, c);
+    c->summed = c->marked = 0;
+    apply_own(s, c, &x, f, c->now.version + 1);
+    um_replica_drop_steps(c, c->nsteps);
+    return true;
+}
+
+umbel_status um_replica_adopt(umbel_sync *s, const um_sync_id *id,
+                              const umbel_filter *f, umbel_error *err)
+{
+    const um_pages *pages = &s->list[id->list].pages;
+    um_replica *c;
+
+    UM_TRY(umbel_same_shape(s->list[id->list].shape, f, err));
+    UM_TRY(um_replica_create(s, id, &c, err));
+    apply_own(s, c, &(slice){pages, 0, pages->n}, f, 1);
     return UMBEL_OK;
 }
 

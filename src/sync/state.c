@@ -169,6 +169,7 @@ static umbel_status fill_replica(umbel_sync *s, um_replica *c,
     c->filter->added = now.keys;
     c->admitted = c->used;
     c->claimed = now.keys;
+    c->published = c->own; /* maybe after a restore, and nobody has it */
     return UMBEL_OK;
 }
 

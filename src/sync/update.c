@@ -255,6 +255,9 @@ static void accept_update(umbel_sync *s, int peer, um_replica *c,
     c->held = false;
     c->seen = s->now;
     um_replica_end_step(s, c, &g->old, next);
+    if (g->unrooted) /* the sender may have joined two pasts, of which we know
+                        one: the other one is no contradiction any more */
+        um_replica_drop_steps(c, c->nsteps);
     um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_APPLIED,
                                         .peer = peer,
                                         .origin = c->id.origin,
@@ -316,6 +319,11 @@ static umbel_status apply_update(umbel_sync *s, int peer, um_receive_buffer *g,
                          "its pages do not give the root that was signed");
     if (status) {
         swap_hashes(c, g);
+        if (signed_right && reason == UMBEL_SYNC_SHRANK &&
+            um_is_our_origin(s, id.origin)) {
+            um_sync_resolve_fork(s, peer, &id);
+            return UMBEL_OK; /* it comes again */
+        }
         if (signed_right)
             record_refused(s, peer, c, g, reason);
         else if (fresh && um_replica_find(s, &id, &slot))
@@ -694,13 +702,15 @@ static umbel_status end_part(umbel_sync *s, int peer, const um_update_head *h,
 
 /* Records that the peer has our version, or that it has another one with the
  * same number. */
-static void record_sent_version(const um_replica *c, um_peer_replica *pc,
-                                const um_update_head *h)
+static void record_sent_version(const umbel_sync *s, const um_replica *c,
+                                um_peer_replica *pc, const um_update_head *h)
 {
-    if (memcmp(c->now.signature, h->signature, UM_SIGNATURE_LEN) != 0)
-        um_peer_prove(pc, h->version);
-    else if (pc->acked < h->version)
+    bool same = memcmp(c->now.signature, h->signature, UM_SIGNATURE_LEN) == 0;
+
+    if (same && pc->acked < h->version)
         pc->acked = h->version;
+    if (!same && !um_is_our_origin(s, c->id.origin))
+        um_peer_prove(pc, h->version);
 }
 
 static void answer_update(umbel_sync *s, int peer, const um_update_head *h,
@@ -715,7 +725,7 @@ static void answer_update(umbel_sync *s, int peer, const um_update_head *h,
     p->replica[slot].report |= !wanted || h->last || status;
     if (!status && h->last && c->now.version == h->version &&
         um_sync_is_session(p->session, h->session))
-        record_sent_version(c, &p->replica[slot], h);
+        record_sent_version(s, c, &p->replica[slot], h);
 }
 
 static bool has_changed(const umbel_sync *s, const um_sync_work *w)
@@ -992,11 +1002,14 @@ static umbel_status begin_buffer(umbel_sync *s, um_receive_buffer *g,
                                  umbel_error *err)
 {
     um_receive_buffer_fini(s, g);
+    if (!um_replica_find(s, &h->id, NULL))
+        UM_TRY(um_replica_check_limits(s, &h->id, err));
     *g = (um_receive_buffer){.active = true,
                              .id = h->id,
                              .base = h->base,
                              .version = h->version,
                              .keys = h->keys};
+    g->unrooted = h->base && um_all_zero(h->word, UM_ROOT_WORD);
     memcpy(g->signature, h->signature, sizeof g->signature);
     g->have = have;
     return have ? UMBEL_OK
@@ -1036,7 +1049,7 @@ static bool is_wanted(umbel_sync *s, um_peer *p, const um_update_head *h,
     if (!c || !h->base || um_all_zero(h->word, UM_ROOT_WORD) ||
         memcmp(c->now.root, h->word, UM_ROOT_WORD) == 0)
         return true;
-    if (um_peer_extend(s, p) && !c->own)
+    if (um_peer_extend(s, p) && !um_is_our_origin(s, c->id.origin))
         um_peer_prove(&p->replica[slot], have);
     return false;
 }

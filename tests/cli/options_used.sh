@@ -277,6 +277,10 @@ used sync hash '--init d --name a -n 300' '--hash sip --key-file secret'
 used sync key-file '--init d --name a -n 300 --hash sip' '--key-file secret'
 used sync seed '--init d --name a -n 300' '--seed 3'
 used sync update '--init d --name a -n 300 --kind counting' '--update refined'
+used sync max-origins 'w --max-origins 3' instead 'w --max-origins 300'
+for option in allow drop restore; do
+    used sync $option 'w --max-origins 3' "--$option $(printf '%064d' 7)"
+done
 for option in 'groups 2' 'reset 1' 'set 1' 'fill 0.4'; do # refused: not paged
     used sync ${option% *} '--init d --name a -n 300' "--$option"
 done

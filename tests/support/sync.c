@@ -3,6 +3,9 @@
  */
 #include "support/sync.h"
 
+#include "base/hash.h"
+#include "base/rng.h"
+
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +26,7 @@ static void note_event(void *ctx, const umbel_sync_event *e)
 }
 
 /* Returns a key, cached: creating one takes as long as the rest of a server. */
-static const uint8_t *secret_of(uint64_t seed)
+const uint8_t *test_sync_secret(uint64_t seed)
 {
     static struct {
         uint64_t seed;
@@ -38,6 +41,36 @@ static const uint8_t *secret_of(uint64_t seed)
         crypto_sign_seed_keypair(public, kept[i].secret, bytes);
     }
     return kept[i].secret;
+}
+
+/* Eight words, each of a hash of origin and text. */
+static void hash_sign_as(const uint8_t *origin, const void *text, size_t len,
+                         uint8_t *signature)
+{
+    uint8_t bytes[512];
+    um_rng words;
+
+    assert_true(len <= sizeof bytes - UMBEL_ORIGIN_LEN);
+    memcpy(bytes, origin, UMBEL_ORIGIN_LEN);
+    memcpy(bytes + UMBEL_ORIGIN_LEN, text, len);
+    words = (um_rng){um_checksum(bytes, UMBEL_ORIGIN_LEN + len)};
+    for (int i = 0; i < UM_SIGNATURE_LEN; i += 8)
+        um_store64(signature + i, um_random(&words));
+}
+
+void test_sync_hash_sign(const uint8_t *key, const void *text, size_t len,
+                         uint8_t *signature)
+{
+    hash_sign_as(key + 32, text, len, signature);
+}
+
+bool test_sync_hash_signed(const uint8_t *origin, const void *text, size_t len,
+                           const uint8_t *signature)
+{
+    uint8_t again[UM_SIGNATURE_LEN];
+
+    hash_sign_as(origin, text, len, again);
+    return memcmp(again, signature, sizeof again) == 0;
 }
 
 void test_sync_open(test_sync_server *s, uint64_t seed)
@@ -61,7 +94,7 @@ void test_sync_open(test_sync_server *s, uint64_t seed)
     s->params.size = sizeof s->params;
     s->params.lists = &s->list;
     s->params.nlists = 1;
-    s->params.sign_key = secret_of(seed);
+    s->params.sign_key = test_sync_secret(seed);
     if (!s->incarnation)
         s->incarnation = 1;
     s->params.incarnation = s->incarnation;

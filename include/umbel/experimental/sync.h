@@ -128,8 +128,8 @@ UMBEL_API const char *umbel_sync_reason_name(umbel_sync_reason reason);
 typedef enum umbel_sync_event_kind {
     UMBEL_SYNC_APPLIED,      /* a new version of a replica: changed entries */
     UMBEL_SYNC_REFUSED,      /* reason and text; at most one a minute for each
-                                peer and reason, but the counters count every
-                                one */
+                                peer and reason, or with announce all of them.
+                                Counters count every one */
     UMBEL_SYNC_CONTRADICTED, /* an incarnation signed two roots for one version:
                                 every server bans it */
     UMBEL_SYNC_HELD,         /* an origin is at its capacity */
@@ -170,7 +170,9 @@ typedef struct umbel_sync_params {
                              umbel_sync_open */
     bool strict;          /* accept only origins that umbel_sync_allow named */
     bool announce;        /* notify a peer when it has all that we have, for
-                             exchanges that end: umbel_sync_finished */
+                             exchanges that end: umbel_sync_finished. Peers are
+                             asked not to send an origin again that a limit
+                             refused in the same session */
     uint32_t drop_quorum; /* number of origins whose notices together drop an
                              origin; 0: notices are only events */
     umbel_sync_limits limits;

@@ -32,7 +32,7 @@ static const um_option options[] = {
     {0}};
 
 static void report(const um_args *args, const umbel_filter *f, uint64_t n,
-                   uint64_t before)
+                   uint64_t before, bool renewed)
 {
     const add_args *a = args->values;
     uint64_t now = umbel_added(f);
@@ -48,6 +48,10 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
     um_note_overfull(&r, f, a->remove ? now : before + n, false);
     um_note_counts(&r, f);
     um_note_retouched(&r, f, "new keys may bring back keys that were removed");
+    if (renewed)
+        um_report_note(&r, "The directory was copied or restored from a "
+                           "backup: it continues with a new filter beside the "
+                           "old one.");
     um_report_print(args, &r);
     um_report_fini(&r);
 }
@@ -75,7 +79,7 @@ static umbel_status change_filter(const um_args *args, um_key_source *source,
     status = umbel_save(f, a->file, err);
     if (status)
         goto done;
-    report(args, f, n, before);
+    report(args, f, n, before, false);
 done:
     umbel_close(f);
     return status;
@@ -111,7 +115,7 @@ static umbel_status change_own(const um_args *args, um_key_source *source,
     if (!status)
         status = um_sync_dir_save(&dir, err);
     if (!status)
-        report(args, f, n, before);
+        report(args, f, n, before, dir.renewed);
 done:
     umbel_close(f);
     um_sync_dir_close(&dir);

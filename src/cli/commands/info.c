@@ -78,6 +78,13 @@ static umbel_status describe_directory(const um_args *args, umbel_error *err)
     um_report_count(&report, "own_keys", "keys of our own", NULL, own);
     um_report_hex(&report, "agreement", NULL,
                   umbel_sync_agreement(dir.machine, 0));
+    um_report_count(&report, "kept", "kept", "files",
+                    um_sync_dir_count_kept(&dir));
+    if (um_sync_dir_count_kept(&dir))
+        um_report_note(&report,
+                       "Files kept-ORIGIN-* are of origins that were dropped "
+                       "or banned: umbel sync DIR --restore ORIGIN uses them "
+                       "again.");
     um_report_print(args, &report);
     um_report_fini(&report);
     um_sync_dir_close(&dir);

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,9 +30,17 @@
 #include <time.h>
 #include <unistd.h>
 
+typedef struct name_list {
+    char **at;
+    size_t n;
+} name_list;
+
 /* The result of an exchange. */
 typedef struct um_sync_outcome {
-    uint64_t bytes_in, bytes_out, cells, agreement, refused;
+    const um_args *args; /* of the command, for warnings */
+    uint64_t bytes_in, bytes_out, cells, agreement, origins;
+    name_list dropped, refused; /* origins */
+    bool renewed, incomplete;   /* something was refused or banned */
 } um_sync_outcome;
 
 /*
@@ -52,34 +61,116 @@ typedef struct line {
 
 enum { PIECE = 65536, PATIENCE_MS = 60000, CALL_MS = 15000 };
 
+static void add_name(name_list *l, const uint8_t *origin)
+{
+    char hex[UM_DIGEST_HEX];
+
+    um_digest_text(origin, hex);
+    char *copy = strdup(hex);
+    if (copy && um_array_resize(&l->at, l->n + 1, sizeof *l->at))
+        l->at[l->n++] = copy;
+    else
+        free(copy);
+}
+
+static void outcome_fini(um_sync_outcome *out)
+{
+    name_list *all[] = {&out->dropped, &out->refused};
+
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < all[i]->n; k++)
+            free(all[i]->at[k]);
+        free(all[i]->at);
+    }
+}
+
+static void warn_banned(const um_args *args, const um_sync_dir *d,
+                        const um_sync_refusal *r, const char *origin)
+{
+    if (memcmp(r->origin, umbel_sync_origin(d->machine), UMBEL_ORIGIN_LEN) == 0)
+        um_warn(args,
+                "other machines have two different versions of the filter of "
+                "%s and banned it; its keys are in a new filter now. Find out "
+                "where a copy of this directory runs",
+                d->path);
+    else
+        um_warn(args,
+                "origin %s was banned: it signed two different versions with "
+                "the same number, so it lies, or a copy of its directory runs "
+                "somewhere. Its filters in %s are now named kept-*; to use "
+                "them again: umbel sync %s --restore %s",
+                origin, d->path, d->path, origin);
+}
+
+static void warn_refused(const um_args *args, const um_sync_dir *d,
+                         const um_sync_refusal *r, const char *origin)
+{
+    if (r->reason == UMBEL_SYNC_ORIGIN)
+        um_warn(args,
+                "origin %s is not allowed in %s; to accept it: umbel sync %s "
+                "--allow %s; to refuse it without this warning: --drop %s",
+                origin, d->path, d->path, origin, origin);
+    else if (r->reason == UMBEL_SYNC_MEMORY)
+        um_warn(args,
+                "origin %s was refused: %s has a limit of %" PRIu32
+                " origins; to accept it: umbel sync %s --max-origins N",
+                origin, d->path, d->max_origins, d->path);
+    else
+        um_warn(args, "a filter of origin %s was refused by %s (%s): %s",
+                origin, d->path, umbel_sync_reason_name(r->reason), r->text);
+}
+
+/* Also with --quiet: nothing is refused in silence. */
+static void warn_refusals(const um_sync_dir *d, um_sync_outcome *out)
+{
+    for (size_t i = 0; i < d->nrefusals; i++) {
+        const um_sync_refusal *r = &d->refusal[i];
+        char origin[UM_DIGEST_HEX];
+        um_digest_text(r->origin, origin);
+        (r->banned ? warn_banned : warn_refused)(out->args, d, r, origin);
+        if (!r->banned)
+            add_name(&out->refused, r->origin);
+    }
+    if (d->unrecorded)
+        um_warn(out->args, "%s by %s",
+                um_counted(d->unrecorded, "more message was refused",
+                           "more messages were refused")
+                    .text,
+                d->path);
+    out->incomplete |= d->nrefusals > 0;
+}
+
 static void sync_note_outcome(const um_sync_dir *d, int peer,
                               um_sync_outcome *out)
 {
     umbel_sync_peer_stats stats;
+    uint8_t origin[UMBEL_ORIGIN_LEN];
 
     umbel_sync_peer_stats_get(d->machine, peer, &stats);
     out->bytes_in = stats.bytes_in;
     out->bytes_out = stats.bytes_out;
     out->cells = stats.changed_in + stats.changed_out;
     out->agreement = umbel_sync_agreement(d->machine, 0);
-    out->refused = 0;
-    for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
-        out->refused += stats.refused[i];
+    out->origins = um_sync_dir_count_origins(d);
+    out->renewed = d->renewed;
+    for (size_t at = 0; um_sync_dir_next_dropped(d, &at, origin);)
+        add_name(&out->dropped, origin);
 }
 
 /* Applies a message. A refused origin is not an error. */
 static umbel_status sync_apply(um_sync_dir *d, int peer, umbel_slice message,
                                umbel_error *err)
 {
-    umbel_status status = umbel_sync_receive(
-        d->machine, peer, message.data, message.len, (uint64_t)time(NULL), err);
+    umbel_status status =
+        um_sync_dir_receive(d, peer, message, (uint64_t)time(NULL), err);
 
     if (d->differs[0])
         return um_fail(err, UMBEL_E_MISMATCH,
                        "the other side has filters of other options: %.180s",
                        d->differs);
     return status == UMBEL_E_FORMAT || status == UMBEL_E_CHECKSUM ||
-                   status == UMBEL_E_VERSION || status == UMBEL_E_NOMEM
+                   status == UMBEL_E_VERSION || status == UMBEL_E_NOMEM ||
+                   status == UMBEL_E_IO
                ? status
                : UMBEL_OK;
 }
@@ -212,6 +303,7 @@ static umbel_status exchange_and_save(line *l, um_sync_outcome *result,
         status = um_sync_dir_save(l->dir, err);
     if (!status)
         sync_note_outcome(l->dir, l->peer, result);
+    warn_refusals(l->dir, result);
     free(l->received.at);
     free(l->sent.at);
     return status;
@@ -271,7 +363,8 @@ static umbel_status exchange_turns(um_sync_dir *d, const char *path, int in,
     int order = memcmp(ours, theirs, sizeof ours);
     if (order == 0)
         return um_fail(err, UMBEL_E_RANGE,
-                       "that is the same directory, or a copy of it");
+                       "that is the same directory, or a copy of it: name a "
+                       "copy by its path, or exchange by a third machine");
     if (order > 0)
         UM_TRY(read_all(in, &turn, 1, err));
     UM_TRY(um_sync_dir_open(d, path, now, err));
@@ -384,6 +477,12 @@ static umbel_status sync_over_tcp(um_sync_dir *d, const char *address,
         status = um_link_open(&config, &l.link, err);
         if (!status)
             status = exchange_and_save(&l, result, err);
+        size_t refused = status ? 0 : um_sync_dir_count_refused(d, l.peer);
+        if (refused) {
+            um_warn(result->args, "the server refused %s",
+                    um_counted(refused, "filter", "filters").text);
+            result->incomplete = true;
+        }
         um_link_close(l.link);
         close(l.in);
     }
@@ -394,7 +493,8 @@ static umbel_status sync_over_tcp(um_sync_dir *d, const char *address,
 typedef struct sync_args {
     const char *dir, *target, *name, *like;
     bool init, stdio;
-    um_whole capacity;
+    um_list allow, drop, restore;
+    um_whole capacity, max_origins;
     um_shape_args shape;
     um_secret_args secret;
 } sync_args;
@@ -419,6 +519,20 @@ static const um_option options[] = {
     {"stdio", 0, NULL,
      "the other side is at standard input and output (used by exec: and ssh:)",
      UM_TARGET(sync_args, stdio)},
+    {"allow", 0, "KEY",
+     "accept only origins that are allowed, and allow this one; may be "
+     "repeated",
+     UM_TARGET(sync_args, allow), .modes = EXCHANGE},
+    {"drop", 0, "ORIGIN",
+     "stop using the filters of ORIGIN, and refuse it; may be repeated",
+     UM_TARGET(sync_args, drop), .modes = EXCHANGE},
+    {"restore", 0, "ORIGIN",
+     "use the filters that were kept when ORIGIN was dropped or banned; may "
+     "be repeated",
+     UM_TARGET(sync_args, restore), .modes = EXCHANGE},
+    {"max-origins", 0, "N", "accept filters of at most N origins (default 16)",
+     UM_TARGET(sync_args, max_origins), .low = 1, .high = UM_SYNC_MAX_ORIGINS,
+     .modes = EXCHANGE},
     {0}};
 
 static unsigned mode(const void *values)
@@ -448,6 +562,35 @@ static umbel_status carry(um_sync_dir *from, int to_peer, um_sync_dir *to,
     return UMBEL_OK;
 }
 
+static bool has_dropped(const um_sync_dir *d)
+{
+    umbel_sync_origin_status origin;
+
+    for (size_t at = 0;
+         umbel_sync_next_origin_status(d->machine, &at, &origin);)
+        if (origin.dropped)
+            return true;
+    return false;
+}
+
+/* Directories that refuse or dropped different origins differ; others must
+ * not. */
+static void warn_disagreement(const um_sync_dir *a, const um_sync_dir *b,
+                              um_sync_outcome *out)
+{
+    uint64_t one = umbel_sync_agreement(a->machine, 0),
+             other = umbel_sync_agreement(b->machine, 0);
+
+    if (one == other || a->nrefusals || b->nrefusals || has_dropped(a) ||
+        has_dropped(b))
+        return;
+    um_warn(out->args,
+            "the directories still differ: agreement %016" PRIx64
+            " and %016" PRIx64 "; exchange once more",
+            one, other);
+    out->incomplete = true;
+}
+
 static umbel_status join(um_sync_dir *a, um_sync_dir *b, um_sync_outcome *out,
                          umbel_error *err)
 {
@@ -461,13 +604,15 @@ static umbel_status join(um_sync_dir *a, um_sync_dir *b, um_sync_outcome *out,
         UM_TRY(carry(a, pa, b, pb, &moved, err));
         UM_TRY(carry(b, pb, a, pa, &moved, err));
     }
-    sync_note_outcome(a, pa, out);
     if (!umbel_sync_finished(a->machine, pa))
         return um_fail(err, UMBEL_E_REFUSED,
                        "the directories do not agree: "
                        "one refuses what the other has");
     UM_TRY(um_sync_dir_save(b, err));
-    return um_sync_dir_save(a, err);
+    UM_TRY(um_sync_dir_save(a, err));
+    sync_note_outcome(a, pa, out);
+    warn_disagreement(a, b, out);
+    return UMBEL_OK;
 }
 
 /* Syncs two local directories. They are always locked in the same order. */
@@ -492,6 +637,8 @@ static umbel_status sync_dirs(const char *path, const char *other,
         return status;
     }
     status = join(&a, &b, out, err);
+    warn_refusals(&a, out);
+    warn_refusals(&b, out);
     um_sync_dir_close(&a);
     um_sync_dir_close(&b);
     return status;
@@ -552,9 +699,13 @@ static umbel_status sync_program(const char *path, char *const argv[],
     while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
         ;
     sigaction(SIGPIPE, &before, NULL);
-    if (!status && code != 0)
+    if (!status && WIFEXITED(code) && WEXITSTATUS(code) == UM_EXIT_NO) {
+        um_warn(out->args, "the other side refused or banned an origin");
+        out->incomplete = true;
+    } else if (!status && code != 0) {
         status = um_fail(err, UMBEL_E_IO,
                          "the other side failed, after all was exchanged");
+    }
     return status;
 }
 
@@ -687,42 +838,144 @@ static umbel_status create_dir(const um_args *args, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status exchange_all(const um_args *args, umbel_error *err)
+static void report_names(um_report *r, const char *name, const name_list *l)
 {
-    const sync_args *a = args->values;
-    um_report report = {0};
-    um_sync_outcome out = {.cells = 0};
+    um_report_texts(r, name, NULL, (const char *const *)l->at, l->n);
+}
 
-    UM_TRY(sync_target(a, &out, err));
-    um_report_count(&report, "bytes_in", "received", "bytes", out.bytes_in);
-    um_report_count(&report, "bytes_out", "sent", "bytes", out.bytes_out);
-    um_report_count(&report, "cells_changed", NULL, NULL, out.cells);
-    um_report_hex(&report, "agreement", NULL, out.agreement);
-    if (out.refused)
-        um_report_note(
-            &report, "%s refused.",
-            um_counted(out.refused, "message was", "messages were").text);
+static umbel_status exchange_all(const um_args *args, um_sync_outcome *out,
+                                 umbel_error *err)
+{
+    um_report report = {0};
+
+    UM_TRY(sync_target(args->values, out, err));
+    um_report_count(&report, "bytes_in", "received", "bytes", out->bytes_in);
+    um_report_count(&report, "bytes_out", "sent", "bytes", out->bytes_out);
+    um_report_count(&report, "cells_changed", NULL, NULL, out->cells);
+    um_report_hex(&report, "agreement", NULL, out->agreement);
+    um_report_count(&report, "origins", NULL, NULL, out->origins);
+    report_names(&report, "dropped", &out->dropped);
+    report_names(&report, "refused", &out->refused);
+    um_report_flag(&report, "renewed", NULL, out->renewed);
+    if (out->renewed)
+        um_report_note(&report,
+                       "The directory was copied or restored from a backup: "
+                       "it continues with a new filter beside the old one.");
     um_report_print(args, &report);
     um_report_fini(&report);
     return UMBEL_OK;
 }
 
+/* --- which origins are accepted ------------------------------------------- */
+
+static umbel_status
+parse_origin(const char *text, uint8_t out[UMBEL_ORIGIN_LEN], umbel_error *err)
+{
+    if (strlen(text) + 1 == UM_DIGEST_HEX && um_digest_read(text, out))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "%.80s is no origin: give the 64 digits that 'umbel info "
+                   "DIR' prints on its machine",
+                   text);
+}
+
+static umbel_status restore_all(const sync_args *a, um_sync_dir *d,
+                                uint64_t *restored, umbel_error *err)
+{
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    size_t n;
+
+    for (size_t i = 0; i < a->restore.n; i++) {
+        UM_TRY(parse_origin(a->restore.item[i], origin, err));
+        UM_TRY(um_sync_dir_restore(d, origin, &n, err));
+        if (!n)
+            return um_fail(err, UMBEL_E_UNKNOWN,
+                           "%.2000s has no file kept-%s-*", a->dir,
+                           a->restore.item[i]);
+        *restored += n;
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status apply_rules(const sync_args *a, um_sync_dir *d,
+                                uint64_t *restored, umbel_error *err)
+{
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+
+    if (a->max_origins.given)
+        um_sync_dir_limit(d, (uint32_t)a->max_origins.n);
+    for (size_t i = 0; i < a->drop.n; i++) {
+        UM_TRY(parse_origin(a->drop.item[i], origin, err));
+        UM_TRY(umbel_sync_drop(d->machine, origin, false, err));
+    }
+    for (size_t i = 0; i < a->allow.n; i++)
+        UM_TRY(parse_origin(a->allow.item[i], origin, err));
+    for (size_t i = 0; i < a->allow.n; i++) {
+        parse_origin(a->allow.item[i], origin, err);
+        UM_TRY(um_sync_dir_allow(d, origin, err));
+    }
+    UM_TRY(restore_all(a, d, restored, err));
+    return um_sync_dir_save(d, err);
+}
+
+/* Without TARGET, the report is about the directory alone. */
+static umbel_status change_rules(const um_args *args, umbel_error *err)
+{
+    const sync_args *a = args->values;
+    um_sync_outcome out = {.args = args};
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    uint64_t restored = 0;
+    um_report report = {0};
+    um_sync_dir d;
+
+    UM_TRY(um_sync_dir_open(&d, a->dir, now(), err));
+    umbel_status status = apply_rules(a, &d, &restored, err);
+    if (!status && !a->target) {
+        for (size_t at = 0; um_sync_dir_next_dropped(&d, &at, origin);)
+            add_name(&out.dropped, origin);
+        um_report_file(&report, "directory", NULL, a->dir);
+        um_report_count(&report, "origins", NULL, NULL,
+                        um_sync_dir_count_origins(&d));
+        um_report_count(&report, "max_origins", "origins at most", NULL,
+                        d.max_origins);
+        um_report_flag(&report, "strict", "allowed ones only", d.strict);
+        report_names(&report, "dropped", &out.dropped);
+        um_report_count(&report, "kept", "kept", "files",
+                        um_sync_dir_count_kept(&d));
+        um_report_count(&report, "restored", NULL, "files", restored);
+        um_report_print(args, &report);
+        um_report_fini(&report);
+    }
+    outcome_fini(&out);
+    um_sync_dir_close(&d);
+    return status;
+}
+
 static int run(const um_args *args)
 {
     const sync_args *a = args->values;
-    um_sync_outcome out = {.cells = 0};
+    um_sync_outcome out = {.args = args};
     umbel_error err;
-    umbel_status status;
+    umbel_status status = UMBEL_OK;
+    bool rules =
+        a->allow.n || a->drop.n || a->restore.n || a->max_origins.given;
 
-    if (!a->init && !a->stdio && !a->target)
+    if (!a->init && !a->stdio && !a->target && !rules)
         return um_misuse(args, "name the other side: DIR, exec:COMMAND, "
                                "ssh://HOST/DIR or tcp://HOST:PORT");
-    if (a->stdio)
+    if (rules)
+        status = change_rules(args, &err);
+    if (!status && a->stdio)
         status =
             sync_over_pipes(a->dir, STDIN_FILENO, STDOUT_FILENO, &out, &err);
-    else
-        status = a->init ? create_dir(args, &err) : exchange_all(args, &err);
-    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
+    else if (!status && a->init)
+        status = create_dir(args, &err);
+    else if (!status && a->target)
+        status = exchange_all(args, &out, &err);
+    outcome_fini(&out);
+    if (status)
+        return um_trouble(args, &err);
+    return out.incomplete ? UM_EXIT_NO : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_sync = {

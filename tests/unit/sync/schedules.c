@@ -91,39 +91,6 @@ typedef struct world {
     const char *failure;
 } world;
 
-/* --- cheap signatures ------------------------------------------------------
- */
-
-/* Writes eight words derived from a hash of origin and text as a signature. */
-static void hash_sign_as(const uint8_t *origin, const void *text, size_t len,
-                         uint8_t *signature)
-{
-    uint8_t bytes[512];
-    um_rng words;
-
-    assert_true(len <= sizeof bytes - UMBEL_ORIGIN_LEN);
-    memcpy(bytes, origin, UMBEL_ORIGIN_LEN);
-    memcpy(bytes + UMBEL_ORIGIN_LEN, text, len);
-    words = (um_rng){um_checksum(bytes, UMBEL_ORIGIN_LEN + len)};
-    for (int i = 0; i < UM_SIGNATURE_LEN; i += 8)
-        um_store64(signature + i, um_random(&words));
-}
-
-static void hash_sign(const uint8_t *key, const void *text, size_t len,
-                      uint8_t *signature)
-{
-    hash_sign_as(key + 32, text, len, signature);
-}
-
-static bool hash_signed_by(const uint8_t *origin, const void *text, size_t len,
-                           const uint8_t *signature)
-{
-    uint8_t again[UM_SIGNATURE_LEN];
-
-    hash_sign_as(origin, text, len, again);
-    return memcmp(again, signature, sizeof again) == 0;
-}
-
 /* --- deliberately broken machines ------------------------------------------
  */
 
@@ -224,14 +191,14 @@ typedef struct machine {
     uint64_t seed;
 } machine;
 
-#define SOUND .sign = hash_sign, .is_signed = hash_signed_by
+#define SOUND .sign = test_sync_hash_sign, .is_signed = test_sync_hash_signed
 
 static const machine machines[] = {
     {"sound", {SOUND}, 0},
     {"sound", {.sign = NULL}, 0},
     /* The broken ones. */
     {"accepts what nobody signed",
-     {.sign = hash_sign, .is_signed = anything_signed},
+     {.sign = test_sync_hash_sign, .is_signed = anything_signed},
      419},
     {"applies older versions",
      {SOUND, .is_newer = always_newer, .has_grown = any_growth},
@@ -239,7 +206,9 @@ static const machine machines[] = {
     {"keeps epochs that are over", {SOUND, .is_expired = never_expired}, 31},
     {"accepts sessions that ended", {SOUND, .is_session = any_session}, 278},
     {"applies a difference to any version, signed or not",
-     {.sign = hash_sign, .is_signed = anything_signed, .fits_base = any_base},
+     {.sign = test_sync_hash_sign,
+      .is_signed = anything_signed,
+      .fits_base = any_base},
      419},
     {"counts its replicas of others as its own", {SOUND}, 2},
 };
