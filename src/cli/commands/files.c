@@ -7,13 +7,30 @@
 #include "base/text.h"
 #include "filter/save.h"
 #include "keylist/sniff.h"
+#include "sync/directory.h"
 #include "trust/key_file.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* A directory of 'umbel sync' is the filters of all its origins, merged. */
+static umbel_status read_directory(const char *path, const uint8_t *secret,
+                                   umbel_filter **out, umbel_error *err)
+{
+    umbel_filter *f;
+
+    UM_TRY(um_sync_dir_merge(path, (uint64_t)time(NULL), &f, err));
+    umbel_status status = secret ? umbel_unlock(f, secret, err) : UMBEL_OK;
+    if (status)
+        umbel_close(f);
+    else
+        *out = f;
+    return status;
+}
 
 static umbel_status read_filter(const um_open_args *open, const char *path,
                                 bool map, const uint8_t *secret,
@@ -27,6 +44,8 @@ static umbel_status read_filter(const um_open_args *open, const char *path,
     source.memory_limit = open->max_memory.n;
     if (strcmp(path, "-") == 0)
         return umbel_read(STDIN_FILENO, UMBEL_TO_END, &source, out, err);
+    if (um_is_sync_dir(path))
+        return read_directory(path, secret, out, err);
     if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         return umbel_map(path, &source, out, err);
     return umbel_load(path, &source, out, err);

@@ -7,7 +7,8 @@
 #include "cli/framework/option_groups.h"
 
 /* um_open_filter opens a filter read-only, mapped if possible; um_load_filter
- * loads it into memory, where it can be changed. "-" is standard input. */
+ * loads it into memory, where it can be changed. "-" is standard input. For a
+ * directory of 'umbel sync', the filters of all its origins are merged. */
 umbel_status um_open_filter(const um_open_args *open, const char *path,
                             umbel_filter **out, umbel_error *err);
 umbel_status um_load_filter(const um_open_args *open, const char *path,

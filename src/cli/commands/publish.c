@@ -14,6 +14,7 @@
 #include "keylist/key_list.h"
 #include "keylist/sniff.h"
 #include "publish/manifest.h"
+#include "sync/directory.h"
 #include "trust/key_file.h"
 
 #include <umbel/experimental/exchange.h>
@@ -358,14 +359,19 @@ static umbel_status decode(const publishing *p, const char *path,
     return status;
 }
 
-/* Fetches a filter from Redis, and encodes it as a file. */
+/* Encodes as a file what is none: a filter from Redis, or the merged filters of
+ * all origins in a directory of 'umbel sync'. */
 static umbel_status fetch_filter(const publishing *p, const char *address,
                                  edition *e, umbel_error *err)
 {
     const um_redis_limits limits = {.max_memory = p->what.memory_limit};
     uint64_t moved;
 
-    UM_TRY(um_redis_fetch(address, &limits, &e->filter, &moved, err));
+    if (um_is_redis(address))
+        UM_TRY(um_redis_fetch(address, &limits, &e->filter, &moved, err));
+    else
+        UM_TRY(
+            um_sync_dir_merge(address, (uint64_t)time(NULL), &e->filter, err));
     e->file.cap = umbel_encoded_len(e->filter);
     e->file.bytes = malloc(e->file.cap);
     if (!e->file.bytes)
@@ -384,11 +390,17 @@ static umbel_status read_filter(const publishing *p, const char *path,
 
     if (um_is_redis(path))
         return fetch_filter(p, path, e, err);
-    UM_TRY(um_content_read(&e->file, path, err));
+    bool merged = um_is_sync_dir(path);
+    UM_TRY(merged ? fetch_filter(p, path, e, err)
+                  : um_content_read(&e->file, path, err));
     if (key_file)
         UM_TRY(um_secret_load(key_file, secret, err));
-    umbel_status status =
-        decode(p, path, &e->file, key_file ? secret : NULL, &e->filter, err);
+    umbel_status status = UMBEL_OK;
+    if (!merged)
+        status = decode(p, path, &e->file, key_file ? secret : NULL, &e->filter,
+                        err);
+    else if (key_file)
+        status = umbel_unlock(e->filter, secret, err);
     sodium_memzero(secret, sizeof secret);
     return status;
 }
