@@ -81,8 +81,8 @@ static void report(um_store *s, uint64_t from, uint64_t n)
     for (uint64_t i = from; i < from + n; i += SOME) {
         size_t k = 0;
         for (uint64_t j = i; j < i + SOME && j < from + n; j++) {
-            e[k++] = (um_entry){0, 1, digest_of(j), 0};
-            e[k++] = (um_entry){1, 1, digest_of(j), 0};
+            e[k++] = (um_entry){0, 1, digest_of(j), 0, 0};
+            e[k++] = (um_entry){1, 1, digest_of(j), 0, 0};
         }
         need(um_store_add(s, e, k, T0, &ticket, &err));
         need(um_store_flush(s, &err));

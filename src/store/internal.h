@@ -262,8 +262,8 @@ uint64_t um_state_lists_id(const um_store_config *c, const uint8_t *order,
 
 /* Counts n digests, at most UM_LIST_BATCH, in a list that has space. */
 umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
-                            const uint32_t *amount, size_t n, uint64_t time,
-                            umbel_error *err);
+                            const uint32_t *amount, const uint16_t *reporter,
+                            size_t n, uint64_t time, umbel_error *err);
 
 /* Empties all lists and sets a key. If it fails, nothing has changed. */
 umbel_status um_state_reset(um_state *st, umbel_slice key, umbel_slice value,
@@ -393,6 +393,7 @@ typedef struct um_replay {
         size_t n;
         umbel_digest digest[UM_LIST_BATCH];
         uint32_t amount[UM_LIST_BATCH];
+        uint16_t reporter[UM_LIST_BATCH];
     } * batch; /* one for each list */
 } um_replay;
 
@@ -459,7 +460,7 @@ struct um_store {
     um_secret hasher_secret;
     um_state state;
     um_store_observer observer;
-    uint64_t totals_bytes;
+    uint64_t totals_bytes, extra_bytes;
     int event[2];
     uint64_t now; /* time of the latest tick; stands still if the clock is set
                      back */

@@ -13,9 +13,10 @@
  *
  * Records are multiples of 8 bytes:
  *
- *     type 1, list 1, zero 2, amount 4, digest 16      a count
+ *     type 1, list 1, reporter 2, amount 4, digest 16  a count
  *     type 1, zero 7, request id 8                     a signed request
- *     type 1, list 1, zero 6                           a new epoch of a list
+ *     type 1, list 1, zero 6                           a new epoch of a list,
+ *                                                      or another filter
  *     type 1, list 1, bits 1, flag 1, amount 4,
  *         stamp 4, zero 4, digest 16, name 64,
  *         32 shingles of 8, if bit 2 is set            a mail
@@ -86,7 +87,7 @@ void um_record_encode(const um_record *r, um_writer *w)
 {
     switch (r->type) {
     case UM_RECORD_COUNT:
-        write_first(w, r, 0, r->amount);
+        write_first(w, r, r->reporter, r->amount);
         um_write_u64(w, r->digest.lo);
         um_write_u64(w, r->digest.hi);
         break;
@@ -95,6 +96,7 @@ void um_record_encode(const um_record *r, um_writer *w)
         um_write_u64(w, r->request_id);
         break;
     case UM_RECORD_ADVANCE:
+    case UM_RECORD_EXTEND:
         write_first(w, r, 0, 0);
         break;
     case UM_RECORD_SET:
@@ -178,14 +180,16 @@ bool um_record_decode(um_reader *from, um_record *out)
     switch (out->type) {
     case UM_RECORD_COUNT:
         out->amount = second;
+        out->reporter = (uint16_t)low;
         out->digest.lo = um_get_u64(from);
         out->digest.hi = um_get_u64(from);
-        return !from->bad && low == 0;
+        return !from->bad;
     case UM_RECORD_REQUEST:
         out->request_id = um_get_u64(from);
         return !from->bad && low == 0 && second == 0 && out->list == 0 &&
                out->request_id != 0;
     case UM_RECORD_ADVANCE:
+    case UM_RECORD_EXTEND:
         return !from->bad && low == 0 && second == 0;
     case UM_RECORD_SET:
     case UM_RECORD_REMOVE:
@@ -249,11 +253,11 @@ umbel_status um_journal_head_decode(const uint8_t *bytes, size_t len,
     if (r.bad || len < UM_JOURNAL_HEAD ||
         memcmp(found, magic, sizeof magic) != 0)
         return um_fail(err, UMBEL_E_FORMAT, "not a journal, or cut short");
-    if (version != UM_JOURNAL_VERSION)
+    if (version < 1 || version > UM_JOURNAL_VERSION)
         return um_fail(
             err, UMBEL_E_VERSION,
-            "journal version %u is not supported; this program reads version "
-            "%d: use the program that wrote it",
+            "journal version %u is not supported; this program reads versions "
+            "1 to %d: use the program that wrote it",
             version, UM_JOURNAL_VERSION);
     if (length != UM_JOURNAL_HEAD || sum != um_checksum(bytes, SUMMED))
         return um_fail(err, UMBEL_E_CHECKSUM, "the head is damaged");

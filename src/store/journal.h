@@ -27,7 +27,8 @@ typedef enum um_record_type {
     UM_RECORD_SET = 4,     /* a key was set */
     UM_RECORD_REMOVE = 5,  /* a key was removed */
     UM_RECORD_RESET = 6,   /* all lists were emptied and a key was set */
-    UM_RECORD_MAIL = 7     /* a mail was written, or deleted */
+    UM_RECORD_MAIL = 7,    /* a mail was written, or deleted */
+    UM_RECORD_EXTEND = 8   /* the newest epoch of a list got another filter */
 } um_record_type;
 
 enum {
@@ -46,8 +47,9 @@ size_t um_record_kv_len(size_t key_len, size_t value_len);
 
 typedef struct um_record {
     um_record_type type;
-    unsigned list;             /* COUNT, ADVANCE, MAIL */
+    unsigned list;             /* COUNT, ADVANCE, MAIL, EXTEND */
     uint32_t amount;           /* COUNT */
+    uint16_t reporter;         /* COUNT: um_entry.reporter */
     umbel_digest digest;       /* COUNT */
     uint64_t request_id;       /* REQUEST */
     umbel_slice key, value;    /* SET, RESET; REMOVE: only the key */
@@ -67,7 +69,8 @@ void um_record_mail(const um_record *r, um_near_write *out);
 /* --- files ---------------------------------------------------------------- */
 
 enum {
-    UM_JOURNAL_VERSION = 1,
+    UM_JOURNAL_VERSION = 2, /* 1 is read, too: it has no reporters and no
+                               record EXTEND */
     UM_JOURNAL_HEAD = 64,
     UM_JOURNAL_DURABLE_AT = 48,  /* offset of durable_end in the head, */
     UM_JOURNAL_DURABLE_LEN = 16, /* and its length with the checksum */

@@ -3,8 +3,10 @@
  *
  * The error of a sum is at most the sum of the errors, so each epoch is sized
  * for error / epochs. It is sized for UM_LIST_BATCH digests more than its
- * capacity, because um_list_is_due is checked between batches, not between
- * digests.
+ * capacity, because um_list_is_full is checked between batches, not between
+ * digests. Filter j of an epoch that was full, from 1 on, has an error that is
+ * (j + 1)^2 times smaller: all of them together add less than 0.65 of the first
+ * (the sum of 1 / j^2 is pi^2 / 6).
  *
  * Epochs are numbered by time, so a number means the same epoch on all servers
  * that exchange lists. Time within a list never goes backwards: see
@@ -18,14 +20,18 @@
  * itself, so adding a digest costs nothing more. When an epoch ends, the totals
  * are rebuilt in small steps; until they are complete, all epochs are queried.
  * Epochs with an older shape, from before a change of the configuration, cannot
- * be added up; then there are no totals.
+ * be added up, nor can extra filters; then there are no totals.
  *
  * Bytes of a list, in snapshots:
  *
- *   u32 version | u32 epochs | for each, newest first:
- *     u64 begin | u64 end | u32 threshold | threshold x u64: number of digests
- *     added 1, 2, ... times, threshold times or more | u64 len | len bytes: the
- *     filter's file (FORMAT.md)
+ *   u32 version | u32 filters | u64 epochs that ended early | u64 when the last
+ *   one did | for each filter, newest first:
+ *     u64 begin | u64 end | u32 threshold | u32 bits | u32 reporter |
+ *     u64 digests that strangers reported first | threshold x u64: number of
+ *     digests added 1, 2, ... times, threshold times or more | u64 len | len
+ *     bytes: the filter's file (FORMAT.md)
+ *
+ * Version 2 lacks the early ends, bits, reporter and strangers' digests.
  */
 #include "store/list.h"
 
@@ -45,19 +51,34 @@
 #include <string.h>
 
 enum {
-    VERSION = 2, /* of the bytes */
+    VERSION = 3, /* of the bytes */
+    OLD_VERSION = 2,
     HEAD_LEN = 8,
+    EARLY_LEN = 16, /* behind the head, from version 3 on */
     EPOCH_LEN = 20,
+    REPORTER_LEN = 16, /* behind it, from version 3 on */
     HISTOGRAM_LEN = 8 * UM_LIST_MAX_THRESHOLD,
     PREFETCH_MAX = 16,     /* larger batches are prefetched by the kind */
     TOTALS_EPOCHS_MIN = 2, /* ended epochs before totals pay off */
     TOTALS_STEP = 4096     /* bytes of a filter, about */
 };
 
+/* Who reported the digests of a filter: nobody yet, the network with a tag
+ * between these, or several networks, or somebody with an account. */
+enum { NOBODY = 0, SEVERAL = UINT16_MAX + 1 };
+
+/* Bits of a filter. UNKNOWN: it has digests from before reporters were
+ * recorded. */
+enum { EXTRA = 1, UNKNOWN = 2 };
+
+/* A filter of an epoch. */
 typedef struct epoch {
     umbel_filter *filter;
-    uint64_t begin, end; /* end is 0 for the newest epoch */
-    unsigned threshold;  /* when the epoch began; 0: none */
+    uint64_t begin, end; /* end is 0 for the newest one */
+    unsigned bits;
+    uint32_t reporter;
+    uint64_t anonymous; /* digests that strangers reported first */
+    unsigned threshold; /* when the epoch began; 0: none */
     uint64_t histogram[UM_LIST_MAX_THRESHOLD + 1]; /* [j]: number of digests
                                   added j times; the last one: j or more */
 } epoch;
@@ -78,6 +99,7 @@ struct um_list {
     char kind[UM_LIST_MAX_NAME];
     uint8_t secret[UMBEL_SECRET_LEN];
     uint64_t changes;
+    uint64_t ended_early, ended_at;
     unsigned n;
     epoch epoch[UM_LIST_MAX_EPOCHS]; /* newest first */
     totals totals;
@@ -123,9 +145,10 @@ const uint8_t *um_list_secret(const um_list *l)
     return l->secret;
 }
 
-umbel_status um_list_config_filter(const um_list_config *c,
-                                   const uint8_t *secret, umbel_filter **out,
-                                   umbel_error *err)
+/* Creates filter j of an epoch, from 0 on. */
+static umbel_status create_filter(const um_list_config *c,
+                                  const uint8_t *secret, unsigned j,
+                                  umbel_filter **out, umbel_error *err)
 {
     umbel_setting settings[2];
     umbel_params p = {.size = sizeof p,
@@ -133,7 +156,7 @@ umbel_status um_list_config_filter(const um_list_config *c,
                       .hash = "sip",
                       .secret = secret,
                       .capacity = c->capacity + UM_LIST_BATCH,
-                      .fpr = c->error / c->epochs,
+                      .fpr = c->error / c->epochs / ((j + 1.0) * (j + 1.0)),
                       .hashes = c->hashes,
                       .settings = settings,
                       .exact_size = true,
@@ -145,6 +168,13 @@ umbel_status um_list_config_filter(const um_list_config *c,
     if (c->refined)
         settings[p.nsettings++] = (umbel_setting){"update", 1};
     return umbel_create(c->kind, &p, out, err);
+}
+
+umbel_status um_list_config_filter(const um_list_config *c,
+                                   const uint8_t *secret, umbel_filter **out,
+                                   umbel_error *err)
+{
+    return create_filter(c, secret, 0, out, err);
 }
 
 umbel_status um_list_create_filter(const um_list *l, umbel_filter **out,
@@ -175,6 +205,22 @@ const umbel_filter *um_list_filter(const um_list *l, unsigned i)
     return l->epoch[i].filter;
 }
 
+bool um_list_is_extra(const um_list *l, unsigned i)
+{
+    return l->epoch[i].bits & EXTRA;
+}
+
+/* Returns the number of filters of the newest epoch: its first one, and those
+ * that were added when it was full. */
+static unsigned newest_filters(const um_list *l)
+{
+    unsigned n = 0;
+
+    while (n + 1 < l->n && um_list_is_extra(l, n))
+        n++;
+    return n + 1;
+}
+
 /* --- totals --------------------------------------------------------------- */
 
 static const um_row_totals *row_of(const um_list *l)
@@ -186,6 +232,9 @@ static bool can_be_summed(const um_list *l)
 {
     if (l->n <= TOTALS_EPOCHS_MIN || !row_of(l))
         return false;
+    for (unsigned i = 0; i < l->n; i++)
+        if (um_list_is_extra(l, i))
+            return false; /* filters behind the newest one change, too */
     for (unsigned i = 2; i < l->n; i++)
         if (umbel_same_shape(l->epoch[i].filter, l->epoch[1].filter, NULL) !=
             UMBEL_OK)
@@ -317,10 +366,14 @@ static bool is_full(const epoch *e)
     return umbel_added(e->filter) >= epoch_capacity(e->filter);
 }
 
-bool um_list_is_due(const um_list *l, uint64_t now)
+bool um_list_is_full(const um_list *l)
 {
-    return number_at(l, now) > um_list_epoch_number(l, 0) ||
-           (is_full(&l->epoch[0]) && !l->config.hold);
+    return is_full(&l->epoch[0]);
+}
+
+bool um_list_is_over(const um_list *l, uint64_t now)
+{
+    return number_at(l, now) > um_list_epoch_number(l, 0);
 }
 
 bool um_list_is_held(const um_list *l)
@@ -328,17 +381,28 @@ bool um_list_is_held(const um_list *l)
     return l->config.hold && is_full(&l->epoch[0]);
 }
 
-bool um_list_newest_contains(const um_list *l, const umbel_digest *d)
+/* Returns the filter of the newest epoch that contains a digest; NULL: none. */
+static epoch *find_newest(um_list *l, const umbel_digest *d)
 {
+    unsigned n = newest_filters(l);
     uint64_t count;
 
-    umbel_count_digests(l->epoch[0].filter, d, 1, &count, NULL);
-    return count != 0;
+    for (unsigned i = 0; i < n; i++) {
+        umbel_count_digests(l->epoch[i].filter, d, 1, &count, NULL);
+        if (count)
+            return &l->epoch[i];
+    }
+    return NULL;
 }
 
-bool um_list_accepts(const um_list *l, const umbel_digest *d)
+bool um_list_newest_contains(const um_list *l, const umbel_digest *d)
 {
-    return !um_list_is_held(l) || um_list_newest_contains(l, d);
+    unsigned n = newest_filters(l);
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < n && !count; i++)
+        umbel_count_digests(l->epoch[i].filter, d, 1, &count, NULL);
+    return count != 0;
 }
 
 size_t um_list_space(const um_list *l)
@@ -358,18 +422,33 @@ uint64_t um_list_epoch_end(const um_list *l)
                                                   : UINT64_MAX;
 }
 
+/* Returns the number of filters, newest first, that belong to that many
+ * epochs. */
+static unsigned filters_of_epochs(const um_list *l, unsigned epochs)
+{
+    unsigned n = 0, begun = 0;
+
+    while (n < l->n && begun < epochs)
+        begun += !um_list_is_extra(l, n++);
+    return n;
+}
+
 /*
- * Returns the number of epochs that stay beside a new one. An old epoch is
+ * Returns the number of filters that stay beside a new one. An old epoch is
  * dropped when its time is over, even if the list was not advanced meanwhile.
+ * If the newest one ends early, the list drops one filter for the new one, once
+ * it has all its epochs.
  */
 static unsigned count_kept(const um_list *l, uint64_t now)
 {
-    unsigned max = l->config.epochs - 1, kept = 0;
     uint64_t number = number_at(l, now);
+    unsigned kept = filters_of_epochs(l, l->config.epochs - 1);
 
-    while (kept < l->n && kept < max &&
-           number - um_list_epoch_number(l, kept) < l->config.epochs)
-        kept++;
+    if (l->n && !um_list_is_over(l, now))
+        return kept == l->n ? l->n : l->n - 1;
+    while (kept &&
+           number - um_list_epoch_number(l, kept - 1) >= l->config.epochs)
+        kept--;
     return kept;
 }
 
@@ -382,13 +461,25 @@ static uint64_t end_of(const um_list *l, uint64_t now)
     return now < over ? now : over;
 }
 
-static void begin_epoch(um_list *l, umbel_filter *fresh, uint64_t now)
+static void begin_filter(um_list *l, umbel_filter *fresh, unsigned bits,
+                         uint64_t now)
 {
+    drop_epochs(l, UM_LIST_MAX_EPOCHS - 1);
     memmove(l->epoch + 1, l->epoch, l->n * sizeof *l->epoch);
-    l->epoch[0] = (epoch){
-        .filter = fresh, .begin = now, .threshold = l->config.threshold};
+    l->epoch[0] = (epoch){.filter = fresh,
+                          .begin = now,
+                          .bits = bits,
+                          .threshold = l->config.threshold};
     l->n++;
     restart_totals(l);
+}
+
+/* Ends the newest filter; returns the time, which is not before its begin. */
+static uint64_t end_newest(um_list *l, uint64_t now)
+{
+    now = now > l->epoch[0].begin ? now : l->epoch[0].begin;
+    l->epoch[0].end = end_of(l, now);
+    return now;
 }
 
 umbel_status um_list_advance(um_list *l, uint64_t now, umbel_error *err)
@@ -397,18 +488,123 @@ umbel_status um_list_advance(um_list *l, uint64_t now, umbel_error *err)
 
     UM_TRY(um_list_create_filter(l, &fresh, err));
     if (l->n) {
-        now = now > l->epoch[0].begin ? now : l->epoch[0].begin;
-        l->epoch[0].end = end_of(l, now);
+        now = end_newest(l, now);
+        if (!um_list_is_over(l, now)) {
+            l->ended_early++;
+            l->ended_at = now;
+        }
     }
     drop_epochs(l, count_kept(l, now));
-    begin_epoch(l, fresh, now);
+    begin_filter(l, fresh, 0, now);
     return UMBEL_OK;
 }
 
+/* Leaves space for one filter of each epoch that may begin while these live. */
+bool um_list_can_extend(const um_list *l)
+{
+    return l->n + l->config.epochs <= UM_LIST_MAX_EPOCHS;
+}
+
+umbel_status um_list_extend(um_list *l, uint64_t now, umbel_error *err)
+{
+    umbel_filter *fresh;
+
+    UM_TRY(
+        create_filter(&l->config, l->secret, newest_filters(l), &fresh, err));
+    begin_filter(l, fresh, EXTRA, end_newest(l, now));
+    return UMBEL_OK;
+}
+
+uint64_t um_list_filter_bytes(const um_list *l)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < l->n; i++)
+        bytes += l->epoch[i].filter->payload_len;
+    return bytes;
+}
+
+uint64_t um_list_extra_bytes(const um_list *l)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < l->n; i++)
+        if (um_list_is_extra(l, i))
+            bytes += l->epoch[i].filter->payload_len;
+    return bytes;
+}
+
+uint64_t um_list_newest_bytes(const um_list *l)
+{
+    return l->epoch[0].filter->payload_len;
+}
+
+/* Extra filters count on this server only: no peer has them. */
 void um_list_reset(um_list *l, umbel_filter *fresh, uint64_t now)
 {
-    drop_epochs(l, 0);
-    begin_epoch(l, fresh, now);
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < l->n; i++)
+        if (um_list_is_extra(l, i))
+            l->epoch[kept++] = l->epoch[i];
+        else
+            umbel_close(l->epoch[i].filter);
+    l->n = kept;
+    if (kept)
+        end_newest(l, now);
+    begin_filter(l, fresh, 0, now);
+}
+
+/* --- reporters ------------------------------------------------------------ */
+
+uint64_t um_list_capacity(const um_list *l)
+{
+    return epoch_capacity(l->epoch[newest_filters(l) - 1].filter);
+}
+
+uint64_t um_list_newest_digests(const um_list *l)
+{
+    uint64_t digests = 0;
+
+    for (unsigned i = newest_filters(l); i-- > 0;)
+        digests += umbel_added(l->epoch[i].filter);
+    return digests;
+}
+
+uint64_t um_list_anonymous(const um_list *l)
+{
+    uint64_t digests = 0;
+
+    for (unsigned i = newest_filters(l); i-- > 0;)
+        digests += l->epoch[i].anonymous;
+    return digests;
+}
+
+bool um_list_is_sole(const um_list *l, uint16_t reporter, bool certain)
+{
+    uint32_t one = reporter;
+
+    for (unsigned i = 0; i < l->n; i++) {
+        const epoch *e = &l->epoch[i];
+        if (certain && e->bits & UNKNOWN)
+            return false;
+        if (e->reporter == NOBODY)
+            continue;
+        if (one == NOBODY)
+            one = e->reporter;
+        if (e->reporter != one || one == SEVERAL)
+            return false;
+    }
+    return true;
+}
+
+static void record_reporter(epoch *e, uint16_t reporter)
+{
+    if (reporter == NOBODY ||
+        (e->reporter != NOBODY && e->reporter != reporter))
+        e->reporter = SEVERAL;
+    else
+        e->reporter = reporter;
 }
 
 /* --- open and close ------------------------------------------------------- */
@@ -478,17 +674,18 @@ static void move_count(epoch *e, uint64_t from, uint64_t to)
     e->histogram[to]++;
 }
 
-/* Adds one digest at a time, because one may occur twice in d. */
+/* Adds to one filter, one digest at a time, because one may occur twice in d.
+ */
 static umbel_status add_with_histogram(epoch *e, const umbel_digest *d,
                                        const uint64_t *amount, size_t n,
-                                       umbel_error *err)
+                                       bool *fresh, umbel_error *err)
 {
     um_fetch_counts(e->filter, d, n);
     for (size_t i = 0; i < n; i++) {
         uint64_t before, after;
         umbel_count_digests(e->filter, d + i, 1, &before, NULL);
-        UM_TRY(umbel_add_digest_amounts(e->filter, d + i, amount + i, 1, NULL,
-                                        err));
+        UM_TRY(umbel_add_digest_amounts(e->filter, d + i, amount + i, 1,
+                                        fresh + i, err));
         after = before + amount[i];
         if (after > before)
             move_count(e, before, after);
@@ -496,10 +693,29 @@ static umbel_status add_with_histogram(epoch *e, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-umbel_status um_list_add(um_list *l, const umbel_digest *d,
-                         const uint32_t *amount, size_t n, umbel_error *err)
+static umbel_status add_to(epoch *e, const umbel_digest *d,
+                           const uint64_t *amount, const uint16_t *reporter,
+                           size_t n, umbel_error *err)
 {
-    epoch *newest = &l->epoch[0];
+    bool fresh[UM_LIST_BATCH];
+    umbel_status status =
+        e->threshold
+            ? add_with_histogram(e, d, amount, n, fresh, err)
+            : umbel_add_digest_amounts(e->filter, d, amount, n, fresh, err);
+
+    for (size_t i = 0; status == UMBEL_OK && i < n; i++) {
+        uint16_t from = reporter ? reporter[i] : 0;
+        record_reporter(e, from);
+        e->anonymous += from && fresh[i];
+    }
+    return status;
+}
+
+umbel_status um_list_add_reports(um_list *l, const umbel_digest *d,
+                                 const uint32_t *amount,
+                                 const uint16_t *reporter, size_t n,
+                                 umbel_error *err)
+{
     uint64_t wide[UM_LIST_BATCH];
 
     if (n > UM_LIST_BATCH)
@@ -508,12 +724,41 @@ umbel_status um_list_add(um_list *l, const umbel_digest *d,
     for (size_t i = 0; i < n; i++)
         wide[i] = amount[i];
     l->changes++;
-    if (newest->threshold)
-        return add_with_histogram(newest, d, wide, n, err);
-    return umbel_add_digest_amounts(newest->filter, d, wide, n, NULL, err);
+    if (newest_filters(l) == 1)
+        return add_to(&l->epoch[0], d, wide, reporter, n, err);
+    for (size_t i = 0; i < n; i++) {
+        epoch *e = find_newest(l, d + i);
+        UM_TRY(add_to(e ? e : &l->epoch[0], d + i, wide + i,
+                      reporter ? reporter + i : NULL, 1, err));
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_list_add(um_list *l, const umbel_digest *d,
+                         const uint32_t *amount, size_t n, umbel_error *err)
+{
+    return um_list_add_reports(l, d, amount, NULL, n, err);
 }
 
 /* --- mails ---------------------------------------------------------------- */
+
+/* Returns the place of the filter of the newest epoch that has a record for the
+ * mail; without one, the newest filter. */
+static unsigned mail_filter(const um_list *l, const um_near_write *w)
+{
+    unsigned n = newest_filters(l);
+
+    for (unsigned i = 0; i < n; i++)
+        if (!um_near_needs_record(l->epoch[i].filter, w))
+            return i;
+    return 0;
+}
+
+const umbel_filter *um_list_mail_filter(const um_list *l,
+                                        const um_near_write *w)
+{
+    return l->epoch[mail_filter(l, w)].filter;
+}
 
 umbel_status um_list_write_mail(um_list *l, const um_near_write *w,
                                 umbel_error *err)
@@ -521,16 +766,17 @@ umbel_status um_list_write_mail(um_list *l, const um_near_write *w,
     if (!um_is_near(l->epoch[0].filter))
         return um_fail(err, UMBEL_E_UNSUPPORTED, "list %s holds no mails",
                        l->name);
+    epoch *e = &l->epoch[mail_filter(l, w)];
     l->changes++;
-    return um_near_append(l->epoch[0].filter, w, err);
+    record_reporter(e, 0);
+    return um_near_append(e->filter, w, err);
 }
 
 bool um_list_has_space(const um_list *l, const um_near_write *w)
 {
-    const umbel_filter *newest = l->epoch[0].filter;
-
-    return um_is_near(newest) && ((!um_list_is_held(l) && um_list_space(l)) ||
-                                  !um_near_needs_record(newest, w));
+    return um_is_near(l->epoch[0].filter) &&
+           (!is_full(&l->epoch[0]) ||
+            !um_near_needs_record(um_list_mail_filter(l, w), w));
 }
 
 /* --- counts --------------------------------------------------------------- */
@@ -594,7 +840,7 @@ bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
         if (!count[e])
             continue;
         if (!found)
-            *updated = e ? l->epoch[e].end : now;
+            *updated = e < newest_filters(l) ? now : l->epoch[e].end;
         *entered = l->epoch[e].begin;
         found = true;
     }
@@ -621,17 +867,30 @@ static void epoch_stats(const epoch *e, um_epoch_stats *out)
                             .f_paper = plan.f_paper};
 }
 
-void um_list_stats_get(const um_list *l, um_list_stats *out)
+void um_list_fullness_get(const um_list *l, um_list_stats *out)
 {
     *out = (um_list_stats){.name = l->name,
                            .kind = l->kind,
-                           .max_error = l->config.error,
-                           .count_limit = UINT64_MAX,
-                           .bytes = sizeof *l + l->totals.cells.len,
-                           .threshold = l->config.threshold,
+                           .capacity = um_list_capacity(l),
+                           .anonymous = um_list_anonymous(l),
+                           .sole = um_list_is_sole(l, 0, false),
+                           .ended_early = l->ended_early,
+                           .ended_at = l->ended_at,
                            .held = um_list_is_held(l),
                            .epoch_end = um_list_epoch_end(l),
                            .n = l->n};
+    for (unsigned i = 0; i < l->n; i++)
+        out->extra += um_list_is_extra(l, i);
+    out->fill = (double)um_list_newest_digests(l) / (double)out->capacity;
+}
+
+void um_list_stats_get(const um_list *l, um_list_stats *out)
+{
+    um_list_fullness_get(l, out);
+    out->max_error = l->config.error;
+    out->count_limit = UINT64_MAX;
+    out->bytes = sizeof *l + l->totals.cells.len;
+    out->threshold = l->config.threshold;
     for (unsigned i = 0; i < l->n; i++) {
         const umbel_filter *f = l->epoch[i].filter;
         uint64_t limit = umbel_count_limit(f);
@@ -644,7 +903,6 @@ void um_list_stats_get(const um_list *l, um_list_stats *out)
         if (limit < out->count_limit)
             out->count_limit = limit;
     }
-    out->fill = (double)out->epoch[0].digests / (double)out->epoch[0].capacity;
 }
 
 /* --- bytes ---------------------------------------------------------------- */
@@ -653,13 +911,16 @@ static umbel_status write_epoch(const epoch *e, const um_sink *to,
                                 umbel_error *err)
 {
     um_parts parts;
-    uint8_t head[EPOCH_LEN + HISTOGRAM_LEN + 8];
+    uint8_t head[EPOCH_LEN + REPORTER_LEN + HISTOGRAM_LEN + 8];
     um_writer w = {head, head + sizeof head, false};
 
     UM_TRY(um_parts_init(&parts, e->filter, err));
     um_write_u64(&w, e->begin);
     um_write_u64(&w, e->end);
     um_write_u32(&w, e->threshold);
+    um_write_u32(&w, e->bits);
+    um_write_u32(&w, e->reporter);
+    um_write_u64(&w, e->anonymous);
     for (unsigned j = 1; j <= e->threshold; j++)
         um_write_u64(&w, e->histogram[j]);
     um_write_u64(&w, parts.part[0].len + parts.part[1].len);
@@ -673,11 +934,13 @@ static umbel_status write_epoch(const epoch *e, const um_sink *to,
 umbel_status um_list_encode(const um_list *l, const um_sink *to,
                             umbel_error *err)
 {
-    uint8_t head[HEAD_LEN];
+    uint8_t head[HEAD_LEN + EARLY_LEN];
     um_writer w = {head, head + sizeof head, false};
 
     um_write_u32(&w, VERSION);
     um_write_u32(&w, l->n);
+    um_write_u64(&w, l->ended_early);
+    um_write_u64(&w, l->ended_at);
     UM_TRY(um_sink_write(to, head, sizeof head, err));
     for (unsigned i = 0; i < l->n; i++)
         UM_TRY(write_epoch(&l->epoch[i], to, err));
@@ -771,7 +1034,29 @@ static umbel_status get_histogram(um_feed *from, epoch *e, uint64_t *len,
     return UMBEL_OK;
 }
 
-static umbel_status get_epoch(um_list *l, um_feed *from, umbel_error *err)
+/* Reads who reported the digests of a filter. Version 2 does not say. */
+static umbel_status get_reporter(const um_list *l, um_feed *from,
+                                 uint32_t version, epoch *e, umbel_error *err)
+{
+    uint8_t bytes[REPORTER_LEN];
+    um_reader r = {bytes, bytes + sizeof bytes, false};
+
+    e->bits = UNKNOWN;
+    if (version == OLD_VERSION)
+        return UMBEL_OK;
+    UM_TRY(um_feed_get(from, bytes, sizeof bytes, err));
+    e->bits = um_get_u32(&r);
+    e->reporter = um_get_u32(&r);
+    e->anonymous = um_get_u64(&r);
+    if (e->bits > (EXTRA | UNKNOWN) || e->reporter > SEVERAL)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "list %s: a filter with bits %u and reporter %" PRIu32,
+                       l->name, e->bits, e->reporter);
+    return UMBEL_OK;
+}
+
+static umbel_status get_epoch(um_list *l, um_feed *from, uint32_t version,
+                              umbel_error *err)
 {
     uint8_t head[EPOCH_LEN];
     um_reader r = {head, head + sizeof head, false};
@@ -789,9 +1074,21 @@ static umbel_status get_epoch(um_list *l, um_feed *from, umbel_error *err)
         return um_fail(err, UMBEL_E_FORMAT,
                        "list %s: an epoch from %" PRIu64 " to %" PRIu64,
                        l->name, e.begin, e.end);
+    UM_TRY(get_reporter(l, from, version, &e, err));
     UM_TRY(get_histogram(from, &e, &len, err));
     UM_TRY(get_filter(l, from, len, &e.filter, err));
     l->epoch[l->n++] = e;
+    return UMBEL_OK;
+}
+
+static umbel_status get_early(um_list *l, um_feed *from, umbel_error *err)
+{
+    uint8_t bytes[EARLY_LEN];
+    um_reader r = {bytes, bytes + sizeof bytes, false};
+
+    UM_TRY(um_feed_get(from, bytes, sizeof bytes, err));
+    l->ended_early = um_get_u64(&r);
+    l->ended_at = um_get_u64(&r);
     return UMBEL_OK;
 }
 
@@ -802,17 +1099,19 @@ static umbel_status get_epochs(um_list *l, um_feed *from, umbel_error *err)
 
     UM_TRY(um_feed_get(from, head, sizeof head, err));
     uint32_t version = um_get_u32(&r), n = um_get_u32(&r);
-    if (version != VERSION)
+    if (version != VERSION && version != OLD_VERSION)
         return um_fail(err, UMBEL_E_VERSION,
                        "list %s was written in version %" PRIu32
-                       "; this program reads version %d",
-                       l->name, version, VERSION);
+                       "; this program reads versions %d and %d",
+                       l->name, version, OLD_VERSION, VERSION);
     if (n < 1 || n > UM_LIST_MAX_EPOCHS)
         return um_fail(err, UMBEL_E_FORMAT,
                        "list %s cannot have %" PRIu32 " epochs", l->name, n);
+    if (version != OLD_VERSION)
+        UM_TRY(get_early(l, from, err));
     while (n--)
-        UM_TRY(get_epoch(l, from, err));
-    drop_epochs(l, l->config.epochs);
+        UM_TRY(get_epoch(l, from, version, err));
+    drop_epochs(l, filters_of_epochs(l, l->config.epochs));
     return UMBEL_OK;
 }
 

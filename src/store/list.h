@@ -5,19 +5,25 @@
  * A list has a few live epochs, each an ordinary filter of a counting kind.
  * Digests are added to the newest one; a count is the sum over all of them.
  * Epochs are numbered by time (number = time / epoch_seconds), the same on
- * every server. An epoch ends when the next number begins, or when it contains
- * as many digests as it was made for, so the error stays within the configured
- * limit. Then um_list_advance begins a new epoch, and the oldest one is dropped
- * with its counts.
+ * every server. An epoch ends when the next number begins: um_list_advance then
+ * begins a new one, and the oldest one is dropped with its counts.
  *
- * An epoch that was full and its successor may have the same number. Peers know
- * one filter for each number: publish the newest of them. With `hold` this
- * cannot happen: a full epoch stays until its time is over, still counts the
- * digests that it contains, and refuses others.
+ * An epoch that contains as many digests as it was made for is full. Then
+ * um_list_extend gives it another filter, for as long as the caller has memory.
+ * Without memory it ends early (um_list_advance), and its successor may have
+ * the same number; or, with `hold`, it stays until its time is over, still
+ * counts the digests that it contains, and refuses others. Peers know one
+ * filter for each number: publish the newest one that is not extra
+ * (um_list_is_extra). Digests of extra filters count on this server only.
  *
- * A list has no clock and never advances by itself: the caller checks
- * um_list_is_due, records the advance, and then makes it. A journal of adds and
- * advances, replayed in order, gives the same list.
+ * Clients without an account (strangers, with a tag for their network) must not
+ * crowd out what others report. A list counts how many digests they added to
+ * the newest epoch, and knows whether all of its counts come from one network:
+ * um_list_is_sole. The caller decides with these what it admits.
+ *
+ * A list has no clock and never advances or extends by itself: the caller
+ * records what it does, and then does it. A journal of adds, advances and
+ * extensions, replayed in order, gives the same list.
  *
  * All lists of one secret use the same digests (hash "sip", seed 0): a key is
  * hashed once, with um_list_digest, for any number of lists.
@@ -30,10 +36,10 @@
 #include "kinds/near/near.h"
 
 enum {
-    UM_LIST_MAX_EPOCHS = 64,
+    UM_LIST_MAX_EPOCHS = 64, /* and filters: extra ones included */
     UM_LIST_MAX_NAME = 32,
     UM_LIST_MAX_THRESHOLD = 255,
-    /* Largest number of digests in one call; a list that is not due has space
+    /* Largest number of digests in one call; a list that is not full has space
      * for them. */
     UM_LIST_BATCH = 256
 };
@@ -81,11 +87,19 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
 /*
  * Adds digest d[i] amount[i] times, for n digests, at most UM_LIST_BATCH.
  * E_FULL if the newest epoch has no space for some of them; the others were
- * added. This cannot happen if um_list_is_due was false and um_list_accepts
- * true before the call.
+ * added. This cannot happen if um_list_is_full was false before the call.
  */
 umbel_status um_list_add(um_list *l, const umbel_digest *d,
                          const uint32_t *amount, size_t n, umbel_error *err);
+/*
+ * The same for reports of clients: reporter[i] is the tag of the network of a
+ * client without an account, or 0 for anybody else. A digest that the newest
+ * epoch contains is added to the filter that has it.
+ */
+umbel_status um_list_add_reports(um_list *l, const umbel_digest *d,
+                                 const uint32_t *amount,
+                                 const uint16_t *reporter, size_t n,
+                                 umbel_error *err);
 /* Returns a number that changes with each um_list_add and um_list_write_mail.
  */
 uint64_t um_list_changes(const um_list *l);
@@ -94,9 +108,12 @@ uint64_t um_list_changes(const um_list *l);
  * false. */
 umbel_status um_list_write_mail(um_list *l, const um_near_write *w,
                                 umbel_error *err);
-/* Returns false if the mail needs a new record, and the newest epoch is held or
- * has no record left. */
+/* Returns false if the mail needs a new record, and the newest epoch is full.
+ */
 bool um_list_has_space(const um_list *l, const um_near_write *w);
+/* Returns the filter that um_list_write_mail would change. */
+const umbel_filter *um_list_mail_filter(const um_list *l,
+                                        const um_near_write *w);
 
 /* Sums the counts of each digest over the live epochs. One call for many
  * digests is faster than one call each, because memory is prefetched. */
@@ -139,21 +156,33 @@ uint64_t um_list_oldest_begin(const um_list *l);
 bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
                    uint64_t *entered, uint64_t *updated);
 
-/* Returns the number of digests that still fit into the newest epoch, even if
- * um_list_is_due. */
+/* Returns the number of digests that still fit into the newest filter, even if
+ * um_list_is_full. */
 size_t um_list_space(const um_list *l);
+/* Returns true if the newest filter has as many digests as it was made for. */
+bool um_list_is_full(const um_list *l);
 /* Returns true if the newest epoch is full and held (um_list_config.hold). */
 bool um_list_is_held(const um_list *l);
 bool um_list_newest_contains(const um_list *l, const umbel_digest *d);
-/* Returns false if the newest epoch is held and does not contain the digest: it
- * must not be added. */
-bool um_list_accepts(const um_list *l, const umbel_digest *d);
 /* Returns the time at which the newest epoch is over; UINT64_MAX: never. */
 uint64_t um_list_epoch_end(const um_list *l);
+/* Returns true if the time of the newest epoch is over. A clock that is set
+ * back ends none. */
+bool um_list_is_over(const um_list *l, uint64_t now);
 
-/* Returns true if the newest epoch has ended: by time, or because it is full
- * and not held. Setting the clock back ends no epoch. */
-bool um_list_is_due(const um_list *l, uint64_t now);
+/* Returns the number of digests that the newest epoch was made for. */
+uint64_t um_list_capacity(const um_list *l);
+/* Returns the number of digests of the newest epoch, of all its filters. */
+uint64_t um_list_newest_digests(const um_list *l);
+/* Returns how many of them strangers reported first. */
+uint64_t um_list_anonymous(const um_list *l);
+/*
+ * Returns true if all that is known to be reported in live epochs came from
+ * this network; 0: from any one network without an account. certain: also false
+ * if an epoch is older than this knowledge.
+ */
+bool um_list_is_sole(const um_list *l, uint16_t reporter, bool certain);
+
 /*
  * Ends the newest epoch and begins the next one: now or, if the clock was set
  * back, when the last one began. Drops epochs beyond the configured number, and
@@ -161,19 +190,38 @@ bool um_list_is_due(const um_list *l, uint64_t now);
  * changed.
  */
 umbel_status um_list_advance(um_list *l, uint64_t now, umbel_error *err);
+/*
+ * Gives the newest epoch another filter for new digests. Its error is smaller
+ * the more filters the epoch has, so that all of them add less than 0.65 of the
+ * error of the first. The oldest filter of more than UM_LIST_MAX_EPOCHS is
+ * dropped: check um_list_can_extend. If it fails (E_NOMEM), nothing has
+ * changed.
+ */
+umbel_status um_list_extend(um_list *l, uint64_t now, umbel_error *err);
+/* Returns true if um_list_extend drops nothing, and leaves space for the epochs
+ * to come. */
+bool um_list_can_extend(const um_list *l);
+/* Returns the bytes of all filters, of extra ones, and of the newest one. */
+uint64_t um_list_filter_bytes(const um_list *l);
+uint64_t um_list_extra_bytes(const um_list *l);
+uint64_t um_list_newest_bytes(const um_list *l);
 
 /* Creates the filter of a new epoch, for um_list_reset. */
 umbel_status um_list_create_filter(const um_list *l, umbel_filter **out,
                                    umbel_error *err);
-/* Drops all epochs and begins one with that filter, which the list then owns.
- * Cannot fail, so that several lists can be reset together. */
+/* Drops all epochs, except extra filters, which peers do not have, and begins
+ * one with that filter, which the list then owns. Cannot fail, so that several
+ * lists can be reset together. */
 void um_list_reset(um_list *l, umbel_filter *fresh, uint64_t now);
 
-/* Returns the number of live epochs. */
+/* Returns the number of filters of live epochs. */
 unsigned um_list_epochs(const um_list *l);
-/* Returns the number of live epoch i, newest first: begin / epoch_seconds. */
+/* Returns the number of the epoch of filter i, newest first: begin /
+ * epoch_seconds. */
 uint64_t um_list_epoch_number(const um_list *l, unsigned i);
-/* Returns the filter of live epoch i, valid until the list advances. */
+/* Returns true if um_list_extend made filter i. */
+bool um_list_is_extra(const um_list *l, unsigned i);
+/* Returns filter i, valid until the list advances. */
 const umbel_filter *um_list_filter(const um_list *l, unsigned i);
 /* Returns the secret of the list, UMBEL_SECRET_LEN bytes. */
 const uint8_t *um_list_secret(const um_list *l);
@@ -183,7 +231,7 @@ umbel_status um_list_config_filter(const um_list_config *c,
                                    const uint8_t *secret, umbel_filter **out,
                                    umbel_error *err);
 
-/* One live epoch. */
+/* One filter of a live epoch. */
 typedef struct um_epoch_stats {
     uint64_t begin, end; /* seconds; end 0: it has not ended */
     uint64_t digests;    /* distinct ones */
@@ -199,21 +247,31 @@ typedef struct um_epoch_stats {
 typedef struct um_list_stats {
     const char *name, *kind;
     uint64_t digests;     /* distinct ones of each epoch, summed over epochs */
-    double fill;          /* of the newest epoch: digests / capacity */
+    double fill;          /* of the newest epoch: digests / capacity; above 1
+                             with extra filters */
+    uint64_t capacity;    /* of the newest epoch */
+    uint64_t anonymous;   /* digests of it that strangers reported first */
+    bool sole;            /* all counts come from one network without account */
+    unsigned extra;       /* extra filters, of all live epochs */
+    uint64_t ended_early; /* epochs that ended before their time, */
+    uint64_t ended_at;    /* and when the last one did */
     double error;         /* predicted for the live epochs, summed */
     double max_error;     /* as configured */
     uint64_t bytes;       /* of memory */
     uint64_t count_limit; /* largest count of an epoch; counts stay there */
     unsigned threshold;   /* as configured */
     double f_compound, f_paper; /* of the live epochs, summed */
-    bool held;                  /* full until epoch_end: um_list_is_held */
+    bool held;                  /* refuses new digests until epoch_end */
     uint64_t epoch_end;         /* when the newest epoch is over */
-    unsigned n;                 /* live epochs, newest first */
+    unsigned n;                 /* filters, newest first */
     um_epoch_stats epoch[UM_LIST_MAX_EPOCHS];
 } um_list_stats;
 
 /* Returns the statistics, in constant time for a fixed threshold. name and kind
  * are valid as long as the list. */
 void um_list_stats_get(const um_list *l, um_list_stats *out);
+/* Sets only name, kind, capacity, fill, anonymous, sole, extra, ended_early,
+ * ended_at, held, epoch_end and n: cheap enough for every second. */
+void um_list_fullness_get(const um_list *l, um_list_stats *out);
 
 #endif

@@ -126,8 +126,8 @@ static umbel_status apply_batch(um_replay *p, unsigned list, umbel_error *err)
     b->n = 0;
     for (size_t i = 0, some; i < n; i += some) {
         UM_TRY(reserve(p, to, b->digest + i, n - i, &some, err));
-        UM_TRY(um_state_count(p->state, to, b->digest + i, b->amount + i, some,
-                              p->time, err));
+        UM_TRY(um_state_count(p->state, to, b->digest + i, b->amount + i,
+                              b->reporter + i, some, p->time, err));
     }
     return UMBEL_OK;
 }
@@ -150,13 +150,15 @@ static umbel_status collect(um_replay *p, const um_record *r, uint64_t time,
     if (b->n == UM_LIST_BATCH)
         UM_TRY(apply_batch(p, r->list, err));
     b->digest[b->n] = r->digest;
+    b->reporter[b->n] = r->reporter;
     b->amount[b->n++] = r->amount;
     if (p->observer && p->observer->on_count &&
         p->order[r->list] < p->configured)
         p->observer->on_count(p->observer->ctx,
                               &(um_entry){.list = p->order[r->list],
                                           .amount = r->amount,
-                                          .digest = r->digest});
+                                          .digest = r->digest,
+                                          .reporter = r->reporter});
     return UMBEL_OK;
 }
 
@@ -178,8 +180,7 @@ static umbel_status report_change(um_replay *p, const um_record *r,
 static umbel_status apply_renew(um_replay *p, const um_record *r, uint64_t time,
                                 umbel_error *err)
 {
-    for (unsigned i = 0; i < p->nlists; i++)
-        p->batch[i].n = 0;
+    UM_TRY(um_replay_flush(p, err)); /* extra filters outlive the reset */
     UM_TRY(um_state_reset(p->state, r->key, r->value, time, err));
     return report_change(p, r, err);
 }
@@ -208,7 +209,7 @@ static umbel_status apply_record(um_replay *p, const um_record *r,
 
     if (r->list >= p->nlists &&
         (r->type == UM_RECORD_COUNT || r->type == UM_RECORD_ADVANCE ||
-         r->type == UM_RECORD_MAIL))
+         r->type == UM_RECORD_EXTEND || r->type == UM_RECORD_MAIL))
         return um_fail(err, UMBEL_E_FORMAT,
                        "a record of list %u, but there are %u lists", r->list,
                        p->nlists);
@@ -218,6 +219,9 @@ static umbel_status apply_record(um_replay *p, const um_record *r,
     case UM_RECORD_ADVANCE:
         UM_TRY(apply_batch(p, r->list, err));
         return um_list_advance(st->list[p->order[r->list]], time, err);
+    case UM_RECORD_EXTEND:
+        UM_TRY(apply_batch(p, r->list, err));
+        return um_list_extend(st->list[p->order[r->list]], time, err);
     case UM_RECORD_REQUEST:
         UM_TRY(um_replay_guard_reserve(&st->guard, 1, time, err));
         um_replay_guard_add(&st->guard, r->request_id, time);

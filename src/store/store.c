@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -84,15 +85,14 @@ static void retire_journal(um_store *s)
 /* Marks the store as failed: it refuses changes until a snapshot is written. */
 static void fail(um_store *s, int number, const char *what)
 {
-    if (s->has_failed)
-        return;
+    if (!s->has_failed) {
+        s->stats.failures++;
+        s->retry_after = 1;
+    }
     s->has_failed = true;
-    s->stats.failures++;
     snprintf(s->reason, sizeof s->reason, "%s: %s", what, strerror(number));
     s->used = 0;
     s->open = false;
-    s->retry_after = 1;
-    postpone_retry(s);
     retire_journal(s);
 }
 
@@ -211,40 +211,123 @@ static umbel_status check_entries(const um_store *s, const um_entry *e,
     return UMBEL_OK;
 }
 
-bool um_store_accepts(const um_store *s, unsigned list, const umbel_digest *d,
-                      uint64_t now)
+/* Returns true if a full list may get another filter. Strangers use half of the
+ * memory at most, so that some is left for others. The next filter is hardly
+ * larger than the newest one, and never twice as large. */
+static bool can_extend(const um_store *s, const um_list *l, bool stranger)
+{
+    uint64_t max = stranger ? s->extra_bytes / 2 : s->extra_bytes;
+    uint64_t used = 2 * um_list_newest_bytes(l);
+
+    if (!um_list_can_extend(l))
+        return false;
+    for (size_t i = 0; i < s->state.nlists; i++)
+        used += um_list_extra_bytes(s->state.list[i]);
+    return used <= max;
+}
+
+/* Returns true if a full list may begin its next epoch early, which drops its
+ * oldest counts: only for reporters who lose nothing but their own. */
+static bool can_end_early(const um_list *l, uint16_t reporter)
+{
+    return !um_list_is_held(l) &&
+           (!reporter || um_list_is_sole(l, reporter, true));
+}
+
+um_store_admission um_store_admits(const um_store *s, unsigned list,
+                                   const umbel_digest *d, uint16_t reporter,
+                                   double share, uint64_t now)
 {
     const um_list *l = s->state.list[list];
+    bool shares = reporter && !um_list_is_sole(l, reporter, false);
+    double used = 0;
 
     if (now < min_time(s))
         now = min_time(s);
-    return um_list_accepts(l, d) || um_list_is_due(l, now);
+    bool over = um_list_is_over(l, now), full = !over && um_list_is_full(l);
+    if (!shares && !full)
+        return UM_ADMIT;
+    if (!over) {
+        used = (double)um_list_anonymous(l);
+        if (um_list_newest_contains(l, d))
+            return UM_ADMIT;
+    }
+    if (shares && used >= share * (double)um_list_capacity(l))
+        return UM_REFUSE_SHARE;
+    if (full && !can_extend(s, l, reporter) && !can_end_early(l, reporter))
+        return UM_REFUSE_FULL;
+    return shares ? UM_ADMIT_SHARED : UM_ADMIT;
 }
 
+bool um_store_accepts(const um_store *s, unsigned list, const umbel_digest *d,
+                      uint64_t now)
+{
+    return um_store_admits(s, list, d, 0, 1, now) == UM_ADMIT;
+}
+
+uint16_t um_store_network_tag(const um_store *s, const void *network,
+                              size_t len)
+{
+    umbel_slice key = {network, len};
+    umbel_digest d;
+
+    um_store_digest(s, &key, 1, &d);
+    return (uint16_t)(1 + d.lo % UINT16_MAX);
+}
+
+static umbel_status fail_full(const um_store *s, unsigned list,
+                              umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_FULL,
+                   "list %s is full until its epoch is over: raise its "
+                   "capacity, or memory",
+                   s->state.name[list]);
+}
+
+/* The share of strangers is the caller's affair. */
 static umbel_status check_accepted(const um_store *s, const um_entry *e,
                                    size_t n, umbel_error *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (!um_store_accepts(s, e[i].list, &e[i].digest, s->block_time))
-            return um_fail(err, UMBEL_E_FULL,
-                           "list %s is full until its epoch is over",
-                           s->state.name[e[i].list]);
+        if (um_store_admits(s, e[i].list, &e[i].digest, e[i].reporter, INFINITY,
+                            s->block_time) == UM_REFUSE_FULL)
+            return fail_full(s, e[i].list, err);
     return UMBEL_OK;
 }
 
-/* Advances the lists that are due, so that all entries have space. */
-static umbel_status advance_due(um_store *s, const um_entry *e, size_t n,
-                                umbel_error *err)
+/* Gives a full list another filter, or ends its epoch early. */
+static umbel_status extend_or_advance(um_store *s, unsigned list,
+                                      uint16_t reporter, umbel_error *err)
+{
+    um_list *l = s->state.list[list];
+
+    if (!can_extend(s, l, reporter))
+        return advance_list(s, list, err);
+    UM_TRY(um_list_extend(l, s->block_time, err));
+    add_record(s, &(um_record){.type = UM_RECORD_EXTEND, .list = list});
+    return UMBEL_OK;
+}
+
+/* Advances the lists that are due, so that all entries have space: one record
+ * for each list. */
+static umbel_status reserve_space(um_store *s, const um_entry *e, size_t n,
+                                  umbel_error *err)
 {
     uint64_t checked = 0;
 
     for (size_t i = 0; i < n; i++) {
-        unsigned list = e[i].list;
-        if (checked >> list & 1)
+        const um_list *l = s->state.list[e[i].list];
+        uint64_t bit = UINT64_C(1) << e[i].list;
+        if (checked & bit)
             continue;
-        checked |= UINT64_C(1) << list;
-        if (um_list_is_due(s->state.list[list], s->block_time))
-            UM_TRY(advance_list(s, list, err));
+        if (um_list_is_over(l, s->block_time)) {
+            UM_TRY(advance_list(s, e[i].list, err));
+        } else if (um_list_is_full(l)) {
+            if (um_list_newest_contains(l, &e[i].digest))
+                continue;
+            UM_TRY(extend_or_advance(s, e[i].list, e[i].reporter, err));
+        }
+        checked |= bit;
     }
     return UMBEL_OK;
 }
@@ -255,13 +338,15 @@ static umbel_status count_run(um_store *s, const um_entry *e, size_t n,
 {
     umbel_digest digest[UM_STORE_BATCH];
     uint32_t amount[UM_STORE_BATCH];
+    uint16_t reporter[UM_STORE_BATCH];
 
     for (size_t i = 0; i < n; i++) {
         digest[i] = e[i].digest;
         amount[i] = e[i].amount;
+        reporter[i] = e[i].reporter;
     }
-    return um_state_count(&s->state, e->list, digest, amount, n, s->block_time,
-                          err);
+    return um_state_count(&s->state, e->list, digest, amount, reporter, n,
+                          s->block_time, err);
 }
 
 static void add_entry(um_store *s, const um_entry *e, uint64_t *last_id)
@@ -275,6 +360,7 @@ static void add_entry(um_store *s, const um_entry *e, uint64_t *last_id)
     add_record(s, &(um_record){.type = UM_RECORD_COUNT,
                                .list = e->list,
                                .amount = e->amount,
+                               .reporter = e->reporter,
                                .digest = e->digest});
     if (s->observer.on_count)
         s->observer.on_count(s->observer.ctx, e);
@@ -302,7 +388,7 @@ umbel_status um_store_add(um_store *s, const um_entry *e, size_t n,
     UM_TRY(check_accepted(s, e, n, err));
     UM_TRY(um_replay_guard_reserve(&s->state.guard, count_request_ids(e, n),
                                    s->block_time, err));
-    UM_TRY(advance_due(s, e, n, err));
+    UM_TRY(reserve_space(s, e, n, err));
     for (size_t i = 0, run; i < n; i += run) {
         for (run = 1; i + run < n && e[i + run].list == e[i].list;)
             run++;
@@ -322,12 +408,13 @@ umbel_status um_store_write_mail(um_store *s, unsigned list,
     UM_TRY(
         begin_records(s, UM_RECORD_MAIL_LEN + UM_RECORD_ADVANCE_LEN, now, err));
     um_list *l = s->state.list[list];
-    if (um_list_is_due(l, s->block_time))
+    if (um_list_is_over(l, s->block_time))
         UM_TRY(advance_list(s, list, err));
-    if (!um_list_has_space(l, w))
-        return um_fail(err, UMBEL_E_FULL,
-                       "list %s is full until its epoch is over",
-                       s->state.name[list]);
+    else if (um_list_is_full(l) && !um_list_has_space(l, w)) {
+        if (um_list_is_held(l) && !can_extend(s, l, false))
+            return fail_full(s, list, err);
+        UM_TRY(extend_or_advance(s, list, 0, err));
+    }
     UM_TRY(um_list_write_mail(l, w, err));
     add_record(s,
                &(um_record){.type = UM_RECORD_MAIL, .list = list, .mail = w});
@@ -502,6 +589,23 @@ const um_list *um_store_list(const um_store *s, unsigned list)
     return list < s->state.nlists ? s->state.list[list] : NULL;
 }
 
+void um_store_list_stats(const um_store *s, unsigned list, um_list_stats *out)
+{
+    const um_list *l = s->state.list[list];
+
+    um_list_stats_get(l, out);
+    out->held = out->held && !can_extend(s, l, false);
+}
+
+void um_store_list_fullness(const um_store *s, unsigned list,
+                            um_list_stats *out)
+{
+    const um_list *l = s->state.list[list];
+
+    um_list_fullness_get(l, out);
+    out->held = out->held && !can_extend(s, l, false);
+}
+
 bool um_store_is_replay(const um_store *s, uint64_t request_id, uint64_t now)
 {
     return um_replay_guard_seen(&s->state.guard, request_id, now);
@@ -621,7 +725,8 @@ static void snapshot_failed(um_store *s, int number)
     postpone_retry(s);
 }
 
-/* Switches to journal-N and starts the child that writes the current state. */
+/* Switches to journal-N and starts the child that writes the current state. Not
+ * while blocks must go to the old journal first: then journal-N stays empty. */
 static void switch_journal(um_store *s, int file)
 {
     call_before_snapshot(s);
@@ -750,7 +855,7 @@ static void advance_all(um_store *s, uint64_t now)
     if (s->has_failed && s->phase == UM_WRITING)
         return;
     for (unsigned i = 0; i < s->state.nlists; i++) {
-        if (!um_list_is_due(s->state.list[i], now))
+        if (!um_list_is_over(s->state.list[i], now))
             continue;
         if (s->has_failed)
             um_list_advance(s->state.list[i], now, NULL);
@@ -952,6 +1057,7 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
     s->durability = c->durability;
     s->observer = c->observer;
     s->totals_bytes = c->totals_bytes;
+    s->extra_bytes = c->extra_bytes;
     s->min_bytes = c->journal_bytes ? c->journal_bytes : JOURNAL_BYTES;
     um_hasher_init(&s->hasher, um_hash_find("sip"), 0, &s->hasher_secret);
     umbel_status status = open_store(s, c, err);

@@ -64,7 +64,20 @@ typedef struct um_entry {
     umbel_digest digest;
     uint64_t request_id; /* for the replay guard: a digest of a signed request,
                             or 0 */
+    uint16_t reporter;   /* tag of the network of a client without an account
+                            (um_store_network_tag); 0: anybody else */
 } um_entry;
+
+/* What becomes of a new report. */
+typedef enum um_store_admission {
+    UM_ADMIT,        /* it is counted */
+    UM_ADMIT_SHARED, /* so is this one, in the part of an epoch that clients
+                        without an account share */
+    UM_REFUSE_SHARE, /* that part is full */
+    UM_REFUSE_RATE,  /* these clients report too many new digests at once; the
+                        store does not return this */
+    UM_REFUSE_FULL   /* the list is full */
+} um_store_admission;
 
 /*
  * Observes keys, for data that a start rebuilds from them and from the lists,
@@ -117,6 +130,8 @@ typedef struct um_store_config {
     uint64_t recent;
     um_store_observer observer; /* zeroed: none */
     uint64_t totals_bytes;      /* memory for um_store_build_totals */
+    uint64_t extra_bytes; /* memory for further filters of epochs that are full,
+                             of all lists together */
 
     /* For tests: a disk instead of dir, which the store then owns, and a secret
      * of UMBEL_SECRET_LEN bytes instead of a file. */
@@ -172,10 +187,26 @@ umbel_status um_store_add(um_store *s, const um_entry *e, size_t n,
 umbel_status um_store_write_mail(um_store *s, unsigned list,
                                  const um_near_write *w, uint64_t now,
                                  uint64_t *ticket, umbel_error *err);
-/* Returns false if the list is full, held until its epoch is over, and does not
- * contain the digest. */
+/*
+ * Returns true if um_store_add would count a digest for somebody with an
+ * account: the list is not full, or contains it, or gets another filter within
+ * extra_bytes, or ends its epoch early (not with um_list_config.hold).
+ */
 bool um_store_accepts(const um_store *s, unsigned list, const umbel_digest *d,
                       uint64_t now);
+/*
+ * Decides the same for any reporter (um_entry.reporter). Clients without an
+ * account share a part of an epoch, `share` of its capacity, and end none
+ * early. A network that reported everything in the list so far may exceed its
+ * share, with half of extra_bytes: it only takes space from itself.
+ */
+um_store_admission um_store_admits(const um_store *s, unsigned list,
+                                   const umbel_digest *d, uint16_t reporter,
+                                   double share, uint64_t now);
+/* Returns the tag of a client's network, never 0. Two networks have the same
+ * one with a chance of 1 in 65,535, which others cannot aim for. */
+uint16_t um_store_network_tag(const um_store *s, const void *network,
+                              size_t len);
 /* Writes the records in memory to the journal. E_IO: the disk has failed. */
 umbel_status um_store_flush(um_store *s, umbel_error *err);
 /* Returns the largest committed ticket. May be called by any thread. */
@@ -208,6 +239,11 @@ bool um_store_build_totals(um_store *s);
 bool um_store_times(const um_store *s, unsigned list, const umbel_digest *d,
                     uint64_t now, uint64_t *entered, uint64_t *updated);
 const um_list *um_store_list(const um_store *s, unsigned list);
+/* As um_list_stats_get and um_list_fullness_get; `held` takes the memory for
+ * further filters into account. */
+void um_store_list_stats(const um_store *s, unsigned list, um_list_stats *out);
+void um_store_list_fullness(const um_store *s, unsigned list,
+                            um_list_stats *out);
 
 /* Returns true if a request with this id was added within the last
  * UM_REPLAY_GUARD_SECONDS. */

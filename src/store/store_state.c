@@ -67,15 +67,16 @@ uint64_t um_state_lists_id(const um_store_config *c, const uint8_t *order,
 }
 
 umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
-                            const uint32_t *amount, size_t n, uint64_t time,
-                            umbel_error *err)
+                            const uint32_t *amount, const uint16_t *reporter,
+                            size_t n, uint64_t time, umbel_error *err)
 {
     uint64_t before[UM_LIST_BATCH];
+    um_list *l = st->list[list];
 
     if (!st->recent_column[list])
-        return um_list_add(st->list[list], d, amount, n, err);
-    um_list_count(st->list[list], d, n, before);
-    UM_TRY(um_list_add(st->list[list], d, amount, n, err));
+        return um_list_add_reports(l, d, amount, reporter, n, err);
+    um_list_count(l, d, n, before);
+    UM_TRY(um_list_add_reports(l, d, amount, reporter, n, err));
     um_recent_times_add(st->recent, st->recent_column[list] - 1, d, before, n,
                         time);
     return UMBEL_OK;

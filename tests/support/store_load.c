@@ -12,7 +12,7 @@ enum { T0 = 1000000 };
 
 static const um_list_config lists[LOAD_LISTS] = {{.name = "a",
                                                   .kind = "table",
-                                                  .capacity = 64,
+                                                  .capacity = 20,
                                                   .error = 1e-6,
                                                   .epoch_seconds = 500,
                                                   .epochs = 60,
@@ -66,6 +66,7 @@ bool load_start(load *l)
                          .lists = lists,
                          .nlists = LOAD_LISTS,
                          .recent = 64,
+                         .extra_bytes = 1 << 20,
                          .journal_bytes = 3000};
     umbel_error err;
 
@@ -146,11 +147,15 @@ static void send_counts(load *l)
 
     for (size_t i = 0; i < n; i++) {
         key[i] = (int)sim_below(l->disk, LOAD_KEYS);
-        e[i] = (um_entry){(unsigned)sim_below(l->disk, LOAD_LISTS),
-                          (uint32_t)(1 + sim_below(l->disk, 3)),
-                          l->digest[key[i]], request_id};
+        e[i] =
+            (um_entry){(unsigned)sim_below(l->disk, LOAD_LISTS),
+                       (uint32_t)(1 + sim_below(l->disk, 3)), l->digest[key[i]],
+                       request_id, (uint16_t)(key[i] % 3)};
     }
-    if (um_store_add(l->store, e, n, l->now, &ticket, NULL) != UMBEL_OK) {
+    umbel_status status = um_store_add(l->store, e, n, l->now, &ticket, NULL);
+    if (status == UMBEL_E_FULL)
+        return; /* strangers end no epoch early */
+    if (status != UMBEL_OK) {
         check_refusal(l);
         return;
     }

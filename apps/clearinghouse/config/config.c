@@ -45,6 +45,11 @@ static const um_setting limit_settings[] = {
     {"reports", &um_type_count, offsetof(um_limit_settings, reports), "500",
      .help = "digests that a client network reports in a second; 0: any",
      .live = true},
+    {"new_digests", &um_type_count, offsetof(um_limit_settings, new_digests),
+     "1000",
+     .help = "new digests that all clients without an account together add to "
+             "a list in a second; 0: any",
+     .live = true},
     {"burst", &um_type_count, offsetof(um_limit_settings, burst), "2",
      .help = "seconds of a limit that may be used at once", .low = 1,
      .high = 3600, .live = true},
@@ -88,6 +93,10 @@ static const um_setting list_settings[] = {
      .low = 1000, .high = 3650 * DAY},
     {"epochs", &um_type_count, offsetof(um_list_settings, epochs), "4",
      .help = "epochs that are kept", .low = 1, .high = 64},
+    {"anonymous_share", &um_type_share,
+     offsetof(um_list_settings, anonymous_share), "0.25",
+     .help = "part of an epoch that clients without an account may fill",
+     .low = 0, .high = 1, .live = true},
     {"cell_bits", &um_type_count, offsetof(um_list_settings, cell_bits), "0",
      .help = "bits of a counter; 0: as the kind chooses", .low = 0, .high = 64},
     {"hashes", &um_type_count, offsetof(um_list_settings, hashes), "0",
@@ -312,6 +321,14 @@ void um_config_fini(um_config *c)
 }
 
 /* --- queries -------------------------------------------------------------- */
+
+bool um_config_has_account(const um_config *c, const char *account)
+{
+    for (size_t i = 0; i < c->naccounts; i++)
+        if (strcmp(c->account[i].name, account) == 0)
+            return true;
+    return false;
+}
 
 uint64_t um_config_weight_percent(const um_config *c, const char *account,
                                   uint64_t other)

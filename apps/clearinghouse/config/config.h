@@ -43,7 +43,9 @@ extern const um_setting_type um_type_kind;       /* the same, a counting kind */
 extern const um_setting_type um_type_size;       /* uint64_t, bytes */
 extern const um_setting_type um_type_duration;   /* uint64_t, milliseconds */
 extern const um_setting_type um_type_count;      /* uint64_t */
-extern const um_setting_type um_type_share;      /* double, 0 to 1 exclusive */
+extern const um_setting_type um_type_share;      /* double, 0 to 1, both
+                                                    excluded unless low and high
+                                                    say otherwise */
 extern const um_setting_type um_type_choice;     /* unsigned, an index */
 extern const um_setting_type um_type_flag;       /* bool */
 extern const um_setting_type um_type_address;    /* char *, NULL if unset */
@@ -142,7 +144,7 @@ typedef struct um_list_settings {
     char *kind, *addressing;
     uint64_t capacity, epoch, epochs, cell_bits, hashes;
     unsigned update;
-    double error;
+    double error, anonymous_share;
 } um_list_settings;
 
 /* account "NAME" { ... } */
@@ -213,6 +215,8 @@ size_t um_config_fixed_changes(const um_config *old, const um_config *new,
  * configured. */
 uint64_t um_config_weight_percent(const um_config *c, const char *account,
                                   uint64_t other);
+/* Returns true if the configuration has a section for the account. */
+bool um_config_has_account(const um_config *c, const char *account);
 /* Returns the weight rounded down to whole reports, or 1 if none is
  * configured. */
 uint32_t um_config_weight(const um_config *c, const char *account);

@@ -286,8 +286,8 @@ static bool parse_share(const um_setting *s, const char *text, void *target)
     static const unit units[] = {{"", 1}, {"%", 0.01}, {NULL, 0}};
     double x;
 
-    (void)s;
-    if (!parse_with_unit(text, units, &x) || !(x > 0 && x < 1))
+    if (!parse_with_unit(text, units, &x) ||
+        !(s->high > 0 ? x >= s->low && x <= s->high : x > 0 && x < 1))
         return false;
     *(double *)target = x;
     return true;
@@ -295,9 +295,12 @@ static bool parse_share(const um_setting *s, const char *text, void *target)
 
 static void allow_share(const um_setting *s, char out[UM_ALLOWED_LEN])
 {
-    (void)s;
-    snprintf(out, UM_ALLOWED_LEN,
-             "a share between 0 and 1 such as 1e-5 or 0.1%%");
+    if (s->high > 0)
+        snprintf(out, UM_ALLOWED_LEN,
+                 "a share from %g to %g such as 0.25 or 25%%", s->low, s->high);
+    else
+        snprintf(out, UM_ALLOWED_LEN,
+                 "a share between 0 and 1 such as 1e-5 or 0.1%%");
 }
 
 static bool equal_share(const void *a, const void *b)

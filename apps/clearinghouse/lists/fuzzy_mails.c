@@ -292,14 +292,15 @@ static void stamp_write(um_near_write *w, const um_fuzzy_mail *m)
 
 /* Returns true if the mail's record in our own newest epoch no longer counts:
  * it is not later than a deletion, or than a write with another flag. */
-static bool is_renewed(const um_fuzzy_view *v, const um_near_write *w,
+static bool is_renewed(const um_list *own, const um_near_write *w,
                        const um_fuzzy_mail *m)
 {
     uint32_t over = later(
         m->deleted, m->written && m->flag != w->flag ? m->stamp : m->other);
     um_near_record r;
 
-    return over && um_near_find(v->source[0].filter, &w->digest, w->name, &r) &&
+    return over &&
+           um_near_find(um_list_mail_filter(own, w), &w->digest, w->name, &r) &&
            r.stamp <= over;
 }
 
@@ -332,7 +333,7 @@ umbel_status um_fuzzy_write(um_lists *l, unsigned list, um_fuzzy_view *v,
         w.amount = 0;
     } else {
         stamp_write(&w, &m);
-        w.renewed = is_renewed(v, &w, &m);
+        w.renewed = is_renewed(um_store_list(l->store, list), &w, &m);
     }
     umbel_status status =
         um_store_write_mail(l->store, list, &w, l->clock->now, ticket, NULL);

@@ -4,6 +4,7 @@
  *     list_table.c   the table of lists, and how each is opened
  *     lists.c        connects the lists with store, sync engine, welcome rules
  *     counts.c       the counts that clients get
+ *     admission.c    what may be counted, and lists that are full
  *     exceptions.c   digests that were forgotten
  *     fuzzy_mails.c  mails of rspamd's fuzzy storage
  *     mails.c        a mail that is reported, or looked up, in several lists
@@ -23,6 +24,13 @@ typedef struct um_exception_set {
     size_t n;
 } um_exception_set;
 
+/* What was logged about a list. */
+typedef struct um_list_watch {
+    bool nearly_full, share_full, held;
+    unsigned extra;
+    uint64_t ended_early;
+} um_list_watch;
+
 struct um_lists {
     const um_config *opened, *config;
     const um_clock *clock;
@@ -32,6 +40,9 @@ struct um_lists {
     um_lists_append *append; /* NULL without peers */
     void *append_ctx;
     um_welcome *welcome;
+    um_shared_rate
+        strangers[UM_LISTS]; /* new digests of clients without an account */
+    um_list_watch watch[UM_LISTS];
     /* The rest belongs to exceptions.c. */
     size_t exceptions;     /* in the store; some may have expired */
     uint64_t swept;        /* oldest_epochs() at the last removal */
@@ -45,5 +56,8 @@ bool um_logged_next(const um_lists *l, unsigned list, const umbel_digest *d,
                     size_t *at, um_exception *out);
 /* Returns true if nothing is logged. */
 bool um_logged_none(const um_lists *l);
+
+/* Records what the lists are like, so that um_lists_tick logs what is new. */
+void um_lists_watch(um_lists *l);
 
 #endif

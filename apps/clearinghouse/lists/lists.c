@@ -44,6 +44,7 @@ void um_lists_close(um_lists *l)
 void um_lists_set_store(um_lists *l, um_store *store)
 {
     l->store = store;
+    um_lists_watch(l);
 }
 
 void um_lists_set_peers(um_lists *l, um_lists_append *append, void *ctx)

@@ -85,6 +85,22 @@ void um_lists_reaches(const um_lists *l, unsigned list, const umbel_digest *d,
 bool um_lists_times(const um_lists *l, unsigned list, const umbel_digest *d,
                     uint64_t *entered, uint64_t *updated);
 
+/*
+ * Decides whether a digest may be counted for a reporter (um_entry.reporter).
+ * Clients without an account share a part of each epoch (anonymous_share), and
+ * a rate of new digests (limits.new_digests), which this consumes.
+ */
+um_store_admission um_lists_admits(um_lists *l, unsigned list,
+                                   const umbel_digest *d, uint16_t reporter);
+/* Returns true if more than 80 % of the newest epoch is used. */
+bool um_list_is_nearly_full(const um_list_stats *s);
+/* Returns true if clients without an account have filled their part. */
+bool um_list_is_share_full(const um_list_stats *s, double share);
+/* Logs, when it begins, that a list is nearly full, that the part of clients
+ * without an account is full, that the list refuses new digests, or that an
+ * epoch ended early. Call it once a second. */
+void um_lists_tick(um_lists *l);
+
 /* Iterates over the replicas that count here: of other servers, and of our own
  * older incarnations. *at starts with 0. */
 bool um_lists_next_replica(const um_lists *l, unsigned list, size_t *at,

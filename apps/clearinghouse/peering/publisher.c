@@ -153,6 +153,15 @@ static bool is_over(const um_peers *p, size_t list, uint64_t epoch)
            umbel_sync_epoch(p->machine, list);
 }
 
+/* Returns true if filter i of a list is not exchanged: an extra one, of which
+ * peers know nothing, or one whose epoch the engine no longer has. */
+static bool is_private(const um_peers *p, const um_store *store, size_t list,
+                       unsigned i)
+{
+    return um_list_is_extra(um_store_list(store, (unsigned)list), i) ||
+           is_over(p, list, epoch_at(store, list, i));
+}
+
 /* Returns true while the first pass must wait until a peer has announced its
  * versions, if one can be reached. A restored backup would otherwise create
  * versions that peers know with different contents. */
@@ -212,7 +221,7 @@ static void publish_list(um_peers *p, um_store *store, size_t list)
 {
     begin_list(p, store, list);
     for (unsigned i = 0; i < live_epochs(store, list); i++)
-        if (!is_over(p, list, epoch_at(store, list, i)))
+        if (!is_private(p, store, list, i))
             publish_slice(p, store, list, i, 0,
                           umbel_sync_pages(p->machine, list));
     record_published(p, list);
@@ -227,6 +236,11 @@ bool um_peers_counts_alone(const um_peers *p, size_t list)
            p->publishing.odd[list] > epoch_at(store, list, oldest - 1);
 }
 
+static bool has_extra(const um_store *store, size_t list)
+{
+    return um_list_extra_bytes(um_store_list(store, (unsigned)list)) != 0;
+}
+
 uint64_t um_peers_agreement(const um_peers *p, size_t list)
 {
     uint64_t word = umbel_sync_agreement(p->machine, list);
@@ -235,7 +249,8 @@ uint64_t um_peers_agreement(const um_peers *p, size_t list)
     /* The engine knows the log, but not the quorum of revocations. */
     if (revoke > 1)
         word = um_xxh3_any(&word, sizeof word, revoke);
-    if (is_published(p, p->store, list) && !um_peers_counts_alone(p, list))
+    if (is_published(p, p->store, list) && !um_peers_counts_alone(p, list) &&
+        !has_extra(p->store, list))
         return word;
     return um_xxh3_any(p->keys.origin, sizeof p->keys.origin,
                        word + changes_of(p->store, list));
@@ -318,7 +333,7 @@ static void publish_next(um_peers *p)
         g->first = um_clock_ms(p->clock);
     /* A list that was rotated meanwhile may have fewer epochs. */
     if (g->epoch < live_epochs(store, g->list) &&
-        !is_over(p, g->list, epoch_at(store, g->list, g->epoch)))
+        !is_private(p, store, g->list, g->epoch))
         publish_slice(p, store, g->list, g->epoch, g->page, end);
     else
         end = pages;
@@ -432,7 +447,8 @@ static void apply_marker(um_peers *p, const um_list *l, size_t list,
     umbel_sync_slice made;
     unsigned i = 0, n = um_list_epochs(l);
 
-    while (i < n && um_list_epoch_number(l, i) != epoch)
+    while (i < n &&
+           (um_list_epoch_number(l, i) != epoch || um_list_is_extra(l, i)))
         i++;
     if (i == n)
         return;

@@ -94,13 +94,26 @@ static umbel_status add_all(const um_config *c, uint64_t *need,
     return add_trust(c, need, err);
 }
 
-uint64_t um_protocols_sums_bytes(const um_config *c)
+/* Returns the memory that the server may use beyond what it needs. */
+static uint64_t memory_left(const um_config *c)
 {
     uint64_t need;
 
-    if (!c->origin || add_all(c, &need, NULL) != UMBEL_OK || need > c->memory)
-        return 0;
-    return (c->memory - need) / 2;
+    return add_all(c, &need, NULL) == UMBEL_OK && need < c->memory
+               ? c->memory - need
+               : 0;
+}
+
+uint64_t um_protocols_sums_bytes(const um_config *c)
+{
+    return c->origin ? memory_left(c) / 2 : 0;
+}
+
+uint64_t um_protocols_extra_bytes(const um_config *c)
+{
+    uint64_t left = memory_left(c);
+
+    return left - left / 4 - um_protocols_sums_bytes(c);
 }
 
 umbel_status um_protocols_check_memory(const um_config *c, umbel_error *err)

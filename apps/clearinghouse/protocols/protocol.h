@@ -98,6 +98,9 @@ umbel_status um_protocols_check_memory(const um_config *c, umbel_error *err);
 /* Returns the memory for um_store_build_totals: half of what is left, so that
  * the welcome file may grow. 0 without peers, where totals gain little. */
 uint64_t um_protocols_sums_bytes(const um_config *c);
+/* Returns the memory for further filters of full epochs: what is left beside
+ * the sums, except for a quarter. */
+uint64_t um_protocols_extra_bytes(const um_config *c);
 /* Returns the configuration of the workers that read mails. */
 um_mail_pool_config um_protocols_pool_config(const um_config *c);
 
@@ -129,6 +132,10 @@ static inline bool um_env_allows(const um_environment *env,
     return um_limits_consume(env->limits, client, which, n,
                              um_clock_ms(env->clock));
 }
+
+/* Returns what um_entry.reporter is for a client without an account: the tag of
+ * its network, or 0 for one of this machine, unless limits hold for these. */
+uint16_t um_env_reporter(const um_environment *env, const um_address *client);
 
 /* Counts accepted digests of a client for the top reporters. account may be
  * NULL. */

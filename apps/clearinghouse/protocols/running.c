@@ -78,6 +78,15 @@ void um_running_close(um_running *r)
     free(r);
 }
 
+uint16_t um_env_reporter(const um_environment *env, const um_address *client)
+{
+    um_network n = um_limits_network(env->limits, client);
+
+    if (!env->config->limits.loopback && um_address_is_local(client))
+        return 0;
+    return um_store_network_tag(env->store, &n, sizeof n);
+}
+
 void um_env_count_reports(const um_environment *env, const um_service *service,
                           const char *account, const um_address *client,
                           uint64_t reports)

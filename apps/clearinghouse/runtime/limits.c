@@ -106,21 +106,34 @@ static uint64_t rate_of(const um_limits *l, um_limit which)
                                       : l->settings.reports;
 }
 
-bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
-                       uint64_t n, uint64_t now)
+/* Takes n tokens of a bucket; false: it has too few, and nothing was taken. */
+static bool consume(uint64_t *full_at, uint64_t rate, uint64_t burst_seconds,
+                    uint64_t n, uint64_t now)
 {
-    uint64_t rate = rate_of(l, which), us = now * 1000;
-
-    if (rate == 0 || (!l->settings.loopback && um_address_is_loopback(client)))
-        return true;
-    bucket *b = bucket_of(l, um_limits_network(l, client));
-    uint64_t *full_at = &b->full_at[which];
-    uint64_t from = *full_at > us ? *full_at : us;
-    uint64_t burst = l->settings.burst * 1000000;
+    uint64_t us = now * 1000, from = *full_at > us ? *full_at : us;
+    uint64_t burst = burst_seconds * 1000000;
     uint64_t cost = (n * 1000000 + rate - 1) / rate;
     uint64_t next = from + (cost < burst ? cost : burst);
+
     if (next - us > burst)
         return false;
     *full_at = next;
     return true;
+}
+
+bool um_shared_rate_consume(um_shared_rate *r, uint64_t rate, uint64_t burst,
+                            uint64_t now)
+{
+    return rate == 0 || consume(&r->full_at, rate, burst, 1, now);
+}
+
+bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
+                       uint64_t n, uint64_t now)
+{
+    uint64_t rate = rate_of(l, which);
+
+    if (rate == 0 || (!l->settings.loopback && um_address_is_loopback(client)))
+        return true;
+    bucket *b = bucket_of(l, um_limits_network(l, client));
+    return consume(&b->full_at[which], rate, l->settings.burst, n, now);
 }

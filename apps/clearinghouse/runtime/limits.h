@@ -9,7 +9,9 @@
 /* limits { ... }: per client network and second; 0 means no limit */
 typedef struct um_limit_settings {
     uint64_t requests, reports, burst;
-    uint64_t networks; /* number of networks that are remembered */
+    uint64_t new_digests; /* of all networks without an account together, for
+                             each list: see um_shared_rate_consume */
+    uint64_t networks;    /* number of networks that are remembered */
     uint64_t prefix_v4, prefix_v6;
     bool loopback;
 } um_limit_settings;
@@ -35,6 +37,16 @@ void um_limits_set(um_limits *l, const um_limit_settings *s);
  */
 bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
                        uint64_t n, uint64_t now);
+
+/* A rate of all networks together. Zero to begin. */
+typedef struct um_shared_rate {
+    uint64_t full_at; /* microseconds */
+} um_shared_rate;
+
+/* Returns true if one more may be done at `rate` a second (0: any), with up to
+ * `burst` seconds of it at once. now is in milliseconds. */
+bool um_shared_rate_consume(um_shared_rate *r, uint64_t rate, uint64_t burst,
+                            uint64_t now);
 
 /* Returns the network of a client that the limits apply to. */
 um_network um_limits_network(const um_limits *l, const um_address *client);

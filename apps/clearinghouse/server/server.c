@@ -126,6 +126,7 @@ static void tick(void *ctx)
     um_log_tick(&h->log, h->clock.now);
     um_store_tick(h->env.store, h->clock.now);
     um_forget_tick(h->env.lists);
+    um_lists_tick(h->env.lists);
     um_peers_tick(h->env.peers);
     um_origins_tick(h->env.origins);
     note_snapshot(h);
@@ -259,7 +260,8 @@ static umbel_status open_store(um_server *h, umbel_error *err)
                          .lists = lists,
                          .nlists = UM_LISTS,
                          .observer = um_peers_observer(h->env.peers),
-                         .totals_bytes = um_protocols_sums_bytes(&h->config)};
+                         .totals_bytes = um_protocols_sums_bytes(&h->config),
+                         .extra_bytes = um_protocols_extra_bytes(&h->config)};
 
     for (size_t i = 0; i < UM_LISTS; i++)
         lists[i] = um_list_config_of(&h->config, i);

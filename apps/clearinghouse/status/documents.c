@@ -159,10 +159,28 @@ static void write_json_peers(FILE *out, const um_status *s)
     fputs(",\n", out);
 }
 
+/* Writes the figures of all lists together: sums, and the fullest one. */
+static void write_json_fullness(FILE *out, const um_status *s)
+{
+    uint64_t early = 0, anonymous = 0;
+    double fill = 0;
+
+    for (size_t i = 0; i < s->nlists; i++) {
+        early += s->list[i].ended_early;
+        anonymous += s->list[i].anonymous;
+        fill = s->list[i].fill > fill ? s->list[i].fill : fill;
+    }
+    fprintf(out,
+            "  \"epochs_ended_early\": %" PRIu64
+            ",\n  \"anonymous_new\": %" PRIu64 ",\n  \"list_fill\": %.6g,\n",
+            early, anonymous, fill);
+}
+
 void um_status_print_json(FILE *out, const um_status *s)
 {
     fprintf(out, "{\n  \"uptime\": %" PRIu64 ",\n", s->uptime);
     write_json_problems(out, s);
+    write_json_fullness(out, s);
     fputs("  \"protocols\": {", out);
     for (size_t i = 0; i < s->nservices; i++) {
         write_json_entry(out, i, s->service[i]->service->name);

@@ -16,7 +16,8 @@ enum {
     AWAY_SECONDS = 600,     /* without a link: longer than a restart */
     RECENT_SECONDS = 600,
     NAMES_SHOWN = 3,
-    NAMES_LEN = 160
+    NAMES_LEN = 160,
+    EARLY_SECONDS = 7 * 86400 /* that an early end is shown */
 };
 
 /* Returns the next problem to fill; the last one again if there is no space. */
@@ -147,23 +148,115 @@ static void check_errors(const um_status *s, um_problems *out)
     }
 }
 
+/* Writes the networks without an account that reported the most. */
+static void name_networks(const um_status *s, char out[NAMES_LEN])
+{
+    size_t n = 0, len = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < s->ntop && n < NAMES_SHOWN && len < NAMES_LEN; i++)
+        if (!s->top[i].key.account)
+            len += (size_t)snprintf(
+                out + len, NAMES_LEN - len, "%s%s (%s)",
+                n++ ? ", " : " Busiest networks: ", s->top[i].name,
+                um_format_count(s->top[i].reports).text);
+    if (n && len < NAMES_LEN)
+        snprintf(out + len, NAMES_LEN - len, ".");
+}
+
 static void check_held(const um_status *s, um_problems *out)
 {
+    char networks[NAMES_LEN];
+
+    name_networks(s, networks);
     for (size_t i = 0; i < s->nlists; i++) {
         const um_list_stats *l = &s->list[i];
         if (!l->held)
             continue;
-        um_status_problem *p = next_problem(out, UM_WARNING);
+        um_status_problem *p = next_problem(out, UM_FAILED);
         print(
             p->what,
             "List %s is full until %s: it counts the digests that it has, and "
-            "no new ones.",
+            "refuses new ones.%s",
             l->name,
             l->epoch_end == UINT64_MAX ? "its capacity is raised"
-                                       : um_format_time(l->epoch_end).text);
+                                       : um_format_time(l->epoch_end).text,
+            networks);
         print(p->advice,
-              "Raise capacity in list \"%s\" { } and restart; it holds from "
-              "the next epoch on.",
+              "Raise memory and restart: the list then gets another filter. "
+              "Raise capacity in list \"%s\" { }, too, at all servers; it "
+              "holds from the next epoch on.",
+              l->name);
+    }
+}
+
+static void check_early(const um_status *s, um_problems *out)
+{
+    char networks[NAMES_LEN];
+
+    name_networks(s, networks);
+    for (size_t i = 0; i < s->nlists; i++) {
+        const um_list_stats *l = &s->list[i];
+        if (!l->ended_early || s->now > l->ended_at + EARLY_SECONDS)
+            continue;
+        um_status_problem *p = next_problem(out, UM_WARNING);
+        print(p->what,
+              "List %s was full, and its epoch ended early, at %s: its oldest "
+              "counts were dropped.%s",
+              l->name, um_format_time(l->ended_at).text, networks);
+        print(p->advice,
+              "Raise memory, or capacity in list \"%s\" { }, and restart.",
+              l->name);
+    }
+}
+
+static void check_full(const um_status *s, um_problems *out)
+{
+    char networks[NAMES_LEN];
+
+    name_networks(s, networks);
+    for (size_t i = 0; i < s->nlists; i++) {
+        const um_list_stats *l = &s->list[i];
+        if (!um_list_is_nearly_full(l) || l->held)
+            continue;
+        um_status_problem *p = next_problem(out, UM_WARNING);
+        print(p->what,
+              "List %s has used %.0f %% of the %s digests of this epoch%s%s.%s",
+              l->name, 100 * l->fill, um_format_count(l->capacity).text,
+              l->extra ? ", and has further filters" : "",
+              l->extra && s->peers ? ", which are not exchanged with peers"
+                                   : "",
+              networks);
+        print(p->advice,
+              "Raise capacity in list \"%s\" { }%s and restart; it holds from "
+              "the next epoch on. Until then a full epoch gets further filters "
+              "while there is memory.",
+              l->name, s->peers ? ", at all servers," : "");
+    }
+}
+
+static void check_share(const um_status *s, um_problems *out)
+{
+    char networks[NAMES_LEN];
+
+    name_networks(s, networks);
+    for (size_t i = 0; i < s->nlists; i++) {
+        const um_list_stats *l = &s->list[i];
+        if (!um_list_is_share_full(l, s->anonymous_share[i]))
+            continue;
+        um_status_problem *p = next_problem(out, UM_WARNING);
+        print(p->what,
+              "The part of list %s for clients without an account is full (%s "
+              "digests): their new digests are refused until %s. All others "
+              "are counted.%s",
+              l->name, um_format_count(l->anonymous).text,
+              l->epoch_end == UINT64_MAX ? "it is raised"
+                                         : um_format_time(l->epoch_end).text,
+              networks);
+        print(p->advice,
+              "If these are yours, give them an account, or raise "
+              "anonymous_share in list \"%s\" { } and send SIGHUP. If they "
+              "flood, block them in the firewall.",
               l->name);
     }
 }
@@ -372,10 +465,11 @@ static void check_saved(const um_status *s, um_problems *out)
 }
 
 static void (*const checks[])(const um_status *s, um_problems *out) = {
-    check_store,         check_workers,      check_reload, check_clock,
-    check_snapshot,      check_memory,       check_errors, check_held,
-    check_refusals,      check_away,         check_shapes, check_alone,
-    check_refused_peers, check_held_origins, check_saved};
+    check_store,        check_held,   check_workers, check_reload,
+    check_clock,        check_early,  check_share,   check_snapshot,
+    check_memory,       check_errors, check_full,    check_refusals,
+    check_away,         check_shapes, check_alone,   check_refused_peers,
+    check_held_origins, check_saved};
 
 void um_status_problems(const um_status *s, um_problems *out)
 {

@@ -46,9 +46,10 @@ void um_status_get(const um_status_source *s, um_status *out)
         out->service[out->nservices++] = service;
     um_razor_get_lookups(um_running_state(s->running, &um_protocol_razor),
                          &out->razor);
-    for (unsigned i = 0; i < UM_LISTS; i++)
-        um_list_stats_get(um_store_list(env->store, i),
-                          &out->list[out->nlists++]);
+    for (unsigned i = 0; i < UM_LISTS; i++) {
+        out->anonymous_share[i] = env->config->list[i].anonymous_share;
+        um_store_list_stats(env->store, i, &out->list[out->nlists++]);
+    }
     um_store_stats_get(env->store, &out->store);
     um_mail_pool_stats_get(env->pool, &out->pool);
     out->welcome_rules = um_welcome_rules(um_lists_welcome(env->lists));
@@ -303,6 +304,8 @@ static um_figure_value list_age(const um_list_stats *l, uint64_t now)
 
 LIST_NUMBER(list_digests, l->digests)
 LIST_NUMBER(list_fill, l->fill)
+LIST_NUMBER(list_anonymous, l->anonymous)
+LIST_NUMBER(list_early, l->ended_early)
 LIST_NUMBER(list_error, l->error)
 LIST_NUMBER(list_max_error, l->max_error)
 LIST_NUMBER(list_bytes, l->bytes)
@@ -320,7 +323,8 @@ const um_list_figure um_list_figures[] = {
       "Different digests in live epochs."},
      list_digests},
     {{"fill", "newest epoch full", UM_UNIT_SHARE, "umbel_list_fill", "gauge",
-      "Share of the newest epoch that is used."},
+      "Share of the newest epoch that is used; above 1 if it got further "
+      "filters."},
      list_fill},
     {{"error", "error now", UM_UNIT_CHANCE, "umbel_list_error", "gauge",
       "Chance that a digest never reported has a count, predicted now."},
@@ -355,4 +359,15 @@ const um_list_figure um_list_figures[] = {
       "Time since the oldest live epoch began."},
      list_age},
     {{"kind", NULL, UM_UNIT_TEXT, .metric = NULL}, list_kind},
+    {{"list_fill", NULL, UM_UNIT_SHARE, "umbel_list_fill_ratio", "gauge",
+      "The same as umbel_list_fill."},
+     list_fill},
+    {{"anonymous_new", "without account", UM_UNIT_COUNT,
+      "umbel_list_anonymous_new", "gauge",
+      "Digests of the newest epoch that clients without an account reported "
+      "first."},
+     list_anonymous},
+    {{"epochs_ended_early", NULL, UM_UNIT_COUNT, "umbel_epochs_early_total",
+      "counter", "Epochs that ended before their time, for lack of memory."},
+     list_early},
     {{.name = NULL}, NULL}};

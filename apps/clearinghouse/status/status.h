@@ -36,6 +36,7 @@ typedef struct um_status {
     const um_service_stats *service[UM_MAX_SERVICES];
     size_t nservices;
     um_list_stats list[UM_MAX_LISTS];
+    double anonymous_share[UM_MAX_LISTS]; /* of each list, as configured */
     size_t nlists;
     um_store_stats store;
     um_mail_pool_stats pool;

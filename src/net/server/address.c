@@ -162,6 +162,14 @@ bool um_address_is_loopback(const um_address *a)
            (is_v4(n) ? (uint32_t)n.lo >> 24 == 127 : n.hi == 0 && n.lo == 1);
 }
 
+bool um_address_is_local(const um_address *a)
+{
+    um_network n = address_bits(a);
+
+    return um_address_is_loopback(a) &&
+           (a->path || !is_v4(n) || ((uint32_t)n.lo & 0xffffff) == 1);
+}
+
 bool um_address_equal(const um_address *a, const um_address *b)
 {
     if (a->path || b->path)

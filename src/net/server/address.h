@@ -58,6 +58,9 @@ socklen_t um_address_len(const um_address *a);
 
 /* Returns true for 127.0.0.0/8, ::1 and unix sockets. */
 bool um_address_is_loopback(const um_address *a);
+/* Returns true for the addresses that programs of this machine use unless they
+ * choose another: 127.0.0.1, ::1 and unix sockets. */
+bool um_address_is_local(const um_address *a);
 
 /* Returns true if both are the same address to listen on. */
 bool um_address_equal(const um_address *a, const um_address *b);

@@ -244,7 +244,7 @@ static void report(server *s, uint64_t first, uint64_t end)
     uint64_t ticket;
 
     for (uint64_t i = first; i < end; i++) {
-        um_entry e = {count_list(), 1, mail_of(i % 10).digest, 0};
+        um_entry e = {count_list(), 1, mail_of(i % 10).digest, 0, 0};
         assert_ok(
             um_store_add(s->peers.store, &e, 1, NOW, &ticket, &test_refusal));
         if (i % 1000 == 0)

@@ -274,6 +274,57 @@ static void a_list_that_is_held_is_named_with_its_end(void **state)
     assert_non_null(strstr(p.item[0].what, "until its capacity is raised"));
 }
 
+static void
+lists_that_fill_up_are_problems_with_the_busiest_networks(void **state)
+{
+    um_service_stats f;
+    um_status s = well(&f);
+    um_list_stats *l = &s.list[0];
+    um_problems p;
+
+    (void)state;
+    s.now = 1794960000;
+    s.anonymous_share[0] = 0.25;
+    s.top[0] = (um_top_reporter){.key.account = 1, .name = "alice"};
+    s.top[1] = (um_top_reporter){.name = "192.0.2.0/24", .reports = 1234};
+    s.ntop = 2;
+    *l = (um_list_stats){.name = "body",
+                         .capacity = 1000,
+                         .fill = 0.8,
+                         .anonymous = 249,
+                         .epoch_end = 1794970000};
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 0);
+    l->fill = 0.81;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 1);
+    assert_non_null(strstr(
+        p.item[0].what, "List body has used 81 % of the 1,000 digests of this "
+                        "epoch. Busiest networks: 192.0.2.0/24 (1,234)."));
+    l->anonymous = 250;
+    l->sole = true;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 1);
+    l->sole = false;
+    l->ended_early = 1;
+    l->ended_at = s.now - 7 * 86400;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 3);
+    assert_non_null(strstr(p.item[0].what, "its epoch ended early"));
+    assert_non_null(strstr(p.item[1].what, "The part of list body for clients "
+                                           "without an account is full (250 "));
+    assert_non_null(strstr(p.item[1].what, "192.0.2.0/24"));
+    assert_non_null(strstr(p.item[1].advice, "anonymous_share"));
+    assert_int_equal(um_status_health(&s), 200);
+    s.now++;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 2);
+    l->held = true;
+    um_status_problems(&s, &p);
+    assert_non_null(strstr(p.item[0].what, "List body is full until"));
+    assert_int_equal(um_status_health(&s), 503);
+}
+
 static void many_problems_keep_their_room(void **state)
 {
     um_service_stats f;
@@ -370,6 +421,8 @@ TEST_GROUP(status)
         cmocka_unit_test(a_server_without_workers_is_not_well),
         cmocka_unit_test(a_clock_that_is_behind_the_data_is_a_problem),
         cmocka_unit_test(a_list_that_is_held_is_named_with_its_end),
+        cmocka_unit_test(
+            lists_that_fill_up_are_problems_with_the_busiest_networks),
         cmocka_unit_test(many_problems_keep_their_room),
         cmocka_unit_test(hostile_names_are_escaped_in_html),
         cmocka_unit_test(hostile_names_are_escaped_in_json),

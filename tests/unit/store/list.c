@@ -106,19 +106,19 @@ static void an_epoch_ends_by_time(void **state)
     um_list_config c = usual;
     um_list *l = open_list(&c);
 
-    assert_false(um_list_is_due(l, T0));
-    assert_false(um_list_is_due(l, T0 + DAY - 1));
-    assert_true(um_list_is_due(l, T0 + DAY));
-    assert_false(um_list_is_due(l, T0 - 1)); /* the clock was set back */
+    assert_false(um_list_is_over(l, T0));
+    assert_false(um_list_is_over(l, T0 + DAY - 1));
+    assert_true(um_list_is_over(l, T0 + DAY));
+    assert_false(um_list_is_over(l, T0 - 1)); /* the clock was set back */
     advance(l, T0 + DAY + 5);
     assert_int_equal(um_list_epoch_number(l, 0), 13);
-    assert_false(um_list_is_due(l, T0 + 2 * DAY - 1));
-    assert_true(um_list_is_due(l, T0 + 2 * DAY));
+    assert_false(um_list_is_over(l, T0 + 2 * DAY - 1));
+    assert_true(um_list_is_over(l, T0 + 2 * DAY));
     um_list_close(l);
 
     c.epoch_seconds = 0;
     l = open_list(&c);
-    assert_false(um_list_is_due(l, UINT64_MAX - 1));
+    assert_false(um_list_is_over(l, UINT64_MAX - 1));
     um_list_close(l);
 }
 
@@ -130,14 +130,18 @@ static void an_epoch_ends_when_it_is_full(void **state)
     um_list *l = open_list(&c);
 
     for (uint64_t i = 0; i < 10; i++) {
-        assert_false(um_list_is_due(l, T0));
+        assert_false(um_list_is_full(l));
         add_key(l, i, 1);
         add_key(l, i, 1); /* not a new digest */
     }
-    assert_true(um_list_is_due(l, T0));
+    assert_true(um_list_is_full(l));
     advance(l, T0 + 1);
-    assert_false(um_list_is_due(l, T0 + 1));
+    assert_false(um_list_is_full(l));
     assert_int_equal(count_key(l, 3), 2);
+    assert_int_equal(stats_of(l).ended_early, 1);
+    assert_int_equal(stats_of(l).ended_at, T0 + 1);
+    advance(l, T0 + DAY);
+    assert_int_equal(stats_of(l).ended_early, 1);
     um_list_close(l);
 }
 
@@ -159,23 +163,173 @@ static void a_held_epoch_goes_on_with_the_digests_that_it_has(void **state)
         umbel_digest other = digest_of(l, 99), third = digest_of(l, 3);
         for (uint64_t i = 0; i < 10; i++) {
             assert_false(um_list_is_held(l));
-            assert_true(um_list_accepts(l, &other));
             add_key(l, i, 1);
         }
         assert_true(um_list_is_held(l) && stats_of(l).held);
         assert_int_equal(stats_of(l).epoch_end, T0 + DAY);
-        assert_false(um_list_is_due(l, T0 + DAY - 1));
-        assert_false(um_list_accepts(l, &other));
-        assert_true(um_list_accepts(l, &third));
+        assert_false(um_list_is_over(l, T0 + DAY - 1));
+        assert_false(um_list_newest_contains(l, &other));
+        assert_true(um_list_newest_contains(l, &third));
         for (int i = 0; i < 2 * UM_LIST_BATCH; i++)
             add_key(l, 3, 1);
         assert_true(count_key(l, 3) > 1);
         assert_int_equal(stats_of(l).epoch[0].digests, 10);
-        assert_true(um_list_is_due(l, T0 + DAY));
+        assert_true(um_list_is_over(l, T0 + DAY));
         advance(l, T0 + DAY);
-        assert_true(um_list_accepts(l, &other));
+        assert_false(um_list_is_held(l));
         um_list_close(l);
     }
+}
+
+/* --- filters of a full epoch, and who reported --- */
+
+static void extend(um_list *l, uint64_t now)
+{
+    assert_ok(um_list_extend(l, now, &test_refusal));
+}
+
+static void a_full_epoch_gets_filters_within_its_error(void **state)
+{
+    (void)state;
+    enum { FILTERS = 9, EACH = 50 };
+    um_list_config c = usual;
+    c.capacity = EACH;
+    um_list *l = open_list(&c);
+
+    for (uint64_t j = 0; j < FILTERS; j++) {
+        if (j)
+            extend(l, T0 + j);
+        for (uint64_t i = 0; i < EACH; i++)
+            add_key(l, j * EACH + i, 1);
+        assert_true(um_list_is_full(l));
+    }
+    um_list_stats s = stats_of(l);
+    assert_int_equal(s.n, FILTERS);
+    assert_int_equal(s.extra, FILTERS - 1);
+    assert_int_equal(s.capacity, EACH);
+    assert_near(s.fill, FILTERS, 0.01);
+    assert_true(s.error <= 1.65 * c.error / c.epochs);
+    assert_int_equal(s.ended_early, 0);
+    /* A known digest goes to the filter that has it. */
+    add_key(l, 3, 4);
+    assert_int_equal(count_key(l, 3), 5);
+    assert_int_equal(stats_of(l).digests, s.digests);
+    /* The epoch ends and expires as a whole. */
+    for (unsigned i = 0; i < FILTERS; i++) {
+        assert_int_equal(um_list_epoch_number(l, i), T0 / DAY);
+        assert_int_equal(um_list_is_extra(l, i), i != FILTERS - 1);
+    }
+    advance(l, T0 + DAY);
+    advance(l, T0 + 2 * DAY);
+    assert_int_equal(count_key(l, 3), 5);
+    assert_int_equal(count_key(l, FILTERS * EACH - 1), 1);
+    advance(l, T0 + 3 * DAY);
+    assert_int_equal(stats_of(l).n, 3);
+    assert_int_equal(um_list_extra_bytes(l), 0);
+    um_list_close(l);
+}
+
+static void an_epoch_that_ends_early_drops_one_filter(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    c.capacity = 10;
+    um_list *l = open_list(&c);
+
+    add_key(l, 1, 1);
+    advance(l, T0 + DAY);
+    add_key(l, 2, 1);
+    advance(l, T0 + 2 * DAY);
+    extend(l, T0 + 2 * DAY);
+    extend(l, T0 + 2 * DAY);
+    assert_int_equal(stats_of(l).n, 5);
+    advance(l, T0 + 2 * DAY + 1);
+    assert_int_equal(stats_of(l).n, 5);
+    assert_int_equal(count_key(l, 1), 0);
+    assert_int_equal(count_key(l, 2), 1);
+    um_list_close(l);
+}
+
+static void filters_of_a_list_are_bounded(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    c.capacity = 10;
+    um_list *l = open_list(&c);
+    unsigned n = 1;
+
+    for (; um_list_can_extend(l); n++)
+        extend(l, T0);
+    assert_int_equal(n + c.epochs, UM_LIST_MAX_EPOCHS + 1);
+    for (unsigned i = 0; i < 2 * UM_LIST_MAX_EPOCHS; i++)
+        extend(l, T0); /* a journal may contain anything */
+    assert_int_equal(stats_of(l).n, UM_LIST_MAX_EPOCHS);
+    advance(l, T0 + DAY);
+    assert_int_equal(stats_of(l).n, UM_LIST_MAX_EPOCHS);
+    advance(l, T0 + 3 * DAY);
+    um_list_close(l);
+}
+
+static void report(um_list *l, uint64_t key, uint16_t reporter)
+{
+    umbel_digest d = digest_of(l, key);
+    uint32_t one = 1;
+
+    assert_ok(um_list_add_reports(l, &d, &one, &reporter, 1, &test_refusal));
+}
+
+static void a_list_knows_whether_one_network_reported_all(void **state)
+{
+    (void)state;
+    enum { HERE = 7, THERE = 65535, ACCOUNT = 0 };
+    um_list *l = open_list(&usual);
+
+    assert_true(um_list_is_sole(l, HERE, true));
+    report(l, 1, HERE);
+    report(l, 1, HERE);
+    report(l, 2, HERE);
+    assert_int_equal(um_list_anonymous(l), 2);
+    assert_true(um_list_is_sole(l, HERE, true));
+    assert_false(um_list_is_sole(l, THERE, false));
+    assert_true(stats_of(l).sole);
+    advance(l, T0 + DAY);
+    assert_int_equal(um_list_anonymous(l), 0);
+    report(l, 1, THERE);
+    assert_false(um_list_is_sole(l, HERE, false));
+    assert_false(um_list_is_sole(l, THERE, false));
+    assert_false(stats_of(l).sole);
+    advance(l, T0 + 3 * DAY); /* the first epoch is over */
+    assert_true(um_list_is_sole(l, THERE, true));
+    report(l, 3, ACCOUNT);
+    assert_int_equal(um_list_anonymous(l), 0);
+    assert_false(um_list_is_sole(l, THERE, false));
+    extend(l, T0 + 3 * DAY);
+    report(l, 4, THERE);
+    assert_int_equal(um_list_anonymous(l), 1);
+    um_list_close(l);
+}
+
+/* Peers have no extra filters, so a server that renews its incarnation keeps
+ * them. */
+static void a_reset_keeps_extra_filters(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual);
+    umbel_filter *fresh;
+
+    add_key(l, 1, 1);
+    extend(l, T0);
+    add_key(l, 2, 1);
+    advance(l, T0 + DAY);
+    add_key(l, 3, 1);
+    assert_ok(um_list_create_filter(l, &fresh, &test_refusal));
+    um_list_reset(l, fresh, T0 + DAY);
+    assert_int_equal(count_key(l, 1) + count_key(l, 3), 0);
+    assert_int_equal(count_key(l, 2), 1);
+    assert_int_equal(stats_of(l).n, 2);
+    advance(l, T0 + 3 * DAY);
+    assert_int_equal(count_key(l, 2), 0);
+    um_list_close(l);
 }
 
 /* Epoch numbers do not depend on when a server starts or reads its clock. */
@@ -189,7 +343,7 @@ static void epochs_have_the_same_numbers_everywhere(void **state)
     assert_int_equal(um_list_epoch_number(a, 0), um_list_epoch_number(b, 0));
     for (uint64_t day = 1; day < 6; day++) {
         advance(a, T0 + day * DAY);
-        assert_true(um_list_is_due(b, T0 + day * DAY + 77));
+        assert_true(um_list_is_over(b, T0 + day * DAY + 77));
         advance(b, T0 + day * DAY + 77);
         assert_int_equal(stats_of(a).n, stats_of(b).n);
         for (unsigned i = 0; i < stats_of(a).n; i++)
@@ -212,8 +366,8 @@ static void a_clock_that_is_set_back_brings_no_epoch_back(void **state)
     add_key(l, 1, 1);
     advance(l, T0 + DAY);
     add_key(l, 2, 1);
-    assert_false(um_list_is_due(l, T0 + DAY - 3600));
-    assert_false(um_list_is_due(l, 0));
+    assert_false(um_list_is_over(l, T0 + DAY - 3600));
+    assert_false(um_list_is_over(l, 0));
     advance(l, T0 + DAY - 3600); /* as if it were full */
     assert_int_equal(um_list_epoch_number(l, 0), T0 / DAY + 1);
     assert_int_equal(um_list_epoch_number(l, 1), T0 / DAY + 1);
@@ -221,8 +375,8 @@ static void a_clock_that_is_set_back_brings_no_epoch_back(void **state)
     um_list_close(l);
 }
 
-/* Adds a full batch after the last call of um_list_is_due. */
-static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
+/* Adds a full batch after the last call of um_list_is_full. */
+static void a_list_that_is_not_full_has_space_for_a_batch(void **state)
 {
     (void)state;
     const char *name;
@@ -240,13 +394,13 @@ static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
         um_list *l = open_list(&c);
         for (uint64_t i = 0; i < 99; i++)
             add_key(l, 1000 + i, 1);
-        assert_false(um_list_is_due(l, T0));
+        assert_false(um_list_is_full(l));
         for (uint64_t i = 0; i < UM_LIST_BATCH; i++) {
             d[i] = digest_of(l, i);
             one[i] = 1;
         }
         assert_ok(um_list_add(l, d, one, UM_LIST_BATCH, &test_refusal));
-        assert_true(um_list_is_due(l, T0));
+        assert_true(um_list_is_full(l));
         assert_int_equal(um_list_space(l), 1);
         assert_true(stats_of(l).error <= c.error / c.epochs);
         um_list_close(l);
@@ -481,9 +635,14 @@ TEST_GROUP(list)
         cmocka_unit_test(an_epoch_ends_by_time),
         cmocka_unit_test(an_epoch_ends_when_it_is_full),
         cmocka_unit_test(a_held_epoch_goes_on_with_the_digests_that_it_has),
+        cmocka_unit_test(a_full_epoch_gets_filters_within_its_error),
+        cmocka_unit_test(an_epoch_that_ends_early_drops_one_filter),
+        cmocka_unit_test(filters_of_a_list_are_bounded),
+        cmocka_unit_test(a_list_knows_whether_one_network_reported_all),
+        cmocka_unit_test(a_reset_keeps_extra_filters),
         cmocka_unit_test(epochs_have_the_same_numbers_everywhere),
         cmocka_unit_test(a_clock_that_is_set_back_brings_no_epoch_back),
-        cmocka_unit_test(a_list_that_is_not_due_has_room_for_a_batch),
+        cmocka_unit_test(a_list_that_is_not_full_has_space_for_a_batch),
         cmocka_unit_test(epochs_expire_although_nobody_turned),
         cmocka_unit_test(a_single_epoch_forgets_at_its_turn),
         cmocka_unit_test(times_are_those_of_epochs),

@@ -164,13 +164,11 @@ static void another_configuration_holds_from_the_next_epoch_on(void **state)
     um_list_close(l);
 }
 
-/*
- * The filter's length precedes it, here after the version, the number of
- * epochs, two times and a threshold of 0.
- */
+/* The length of the filter stands before it: here after the version, the number
+ * of filters, early ends, two times, a threshold of 0, bits and reporters. */
 static void another_layout_is_another_version_and_not_cut_short(void **state)
 {
-    enum { LEN_AT = 8 + 16 + 4 };
+    enum { LEN_AT = 8 + 16 + 16 + 4 + 16 };
     um_list_config c = usual;
     c.threshold = 0;
     um_list *l = open_list(&c), *again = NULL;
@@ -243,7 +241,8 @@ static void a_list_cut_short_is_refused(void **state)
     um_list_close(l);
 }
 
-/* No changed byte may go unnoticed, except in the epochs' times. */
+/* No byte can change unnoticed, except early ends, the epochs' times, and who
+ * reported what. */
 static void a_changed_byte_is_refused_or_harmless(void **state)
 {
     (void)state;
@@ -254,16 +253,71 @@ static void a_changed_byte_is_refused_or_harmless(void **state)
     bytes b = encoded(l);
 
     for (size_t i = 0; i < b.len; i++) {
-        bool time = i >= 8 && i < 16;
+        bool harmless =
+            (i >= 8 && i < 32) || i == 48 || i == 49 || (i >= 52 && i < 60);
         b.at[i] ^= 0x41;
         umbel_status status = decode(&c, test_secret, &b, &again);
         b.at[i] ^= 0x41;
-        assert_int_equal(status == UMBEL_OK, time);
+        assert_int_equal(status == UMBEL_OK, harmless);
         if (status == UMBEL_OK)
             um_list_close(again);
     }
     free(b.at);
     um_list_close(l);
+}
+
+/* Version 2 says neither who reported, nor what ended early. */
+static void a_list_of_version_2_is_read(void **state)
+{
+    (void)state;
+    enum { EARLY = 8, BITS = 8 + 16 + 16 + 4, HERE = 5 };
+    um_list *l = open_list(&usual), *again = NULL;
+    bytes b;
+
+    add_key(l, 1, 3);
+    b = encoded(l);
+    memmove(b.at + BITS, b.at + BITS + 16, b.len - BITS - 16);
+    memmove(b.at + EARLY, b.at + EARLY + 16, b.len - EARLY - 32);
+    b.at[0] = 2;
+    b.len -= 32;
+    assert_ok(decode(&usual, test_secret, &b, &again));
+    assert_int_equal(count_key(again, 1), 3);
+    /* Nobody is known to have reported it, so nobody may drop it. */
+    assert_true(um_list_is_sole(again, HERE, false));
+    assert_false(um_list_is_sole(again, HERE, true));
+    free(b.at);
+    um_list_close(l);
+    um_list_close(again);
+}
+
+static void filters_and_reporters_are_the_same_after_decoding(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    umbel_digest d = digest_of(l, 1000);
+    uint32_t one = 1;
+    uint16_t here = 5;
+
+    assert_ok(um_list_extend(l, T0 + DAY, &test_refusal));
+    assert_ok(um_list_add_reports(l, &d, &one, &here, 1, &test_refusal));
+    advance(l, T0 + DAY); /* early */
+    assert_ok(um_list_extend(l, T0 + DAY, &test_refusal));
+    assert_ok(um_list_add_reports(l, &d, &one, &here, 1, &test_refusal));
+    bytes b = encoded(l);
+    assert_ok(decode(&usual, test_secret, &b, &again));
+    bytes twice = encoded(again);
+    assert_int_equal(b.len, twice.len);
+    assert_memory_equal(b.at, twice.at, b.len);
+    um_list_stats s = stats_of(again);
+    assert_int_equal(s.n, 5);
+    assert_int_equal(s.extra, 2);
+    assert_int_equal(s.anonymous, 1);
+    assert_int_equal(s.ended_early, 1);
+    assert_false(s.sole);
+    free(b.at);
+    free(twice.at);
+    um_list_close(l);
+    um_list_close(again);
 }
 
 static void another_version_is_refused_by_name(void **state)
@@ -403,6 +457,8 @@ TEST_GROUP(list_bytes)
         cmocka_unit_test(another_secret_is_refused),
         cmocka_unit_test(a_list_cut_short_is_refused),
         cmocka_unit_test(a_changed_byte_is_refused_or_harmless),
+        cmocka_unit_test(a_list_of_version_2_is_read),
+        cmocka_unit_test(filters_and_reporters_are_the_same_after_decoding),
         cmocka_unit_test(another_version_is_refused_by_name),
         cmocka_unit_test(filters_that_are_no_epoch_are_refused),
         cmocka_unit_test(a_full_disk_is_reported),

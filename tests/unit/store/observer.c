@@ -162,7 +162,7 @@ static void report(fixture *w, unsigned list)
     for (size_t i = 0; i < n; i++) {
         uint64_t key = um_random(&w->rng) % KEYS;
         e[i] = (um_entry){list, 1 + (uint32_t)key % 3,
-                          (umbel_digest){um_remix(key), um_remix(~key)}, 0};
+                          (umbel_digest){um_remix(key), um_remix(~key)}, 0, 0};
     }
     assert_ok(um_store_add(w->store, e, n, w->now, &ticket, &test_refusal));
 }
@@ -376,8 +376,8 @@ static void counts_are_reported_now_and_by_a_start(void **state)
 
 static umbel_status append_key(fixture *w, uint64_t key, uint64_t other)
 {
-    um_entry e[] = {{0, 1, {um_remix(key), um_remix(~key)}, 0},
-                    {0, 1, {um_remix(other), um_remix(~other)}, 0}};
+    um_entry e[] = {{0, 1, {um_remix(key), um_remix(~key)}, 0, 0},
+                    {0, 1, {um_remix(other), um_remix(~other)}, 0, 0}};
     uint64_t ticket;
 
     return um_store_add(w->store, e, TEST_COUNT(e), w->now, &ticket,
@@ -403,7 +403,7 @@ static void a_held_list_is_the_same_after_a_replay(void **state)
     um_entry e[UM_STORE_BATCH]; /* one more digest, then a batch of new ones */
     uint64_t ticket;
     for (uint64_t i = 0; i < UM_STORE_BATCH; i++)
-        e[i] = (um_entry){0, 1, {um_remix(i), um_remix(~i)}, 0};
+        e[i] = (um_entry){0, 1, {um_remix(i), um_remix(~i)}, 0, 0};
     assert_ok(um_store_add(w->store, e, UM_STORE_BATCH, w->now, &ticket,
                            &test_refusal));
     for (uint64_t i = 0; i < 5 * UM_STORE_BATCH; i++)

@@ -65,6 +65,8 @@ static const um_record records[] = {
     {.type = UM_RECORD_SET, .key = {"name", 4}, .value = {"value", 5}},
     {.type = UM_RECORD_SET, .key = {"12345678", 8}, .value = {"", 0}},
     {.type = UM_RECORD_REMOVE, .key = {"n", 1}},
+    {.type = UM_RECORD_EXTEND, .list = 9},
+    {.type = UM_RECORD_COUNT, .reporter = 65535, .digest = {1, 2}},
 };
 
 static size_t encode_record(const um_record *r, uint8_t out[64])
@@ -102,11 +104,12 @@ static void records_have_one_form(void **state)
         size_t record, at;
         uint8_t byte;
     } cases[] = {
-        {0, 0, 0}, {0, 0, 6}, {0, 2, 1}, /* type, padding */
+        {0, 0, 0}, {0, 0, 6},            /* type */
         {1, 1, 1}, {1, 4, 1}, {1, 8, 0}, /* list, padding, a request id of 0 */
         {2, 5, 1},                       /* padding */
         {3, 2, 0}, {3, 3, 9}, {3, 4, 200}, {3, 6, 1}, {3, 23, 1}, /* lengths */
-        {5, 4, 1}, /* a value to drop */
+        {5, 4, 1},            /* a value to drop */
+        {6, 2, 1}, {6, 5, 1}, /* padding */
     };
 
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {

@@ -185,7 +185,7 @@ static void tick(load *l, uint64_t seconds)
  */
 static void fail_and_write_snapshot(load *l)
 {
-    um_entry e = {0, 1, l->digest[0], 0};
+    um_entry e = {0, 1, l->digest[0], 0, 0};
     uint64_t ticket;
 
     for (int i = 0; i < 5; i++)

@@ -340,9 +340,9 @@ static void report(world *w)
     uint64_t ticket;
 
     for (size_t i = 0; i < n; i++)
-        e[i] =
-            (um_entry){(unsigned)sim_below(w->disk, LISTS), 1,
-                       digest_of(w->incarnation, sim_below(w->disk, KEYS)), 0};
+        e[i] = (um_entry){(unsigned)sim_below(w->disk, LISTS), 1,
+                          digest_of(w->incarnation, sim_below(w->disk, KEYS)),
+                          0, 0};
     umbel_status status = um_store_add(w->store, e, n, w->now, &ticket, NULL);
     if (status != UMBEL_OK && status != UMBEL_E_FULL &&
         !um_store_failure(w->store))

@@ -66,7 +66,7 @@ static umbel_digest digest_of(const um_store *s, uint64_t i)
 static uint64_t append(um_store *s, unsigned list, uint64_t key,
                        uint32_t amount, uint64_t once, uint64_t now)
 {
-    um_entry e = {list, amount, digest_of(s, key), once};
+    um_entry e = {list, amount, digest_of(s, key), once, 0};
     uint64_t ticket = 0;
 
     assert_ok(um_store_add(s, &e, 1, now, &ticket, &test_refusal));
@@ -293,7 +293,7 @@ static void request_ids_are_refused_beyond_their_limit(void **state)
     char *dir = test_dir_make();
     um_store *s = open_store(dir);
     um_replay_guard *o = &s->state.guard;
-    um_entry e = {0, 1, digest_of(s, 1), 77};
+    um_entry e = {0, 1, digest_of(s, 1), 77, 0};
     uint64_t n = 0, later = T0 + UM_REPLAY_GUARD_SECONDS + 1, ticket;
 
     while (n <= UM_REPLAY_GUARD_MAX &&
@@ -516,7 +516,7 @@ static void the_format_is_the_documented_one(void **state)
     (void)state;
     char *dir = test_dir_make();
     um_store_config c = usual(dir);
-    um_entry e = {0, 3, {0x1111, 0x2222}, 0x4444};
+    um_entry e = {0, 3, {0x1111, 0x2222}, 0x4444, 0};
     uint64_t ticket;
 
     c.secret_bytes = test_secret;
@@ -652,8 +652,10 @@ static void files_of_another_version_are_refused(void **state)
     char *dir = create_data();
     um_store_config c = usual(dir);
 
-    spoil(dir, "journal-1", 8, 3, UM_JOURNAL_DURABLE_AT - 8);
-    refuses(&c, UMBEL_E_VERSION, "journal-1: journal version 2");
+    spoil(dir, "journal-1", 8, 1, UM_JOURNAL_DURABLE_AT - 8);
+    refuses(&c, UMBEL_E_VERSION, "journal-1: journal version 3");
+    spoil(dir, "journal-1", 8, 2, UM_JOURNAL_DURABLE_AT - 8);
+    um_store_close(open_at(&c, T0)); /* version 1 */
     spoil(dir, "snapshot-1", 8, 3, UM_SNAPSHOT_HEAD - 8);
     refuses(&c, UMBEL_E_VERSION, "snapshot-1: snapshot version 2");
     test_dir_remove(dir);
@@ -750,7 +752,8 @@ static void bad_entries_change_nothing(void **state)
     (void)state;
     char *dir = test_dir_make();
     um_store *s = open_store(dir);
-    um_entry e[2] = {{0, 1, digest_of(s, 1), 0}, {2, 1, digest_of(s, 1), 0}};
+    um_entry e[2] = {{0, 1, digest_of(s, 1), 0, 0},
+                     {2, 1, digest_of(s, 1), 0, 0}};
     char long_name[300];
     uint64_t ticket = 5;
 

@@ -39,6 +39,7 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
     um_dccifd_service *f = job->service;
     const um_environment *env = f->env;
     uint64_t amount = amount_of(job);
+    uint16_t reporter = um_env_reporter(env, &job->client);
     um_entry entry[UM_MAIL_KEYS];
     size_t n = 0;
     bool full = false;
@@ -47,10 +48,12 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
         unsigned list = UM_LIST_BODY + k->keys.kind[i];
         if (um_forgotten(env->lists, list, &k->digest[i]))
             continue;
-        if (um_store_accepts(env->store, list, &k->digest[i], env->clock->now))
+        if (um_lists_admits(env->lists, list, &k->digest[i], reporter) <=
+            UM_ADMIT_SHARED)
             entry[n++] = (um_entry){.list = list,
                                     .digest = k->digest[i],
-                                    .amount = (uint32_t)amount};
+                                    .amount = (uint32_t)amount,
+                                    .reporter = reporter};
         else
             full = true;
     }

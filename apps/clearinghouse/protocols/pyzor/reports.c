@@ -48,7 +48,8 @@ typedef struct counting {
     umbel_slice key[UM_STORE_BATCH];
     um_entry entry[UM_STORE_BATCH];
     uint64_t ticket;
-    bool full; /* a digest was left out because the list is full */
+    uint16_t stranger;        /* um_entry.reporter */
+    um_pyzor_outcome outcome; /* of the last digest that was left out */
 } counting;
 
 /* Reads up to a batch of digests; returns their number. */
@@ -74,6 +75,13 @@ static bool is_repeated(const counting *c, const umbel_digest *d, size_t n)
     return um_duplicates_seen(c->service->once, &c->reporter, d);
 }
 
+static const um_pyzor_outcome outcomes[] = {
+    [UM_ADMIT] = UM_PYZOR_OK,
+    [UM_ADMIT_SHARED] = UM_PYZOR_OK,
+    [UM_REFUSE_SHARE] = UM_PYZOR_SHARE_FULL,
+    [UM_REFUSE_RATE] = UM_PYZOR_RATE_LIMIT,
+    [UM_REFUSE_FULL] = UM_PYZOR_LIST_FULL};
+
 /* Creates entries for the digests that count; returns their number. */
 static size_t create_entries(counting *c, size_t n)
 {
@@ -86,13 +94,15 @@ static size_t create_entries(counting *c, size_t n)
         if (is_repeated(c, &digest[i], made) ||
             um_forgotten(env->lists, c->reporter.list, &digest[i]))
             continue;
-        if (um_store_accepts(env->store, c->reporter.list, &digest[i],
-                             env->clock->now))
+        um_store_admission a = um_lists_admits(env->lists, c->reporter.list,
+                                               &digest[i], c->stranger);
+        if (outcomes[a] == UM_PYZOR_OK)
             c->entry[made++] = (um_entry){.list = c->reporter.list,
                                           .digest = digest[i],
-                                          .amount = c->amount};
+                                          .amount = c->amount,
+                                          .reporter = c->stranger};
         else
-            c->full = true;
+            c->outcome = outcomes[a];
     }
     return made;
 }
@@ -122,7 +132,7 @@ static um_pyzor_outcome count_all(counting *c, umbel_slice text)
         if (n && append_entries(c, n) != UMBEL_OK)
             return UM_PYZOR_NOT_STORED;
     }
-    return c->full ? UM_PYZOR_LIST_FULL : UM_PYZOR_OK;
+    return c->outcome;
 }
 
 static um_pyzor_outcome count_report(um_pyzor_service *f,
@@ -146,11 +156,13 @@ static um_pyzor_outcome count_report(um_pyzor_service *f,
     }
     if (job->decision.op == UM_PYZOR_WHITELIST)
         c.reporter.list = UM_LIST_PYZOR_WHITELIST;
-    if (job->decision.is_signed)
+    if (job->decision.is_signed) {
         c.reporter.account = account->name;
-    else
+    } else {
         c.reporter.network =
             um_limits_network(env->limits, job->datagram->from);
+        c.stranger = um_env_reporter(env, job->datagram->from);
+    }
     um_pyzor_outcome outcome = count_all(&c, job->request.text);
     if (c.ticket)
         *ticket = f->last_ticket = c.ticket;

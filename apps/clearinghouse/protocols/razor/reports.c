@@ -233,6 +233,18 @@ static void set_outcome(um_razor_job *job, um_razor_outcome outcome)
             job->item[i].answer.outcome = outcome;
 }
 
+/* Anybody may register, so an account is worth no more than the client's
+ * network while registration is open, unless the configuration names it. */
+static uint16_t reporter_of(const um_razor_session *s)
+{
+    const um_razor_service *f = s->service;
+
+    if (um_razor_settings_of(f)->registration ||
+        um_config_has_account(f->env->config, s->user))
+        return 0;
+    return um_env_reporter(f->env, client_of(s));
+}
+
 static size_t create_entries(const um_razor_session *s, um_razor_job *job,
                              um_entry *entry)
 {
@@ -240,20 +252,23 @@ static size_t create_entries(const um_razor_session *s, um_razor_job *job,
     uint64_t weight = um_config_weight_percent(f->env->config, s->user,
                                                um_razor_settings_of(f)->weight);
     uint32_t amount = (uint32_t)(weight * f->unit / 100);
+    uint16_t reporter = reporter_of(s);
     size_t n = 0;
 
     for (size_t i = 0; amount && i < job->n; i++) {
         unsigned list = list_of(job->item[i].op);
         if (!is_report(&job->item[i]) || !counts(s, job, i))
             continue;
-        if (!um_store_accepts(f->env->store, list, &job->digest[i],
-                              f->env->clock->now)) {
+        if (um_lists_admits(f->env->lists, list, &job->digest[i], reporter) >
+            UM_ADMIT_SHARED) {
             job->item[i].answer.outcome = UM_RAZOR_LIST_FULL;
             continue;
         }
         job->item[i].counted = true;
-        entry[n++] = (um_entry){
-            .list = list, .digest = job->digest[i], .amount = amount};
+        entry[n++] = (um_entry){.list = list,
+                                .digest = job->digest[i],
+                                .amount = amount,
+                                .reporter = reporter};
     }
     return n;
 }
