@@ -29,6 +29,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -299,6 +300,16 @@ static void real_release(um_disk *d)
     free(r);
 }
 
+static int real_space(um_disk *d, uint64_t *bytes)
+{
+    struct statvfs s;
+
+    if (fstatvfs(dir_of(d), &s) != 0)
+        return errno;
+    *bytes = (uint64_t)s.f_bavail * s.f_frsize;
+    return 0;
+}
+
 static const um_disk_ops real_ops = {.lock = real_lock,
                                      .names = real_names,
                                      .open = real_open,
@@ -314,6 +325,7 @@ static const um_disk_ops real_ops = {.lock = real_lock,
                                      .ended = real_ended,
                                      .stop = real_stop,
                                      .rest = real_rest,
+                                     .space = real_space,
                                      .release = real_release,
                                      .threads = true};
 

@@ -58,6 +58,10 @@ typedef struct um_disk_ops {
      * the parent gets the disk and the processor. NULL: not needed. */
     void (*rest)(um_disk *d);
 
+    /* Finds the bytes that may be written until the disk is full. NULL:
+     * unknown. */
+    int (*space)(um_disk *d, uint64_t *bytes);
+
     void (*release)(um_disk *d);
 
     /* If true, slow operations run in the worker's thread, otherwise in the

@@ -496,6 +496,9 @@ struct um_store {
     bool wanted;             /* a snapshot was requested */
     bool in_before_snapshot; /* the observer's callback is running */
     bool has_failed;
+    bool lacks_space;  /* has_failed, until blocks in memory are written, or the
+                          first journal is created */
+    uint64_t replayed; /* for the first journal: um_worker_prepare */
     char reason[197];
 };
 

@@ -5,7 +5,9 @@
  * end of an iteration of the loop all blocks are written with one call, and the
  * worker's thread syncs everything written by then.
  *
- * After a failed write or sync, the end of the journal is unknown, and it is
+ * If a write finds no space, the store repeats it, the same blocks at the same
+ * place, until there is space; meanwhile changes are refused. After any other
+ * failed write, and a failed sync, the end of the journal is unknown, and it is
  * never appended to again. The state in memory contains everything that was
  * acknowledged, so the next snapshot, in new files, repairs everything.
  *
@@ -82,8 +84,8 @@ static void retire_journal(um_store *s)
     s->file = -1;
 }
 
-/* Marks the store as failed: it refuses changes until a snapshot is written. */
-static void fail(um_store *s, int number, const char *what)
+/* Records that changes are refused from here on. */
+static void set_failed(um_store *s, int number, const char *what)
 {
     if (!s->has_failed) {
         s->stats.failures++;
@@ -91,9 +93,31 @@ static void fail(um_store *s, int number, const char *what)
     }
     s->has_failed = true;
     snprintf(s->reason, sizeof s->reason, "%s: %s", what, strerror(number));
+    postpone_retry(s);
+}
+
+/* Refuses changes until a snapshot is written. */
+static void fail(um_store *s, int number, const char *what)
+{
+    if (s->has_failed && !s->lacks_space)
+        return;
+    set_failed(s, number, what);
+    s->lacks_space = false;
     s->used = 0;
     s->open = false;
     retire_journal(s);
+}
+
+/* The same, but if the disk is full, only until there is space for the blocks
+ * in memory, or for the first journal. */
+static void fail_write(um_store *s, int number, const char *what)
+{
+    if (number != ENOSPC && number != EDQUOT) {
+        fail(s, number, what);
+        return;
+    }
+    set_failed(s, number, what);
+    s->lacks_space = true;
 }
 
 const char *um_store_failure(const um_store *s)
@@ -123,27 +147,31 @@ static void seal(um_store *s)
     s->open = false;
 }
 
-umbel_status um_store_flush(um_store *s, umbel_error *err)
+/* Writes the blocks in memory. If that fails, it may be tried again. */
+static void write_blocks(um_store *s)
 {
-    seal(s);
-    if (s->phase == UM_STARTING)
-        return check_accepting(s, err);
-    if (s->used && !s->has_failed) {
-        int number =
-            s->disk->ops->write(s->disk, s->file, s->end, s->buffer, s->used);
-        if (number)
-            fail(s, number, "the journal could not be written");
+    int number =
+        s->disk->ops->write(s->disk, s->file, s->end, s->buffer, s->used);
+
+    if (number) {
+        fail_write(s, number, "the journal could not be written");
+        return;
     }
-    UM_TRY(check_accepting(s, err));
-    if (s->used == 0)
-        return UMBEL_OK;
+    s->has_failed = s->lacks_space = false;
     s->end += s->used;
     s->used = 0;
     s->written = s->seq;
     if (s->durability == UM_DURABILITY_ALWAYS)
         um_worker_sync(s->worker, (um_written){s->file, s->end, s->written},
                        false);
-    return UMBEL_OK;
+}
+
+umbel_status um_store_flush(um_store *s, umbel_error *err)
+{
+    seal(s);
+    if (s->phase != UM_STARTING && s->used && !s->has_failed)
+        write_blocks(s);
+    return check_accepting(s, err);
 }
 
 /* Returns the earliest time of the next record, that of the last tick or
@@ -645,7 +673,7 @@ static uint64_t journal_limit(const um_store *s)
 /* Returns true if this tick should begin a snapshot. */
 static bool is_snapshot_due(const um_store *s)
 {
-    if (s->phase != UM_IDLE || s->age < s->retry_at)
+    if (s->phase != UM_IDLE || s->age < s->retry_at || s->lacks_space)
         return false;
     return s->wanted || s->has_failed || s->old_files >= JOURNAL_FILES ||
            s->old_bytes + s->end > journal_limit(s);
@@ -659,7 +687,8 @@ void um_store_request_snapshot(um_store *s)
 /* Refuses changes if snapshots keep failing and the journals grow too large. */
 static void check_growth(um_store *s)
 {
-    if (s->old_bytes + s->end > JOURNAL_MAX * journal_limit(s) &&
+    if (!s->has_failed &&
+        s->old_bytes + s->end > JOURNAL_MAX * journal_limit(s) &&
         s->stats.snapshot_error)
         fail(s, s->stats.snapshot_error,
              "the journal is too long, and no snapshot could be written");
@@ -706,6 +735,32 @@ static bool is_ready(const um_store *s)
            s->observer.is_ready(s->observer.ctx);
 }
 
+/* Returns about the bytes of a snapshot: filters, requests, keys and times. */
+static uint64_t snapshot_need(const um_store *s)
+{
+    uint64_t bytes =
+        s->state.kv.bytes + 8 * s->state.kv.n + 16 * s->state.guard.used;
+    um_recent_times_stats recent;
+
+    for (size_t i = 0; i < s->state.nlists; i++)
+        bytes += um_list_filter_bytes(s->state.list[i]);
+    if (s->state.recent) {
+        um_recent_times_stats_get(s->state.recent, &recent);
+        bytes += 8 * recent.digests + recent.slots / 8;
+    }
+    return bytes;
+}
+
+/* Returns true if a snapshot fits on the disk, as far as that is known. One
+ * that does not fit would take the journal's space. */
+static bool has_space(const um_store *s)
+{
+    uint64_t bytes;
+
+    return !s->disk->ops->space || s->disk->ops->space(s->disk, &bytes) != 0 ||
+           bytes >= snapshot_need(s);
+}
+
 static void begin_snapshot(um_store *s)
 {
     um_journal_head head = {.number = ++s->stats.last_number,
@@ -729,6 +784,12 @@ static void snapshot_failed(um_store *s, int number)
  * while blocks must go to the old journal first: then journal-N stays empty. */
 static void switch_journal(um_store *s, int file)
 {
+    if (s->lacks_space) {
+        s->phase = UM_IDLE;
+        s->wanted = true;
+        s->disk->ops->close(s->disk, file);
+        return;
+    }
     call_before_snapshot(s);
     um_store_flush(s, NULL);
     retire_journal(s);
@@ -770,6 +831,8 @@ static void snapshot_done(um_store *s)
     s->old_files = 0;
     s->retry_after = 1;
     um_worker_remove_old(s->worker, s->number);
+    if (s->lacks_space)
+        return; /* blocks behind the snapshot are not written yet */
     if (s->has_failed && s->file >= 0) { /* else it failed again */
         s->has_failed = false;
         s->written = s->snapshot_seq;
@@ -786,6 +849,8 @@ void um_store_stats_get(const um_store *s, um_store_stats *out)
     out->journal_limit = journal_limit(s);
     out->journal_max = JOURNAL_MAX * out->journal_limit;
     out->ahead = min_time(s) - s->ticked;
+    out->lacks_space = s->lacks_space;
+    out->snapshot_need = snapshot_need(s);
     out->snapshot_running = s->phase != UM_IDLE;
     out->kv_pairs = s->state.kv.n;
     out->kv_bytes = s->state.kv.bytes;
@@ -800,18 +865,43 @@ void um_store_stats_get(const um_store *s, um_store_stats *out)
 
 /* --- the tick ------------------------------------------------------------- */
 
+/* Requests journal-N from the worker, so that the caller need not wait for the
+ * disk. */
+static void begin_journal(um_store *s, uint64_t replayed)
+{
+    um_journal_head head = {.number = s->number,
+                            .secret_id = um_secret_id(s->secret),
+                            .lists_id = s->lists_id};
+
+    s->phase = UM_STARTING;
+    s->replayed = replayed;
+    um_worker_prepare(s->worker, &head, replayed);
+}
+
 /* Begins the first journal: everything that was replayed is durable now. */
 static void start_journal(um_store *s, int file, int number)
 {
     s->phase = UM_IDLE;
     if (number) {
-        fail(s, number, "the journal could not be created");
+        fail_write(s, number, "the journal could not be created");
         return;
     }
     um_worker_set_durable(s->worker, s->written);
     s->file = file;
     s->end = UM_JOURNAL_HEAD;
+    s->has_failed = s->lacks_space = false;
     um_store_flush(s, NULL);
+}
+
+/* Tries again what found no space. */
+static void retry_write(um_store *s)
+{
+    if (!s->lacks_space || s->age < s->retry_at || s->phase == UM_STARTING)
+        return;
+    if (s->file < 0)
+        begin_journal(s, s->replayed);
+    else
+        write_blocks(s);
 }
 
 static void collect_work(um_store *s)
@@ -848,11 +938,12 @@ static void collect_child(um_store *s)
  * Advances lists whose epoch is over. While the store has failed, the advance
  * is not recorded: the next snapshot contains it, or a restart repeats it. A
  * list does not advance while such a snapshot is being written, because neither
- * the snapshot nor its journal could contain the advance.
+ * the snapshot nor its journal could contain the advance, nor while the journal
+ * lacks space.
  */
 static void advance_all(um_store *s, uint64_t now)
 {
-    if (s->has_failed && s->phase == UM_WRITING)
+    if (s->has_failed && (s->phase == UM_WRITING || s->lacks_space))
         return;
     for (unsigned i = 0; i < s->state.nlists; i++) {
         if (!um_list_is_over(s->state.list[i], now))
@@ -894,12 +985,17 @@ void um_store_tick(um_store *s, uint64_t now)
     drain(s->event[0]);
     collect_work(s);
     collect_child(s);
+    retry_write(s);
     advance_all(s, s->now);
     um_store_flush(s, NULL);
     sync_each_second(s);
     check_growth(s);
-    if (is_snapshot_due(s) && is_ready(s))
-        begin_snapshot(s);
+    if (is_snapshot_due(s) && is_ready(s)) {
+        if (has_space(s))
+            begin_snapshot(s);
+        else
+            snapshot_failed(s, ENOSPC);
+    }
 }
 
 /* --- open and close ------------------------------------------------------- */
@@ -976,18 +1072,6 @@ write_first_snapshot(um_store *s, const um_data_files *found, umbel_error *err)
     else
         um_worker_set_durable(s->worker, s->written = s->seq);
     return UMBEL_OK;
-}
-
-/* Requests journal-N from the worker, so that the caller need not wait for the
- * disk. */
-static void begin_journal(um_store *s, uint64_t replayed)
-{
-    um_journal_head head = {.number = s->number,
-                            .secret_id = um_secret_id(s->secret),
-                            .lists_id = s->lists_id};
-
-    s->phase = UM_STARTING;
-    um_worker_prepare(s->worker, &head, replayed);
 }
 
 static umbel_status load(um_store *s, const um_store_config *c,
@@ -1089,6 +1173,8 @@ void um_store_close(um_store *s)
     if (s->worker) {
         finish_start(s);
         um_store_flush(s, NULL);
+        if (s->lacks_space && s->file >= 0)
+            write_blocks(s); /* there may be space now */
         if (s->phase == UM_WRITING)
             s->disk->ops->stop(s->disk, s->child);
         retire_journal(s);

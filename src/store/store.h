@@ -19,7 +19,8 @@
  * If the disk fails, the store refuses changes (E_IO) and still answers
  * queries; um_store_failure returns the reason. um_store_tick then tries to
  * write a snapshot to new files. When that succeeds, changes are accepted
- * again.
+ * again. After a full disk it is enough that the journal is
+ * writable again.
  *
  * A store must be used by one thread. It has a thread of its own for fdatasync.
  */
@@ -280,6 +281,8 @@ typedef struct um_store_stats {
     uint64_t snapshot_time;  /* when it was taken */
     uint64_t snapshots;      /* taken since the start */
     int snapshot_error;      /* errno; 0: the last one succeeded */
+    uint64_t snapshot_need;  /* bytes that the next one takes, about */
+    bool lacks_space;        /* failed, but only until the journal has space */
     uint64_t last_number;    /* of a journal or snapshot */
     uint64_t failures;       /* of the disk, since the start */
     bool snapshot_running;

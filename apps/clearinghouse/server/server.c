@@ -64,11 +64,15 @@ static uint64_t wall_clock(void)
 static void note_failure(um_server *h)
 {
     const char *failure = um_store_failure(h->env.store);
+    um_store_stats s;
 
-    if (failure && !h->failure)
-        um_log_event(&h->log,
-                     "store: %s; refusing reports until it is writable again",
-                     failure);
+    if (failure && !h->failure) {
+        um_store_stats_get(h->env.store, &s);
+        um_log_event(&h->log, "store: %s; refusing reports until %s", failure,
+                     s.lacks_space
+                         ? "the disk has space for the journal again (1 MB)"
+                         : "a whole snapshot is written");
+    }
     if (!failure && h->failure)
         um_log_event(&h->log, "store: writable again, accepting reports");
     h->failure = failure;
@@ -82,10 +86,13 @@ static void note_snapshot(um_server *h)
     um_store_stats_get(h->env.store, &s);
     if (s.snapshot_error && !h->snapshot_error)
         um_log_event(&h->log,
-                     "store: no snapshot could be written: %s; reports are "
-                     "accepted until the journal has %s",
+                     "store: no snapshot could be written: %s; it takes about "
+                     "%s of the disk; reports are %s%s",
                      strerror(s.snapshot_error),
-                     um_format_bytes(s.journal_max).text);
+                     um_format_bytes(s.snapshot_need).text,
+                     s.failed ? "refused until it is written"
+                              : "accepted until the journal has ",
+                     s.failed ? "" : um_format_bytes(s.journal_max).text);
     if (!s.snapshot_error && h->snapshot_error)
         um_log_event(&h->log, "store: a snapshot was written");
     h->snapshot_error = s.snapshot_error;

@@ -48,10 +48,17 @@ static void check_store(const um_status *s, um_problems *out)
     um_status_problem *p = next_problem(out, UM_FAILED);
     print(p->what, "Reports are refused: %s. Look-ups are still answered.",
           s->store.failed);
-    print(p->advice,
-          "Make room on the disk of %s, or repair it. The server tries again "
-          "by itself, and no restart is needed.",
-          s->data);
+    if (s->store.lacks_space)
+        print(p->advice,
+              "Free space on the disk of %s: 1 MB is enough to accept reports, "
+              "and a snapshot takes about %s. The server tries again by "
+              "itself, and no restart is needed.",
+              s->data, um_format_bytes(s->store.snapshot_need).text);
+    else
+        print(p->advice,
+              "Free about %s on the disk of %s for a whole snapshot, or repair "
+              "it. The server tries again by itself, and no restart is needed.",
+              um_format_bytes(s->store.snapshot_need).text, s->data);
 }
 
 /* Warns if no worker is ready. A worker that died is replaced at once, so this
@@ -92,10 +99,11 @@ static void check_snapshot(const um_status *s, um_problems *out)
           strerror(s->store.snapshot_error),
           um_format_bytes(s->store.journal_bytes).text,
           um_format_bytes(s->store.journal_max).text);
-    print(p->advice,
-          "Make room on the disk of %s, or repair it. The server tries again "
-          "by itself.",
-          s->data);
+    print(
+        p->advice,
+        "Free about %s on the disk of %s, or repair it. The server tries again "
+        "by itself.",
+        um_format_bytes(s->store.snapshot_need).text, s->data);
 }
 
 /* Warns if the clock is far behind the data. A difference of seconds or minutes

@@ -193,11 +193,100 @@ static void fail_and_write_snapshot(load *l)
     assert_ok(um_store_add(l->store, &e, 1, l->now, &ticket, &test_refusal));
     sim_fail(l->disk, 1);
     assert_int_equal(um_store_flush(l->store, NULL), UMBEL_E_IO);
+    while (l->store->lacks_space) /* until it is another error */
+        tick(l, 1);
     sim_fail(l->disk, 0);
     for (int i = 0; i < 100 && l->store->phase != UM_WRITING; i++)
         tick(l, 1);
     assert_int_equal(l->store->phase, UM_WRITING);
     assert_non_null(um_store_failure(l->store));
+}
+
+static void add_digest(load *l, int i, umbel_status flushed)
+{
+    um_entry e = {0, 1, l->digest[i], 0, 0};
+    uint64_t ticket;
+
+    assert_ok(um_store_add(l->store, &e, 1, l->now, &ticket, &test_refusal));
+    assert_int_equal(um_store_flush(l->store, NULL), flushed);
+}
+
+static uint64_t count_digest(const load *l, int i)
+{
+    uint64_t count;
+
+    um_store_count(l->store, 0, &l->digest[i], 1, &count);
+    return count;
+}
+
+/* A block, and not a snapshot. Epochs that end meanwhile end afterwards, where
+ * the journal records it. */
+static void a_full_disk_needs_space_for_the_journal_only(void **state)
+{
+    (void)state;
+    load *l = load_open(1, UM_DURABILITY_ALWAYS);
+    um_store_stats st;
+    um_entry e = {0, 1, l->digest[2], 0, 0};
+    uint64_t ticket;
+
+    assert_true(load_start(l));
+    for (int i = 0; i < 3; i++)
+        tick(l, 1);
+    add_digest(l, 0, UMBEL_OK);
+    sim_limit(l->disk, sim_bytes(l->disk));
+    add_digest(l, 1, UMBEL_E_IO);
+    assert_refused(
+        um_store_add(l->store, &e, 1, l->now, &ticket, &test_refusal),
+        UMBEL_E_IO, "No space left");
+    for (int i = 0; i < 100; i++)
+        tick(l, 7); /* also past the end of the epoch */
+    um_store_stats_get(l->store, &st);
+    assert_true(st.failed && st.lacks_space && st.failures == 1);
+    assert_in_range(st.snapshot_need, 500, 100000);
+    sim_limit(l->disk, sim_bytes(l->disk) + 200);
+    assert_true(recovers(l));
+    um_store_stats_get(l->store, &st);
+    assert_int_equal(st.snapshots, 0);
+    tick(l, 1);
+    assert_int_equal(um_list_epochs(um_store_list(l->store, 0)), 2);
+    sim_limit(l->disk, 0);
+    add_digest(l, 2, UMBEL_OK);
+    load_kill(l, false);
+    assert_true(load_start(l));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(count_digest(l, i), 1);
+    assert_int_equal(um_list_epochs(um_store_list(l->store, 0)), 2);
+    load_close(l);
+}
+
+/* The first journal is created as soon as there is space for it. */
+static void a_start_on_a_full_disk_needs_no_snapshot(void **state)
+{
+    (void)state;
+    load *l = load_open(1, UM_DURABILITY_ALWAYS);
+    um_store_stats st;
+
+    assert_true(load_start(l));
+    tick(l, 1);
+    add_digest(l, 0, UMBEL_OK);
+    tick(l, 1);
+    load_kill(l, false);
+    sim_limit(l->disk, sim_bytes(l->disk));
+    assert_true(load_start(l));
+    for (int i = 0; i < 100; i++)
+        tick(l, 1);
+    assert_non_null(um_store_failure(l->store));
+    assert_int_equal(count_digest(l, 0), 1);
+    sim_limit(l->disk, sim_bytes(l->disk) + 1000);
+    assert_true(recovers(l));
+    um_store_stats_get(l->store, &st);
+    assert_int_equal(st.snapshots, 0);
+    add_digest(l, 1, UMBEL_OK);
+    load_kill(l, false);
+    sim_limit(l->disk, 0);
+    assert_true(load_start(l));
+    assert_int_equal(count_digest(l, 0) + count_digest(l, 1), 2);
+    load_close(l);
 }
 
 /* Neither that snapshot nor its journal would contain the advance. */
@@ -272,6 +361,8 @@ TEST_GROUP(power)
         cmocka_unit_test(power_cuts_lose_nothing_acknowledged),
         cmocka_unit_test(without_sync_power_cuts_still_leave_a_store),
         cmocka_unit_test(disk_errors_refuse_changes_until_the_disk_is_well),
+        cmocka_unit_test(a_full_disk_needs_space_for_the_journal_only),
+        cmocka_unit_test(a_start_on_a_full_disk_needs_no_snapshot),
         cmocka_unit_test(epochs_that_end_during_a_failure_end_after_a_restart),
         cmocka_unit_test(a_clock_that_is_set_back_stops_no_compaction),
         cmocka_unit_test(the_disk_does_not_fill_up),
