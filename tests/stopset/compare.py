@@ -52,11 +52,11 @@ def load(path):
     with opener(path, "rt") as f:
         for line in f:
             t = json.loads(line)
-            if t["type"] == "trace":
+            if t.get("type") == "trace":
                 yield scamper(t)
-            elif t["type"] == "traceroute":
+            elif t.get("type") == "traceroute":
                 yield atlas(t)
-            elif t["type"] == "tracelb":
+            elif t.get("type") == "tracelb":
                 yield paths(t)
 
 

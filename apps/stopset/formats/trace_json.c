@@ -370,6 +370,7 @@ bool ss_json_is_escaped(const ss_json_text *text, const char *name, size_t len)
  *             {"type":"tracelb", "src", "dst", "start", "firsthop",
  *              "nodes":[{"addr", "links":[[{"addr", "probes":[{"ttl",
  *                       "replies":[{"rtt", "ttl", "icmp_type"}]}]}]]}]}
+ *   M-Lab     one of these, or {"Metadata", "CycleStart", "Trace":{...}}
  *   Atlas     {"type":"traceroute", "prb_id", "src_addr", "dst_addr",
  *              "timestamp", "result":[{"hop", "result":[{"from", "rtt"}]}]}
  *
@@ -873,6 +874,9 @@ static void read_probe(ss_json *j, draft *d)
 
 /* --- objects -------------------------------------------------------------- */
 
+/* Reads a trace inside an object of M-Lab. */
+static void read_wrapped(ss_json *j, draft *d);
+
 static void read_type(ss_json *j, draft *d)
 {
     d->type = ss_json_string(j);
@@ -894,7 +898,14 @@ static const field top_fields[] = {FIELD("type", read_type),
                                    FIELD("from", read_from),
                                    FIELD("prb_id", read_probe),
                                    FIELD("timestamp", read_timestamp),
+                                   FIELD("Trace", read_wrapped),
+                                   FIELD("Tracelb", read_wrapped),
                                    FIELDS_END};
+
+static void read_wrapped(ss_json *j, draft *d)
+{
+    read_object(j, top_fields, d);
+}
 
 static ss_took conclude(draft *d)
 {

@@ -256,7 +256,7 @@ static umbel_status fill_bytes(const ss_task *t, ss_form form,
 static void fill_line(const ss_task *t, const ss_build_params *p,
                       umbel_filter **f)
 {
-    uint64_t cells = umbel_cells(*f), line = 8 * UM_LINE;
+    uint64_t cells = umbel_cells(*f), line = UINT64_C(8) * UM_LINE;
     uint64_t whole = (cells + line - 1) / line * line;
     umbel_filter *g;
 

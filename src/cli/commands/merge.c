@@ -50,8 +50,15 @@ enum { MAX_LINE = 64, MAX_DESCRIPTION = 512 };
 
 static bool is_description(umbel_slice data)
 {
-    return data.len >= sizeof DESCRIPTION - 1 && data.len <= MAX_DESCRIPTION &&
-           memcmp(data.data, DESCRIPTION, sizeof DESCRIPTION - 1) == 0;
+    const char *text = data.data;
+
+    if (data.len < sizeof DESCRIPTION - 1 || data.len > MAX_DESCRIPTION ||
+        memcmp(text, DESCRIPTION, sizeof DESCRIPTION - 1) != 0)
+        return false;
+    for (size_t i = 0; i < data.len; i++) /* it is printed if it is refused */
+        if ((text[i] < ' ' && text[i] != '\n') || text[i] > '~')
+            return false;
+    return true;
 }
 
 /* A line with at most two numbers. */
@@ -99,11 +106,13 @@ static umbel_status merge_descriptions(umbel_filter *into,
                                        const umbel_filter *f, umbel_error *err)
 {
     umbel_slice a = umbel_data(into), b = umbel_data(f), x, y;
-    char text[2 * MAX_DESCRIPTION], line[MAX_LINE];
+    char text[2 * MAX_DESCRIPTION];
     size_t len = 0;
 
     while (um_next_line(&a, &x) && um_next_line(&b, &y)) {
-        if (!merge_lines(x, y, umbel_added(into), line))
+        if (len + MAX_LINE > sizeof text)
+            return um_fail(err, UMBEL_E_FORMAT, "the description is damaged");
+        if (!merge_lines(x, y, umbel_added(into), text + len))
             return um_fail(err, UMBEL_E_MISMATCH,
                            "it is a stop set with \"%.*s\", and the first one "
                            "has \"%.*s\": build both alike",
@@ -111,11 +120,7 @@ static umbel_status merge_descriptions(umbel_filter *into,
                            (const char *)y.data,
                            (int)(x.len < MAX_LINE ? x.len : MAX_LINE),
                            (const char *)x.data);
-        size_t n = strlen(line);
-        if (len + n > sizeof text)
-            return um_fail(err, UMBEL_E_FORMAT, "the description is damaged");
-        memcpy(text + len, line, n);
-        len += n;
+        len += strlen(text + len);
     }
     return umbel_set_data(into, text, len, err);
 }

@@ -528,6 +528,12 @@ static void a_tracelb_may_be_silent_or_unfinished(void **state)
                         "\"hops\":[" HOP(2, "10.0.0.9") "]}",
                         &s));
     assert_hops(&s, 2, "10.0.0.9");
+    assert_ok(
+        feed_text("{\"Metadata\":{\"UUID\":\"x\"},\"CycleStart\":{\"type\":"
+                  "\"cycle-start\"},\"Tracelb\":" PATHS(
+                      NODE("10.0.0.1", "[" LINK(2, "10.0.0.2") "]")) "}",
+                  &s));
+    assert_hops(&s, 2, "10.0.0.2");
     assert_ok(feed_text(PATHS(""), &s));
     assert_int_equal(s.trace[0].nhops, 0);
 }
