@@ -48,3 +48,9 @@ cp f.umb bad.umb
 forge claim bad.umb added 10000
 umbel info --json bad.umb | field added
 try umbel admit bad.umb
+
+# Files that an earlier umbel admitted (tests/hostile/README.md).
+for name in ribbon-parts-all near-forged; do
+    cp "$(dirname "$0")/../hostile/$name.umb" .
+    try umbel admit "$name.umb" --max-error 1e-6
+done

@@ -165,6 +165,12 @@ bool um_near_is_of(const um_near *t, uint64_t i, const umbel_digest *d,
  * name. */
 bool um_near_may_be_name(const um_near *t, uint64_t i, uint8_t tag);
 
+/* Returns an upper bound of the probability that a random digest finds a
+ * record. It is computed from the lines and records, whatever they contain. */
+double um_near_chance(const um_near *t);
+/* The same for an honest filter with that number of records. */
+double um_near_max_chance(uint64_t lines, uint64_t records);
+
 /* Finds the entry of a name; *out points to its latest record. */
 bool um_near_find_name(const um_near *t, const umbel_digest *d,
                        const uint8_t *name, um_near_match *out);

@@ -88,7 +88,9 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
     (void)l;
-    return keys > (double)s->cells ? 1 : 1e-9;
+    return keys > (double)s->cells
+               ? 1
+               : um_near_max_chance(lines_of(s->cells), (uint64_t)keys);
 }
 
 static uint64_t granule(uint32_t hashes)
@@ -157,8 +159,7 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 
 static double predict(const void *self)
 {
-    (void)self;
-    return 1e-9;
+    return um_near_chance(self);
 }
 
 static uint64_t most(const void *self)

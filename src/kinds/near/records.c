@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "kinds/near/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- the index ------------------------------------------------------------ */
@@ -306,4 +307,50 @@ bool um_near_find_name(const um_near *t, const umbel_digest *d,
         found = true;
     }
     return found;
+}
+
+/* --- the error rate ---------------------------------------------------------
+ *
+ * A digest matches an entry by its tag, and then the entry's record by its
+ * print, the 24 bits from which the tag is computed. So an entry matches one
+ * digest in 2^24 of those that probe its line, provided that its tag is that of
+ * its record's name. Other entries match none. A digest probes random lines up
+ * to the first that is not full.
+ */
+
+enum { PRINT_BITS = 24 };
+
+static bool leads_to_name(const um_near *t, const uint8_t *line, unsigned slot)
+{
+    uint64_t number = number_in(&t->lines, line, slot);
+    um_near_record r;
+
+    return line[slot] && number < t->mails &&
+           um_near_may_be_name(t, number, line[slot]) &&
+           um_near_read(t, number, &r) && !r.gone;
+}
+
+double um_near_chance(const um_near *t)
+{
+    const um_near_lines *l = &t->lines;
+    uint64_t names = 0, full = 0;
+
+    for (uint64_t i = 0; i < l->n; i++) {
+        const uint8_t *line = l->at + i * UM_LINE;
+        full += is_full(l, line);
+        for (unsigned slot = 0; slot < l->slots; slot++)
+            names += leads_to_name(t, line, slot);
+    }
+    double on = (double)full / (double)l->n;
+    double probed = on < 1 ? (1 - pow(on, REACH)) / (1 - on) : REACH;
+    return ldexp(probed * (double)names / (double)l->n, -PRINT_BITS);
+}
+
+/* Assumes that all lines are full. The entry of a shingle has one of the two
+ * possible tags of its record's name with probability 2/255. */
+double um_near_max_chance(uint64_t lines, uint64_t records)
+{
+    double names = (double)records * (1 + UM_NEAR_INDEXED * 2.0 / 255);
+
+    return ldexp(REACH * names / (double)lines, -PRINT_BITS);
 }

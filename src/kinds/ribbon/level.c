@@ -247,75 +247,158 @@ bool um_ribbon_tail_agrees(const um_ribbon_level *l, const um_ribbon_place *p,
     return true;
 }
 
-/* --- the probability of a one --------------------------------------------- */
+/* --- the probabilities of values --------------------------------------------
+ *
+ * Consider the sum (XOR) of some columns. If a slot after the first is 1 in the
+ * sum, random rows get 0 and 1 equally often. Otherwise every row gets the bit
+ * of its first slot, which all rows include. Let the sign of a bit be 1 for 0
+ * and -1 for 1: for each start, the mean sign of a sum over all rows is 1, -1
+ * or 0. The probability of a value is the mean, over all sums of columns, of
+ * the mean sign times the sign that the value has in that sum (a Walsh
+ * transform).
+ */
 
-static double chance_of_row(uint64_t slots)
+/* Signs of all sums of columns; bit j of the index stands for column j. */
+typedef struct signs {
+    double of[1 << UM_RIBBON_WEIGHED];
+} signs;
+
+/* A column of the slots that a row may include; the first one separately. */
+typedef struct slots {
+    uint64_t first, rest[3];
+} slots;
+
+static slots slots_at(const um_ribbon_layer *l, const um_ribbon_place *p,
+                      uint64_t shift, uint32_t column)
 {
-    return slots >> 1 ? 0.5 : (double)slots;
+    size_t at = 8 * (size_t)column;
+    uint64_t word = um_load64(p->at + at), from = UINT64_MAX << shift;
+    uint64_t next = um_load64(p->next + at);
+
+    return (slots){word >> shift & 1,
+                   {word & from << 1, l->wide ? next : next & ~from,
+                    l->wide ? um_load64(p->third + at) & ~from : 0}};
 }
 
-/* Returns the slots within reach of a row at this start, its first slot as bit
- * 0; in a wide layer, bit 1 stands for all others. */
-static uint64_t slots_from(const um_ribbon_layer *l, uint64_t start)
+/* Adds the signs of all sums of n columns. In Gray code order, each sum differs
+ * from the one before by one column. */
+static void add_signs(signs *to, const slots *column, uint32_t n)
 {
-    um_ribbon_place p;
+    slots sum = {0, {0, 0, 0}};
 
-    um_ribbon_place_in(l, start, UINT64_MAX, &p);
-    uint64_t shift = um_ribbon_slot(l, start) & 63;
-    if (l->wide) {
-        um_ribbon_place_in(l, start, 0, &p);
-        p.low = UINT64_MAX << shift;
-        uint64_t first = um_load64(p.at) >> shift & 1;
-        uint64_t others = (um_load64(p.at) & p.low & (p.low << 1)) |
-                          um_load64(p.next) | (um_load64(p.third) & ~p.low);
-        return first | (others ? 2 : 0);
+    for (uint32_t i = 1; i < 1u << n; i++) {
+        const slots *one = &column[__builtin_ctz(i)];
+        sum.first ^= one->first;
+        for (int k = 0; k < 3; k++)
+            sum.rest[k] ^= one->rest[k];
+        if (!(sum.rest[0] | sum.rest[1] | sum.rest[2]))
+            to->of[i ^ i >> 1] += sum.first ? -1 : 1;
     }
-    return (um_load64(p.at) & p.low) >> shift | (um_load64(p.next) & p.high)
-                                                    << 1 << (63 - shift);
 }
 
-/* Averages over all starts; *bumped becomes the share of keys that go on. */
-static double chance_in_layer(const um_ribbon_layer *l, double *bumped)
+static void add_start(const um_ribbon_layer *l, uint64_t start, bool one_slot,
+                      signs *to)
 {
-    double sum = 0;
+    um_ribbon_place p = {.third = NULL};
+    slots column[UM_RIBBON_WEIGHED];
+
+    um_ribbon_place_in(l, start, 0, &p);
+    for (uint32_t j = 0; j < l->columns; j++) {
+        column[j] = slots_at(l, &p, um_ribbon_slot(l, start) & 63, j);
+        if (one_slot)
+            column[j] = (slots){column[j].first, {0, 0, 0}};
+    }
+    add_signs(to, column, l->columns);
+}
+
+/* Returns the sums over all starts. Sets *bumped to the share of bumped keys.
+ */
+static signs signs_in_layer(const um_ribbon_layer *l, bool one_slot,
+                            double *bumped)
+{
+    signs sum = {{0}};
     uint64_t gone = 0;
 
     for (uint64_t b = 0; b < l->starts >> l->bucket_bits; b++) {
         uint32_t n = um_ribbon_bumped(l, um_ribbon_code(l, b));
         gone += n;
         for (uint64_t i = n; i < um_ribbon_bucket(l); i++)
-            sum += chance_of_row(slots_from(l, (b << l->bucket_bits) + i));
+            add_start(l, (b << l->bucket_bits) + i, one_slot, &sum);
     }
     *bumped = (double)gone / (double)l->starts;
-    return sum / (double)l->starts;
+    return sum;
 }
 
-/* Returns the probability in the tail. A row of a narrow tail selects no slot
- * for certain, so it is 1/2 if any slot is 1. */
-static double chance_in_tail(const um_ribbon_level *l)
+/* Rows of a narrow tail need not include their first slot. */
+static slots slots_of_tail(const um_ribbon_level *l, uint64_t start,
+                           uint32_t column)
 {
-    double sum = 0;
+    uint64_t x = window(l->tail_bits, l->tail_bytes, column * l->tail + start);
+
     if (l->tail < UM_RIBBON_WIDTH)
-        return window(l->tail_bits, l->tail_bytes, 0) &
-                       um_ribbon_mask((uint32_t)l->tail)
-                   ? 0.5
-                   : 0;
-    for (uint64_t i = 0; i < l->tail_starts; i++)
-        sum += chance_of_row(
-            window(l->tail_bits, l->tail_bytes, tail_start(l, i)));
-    return sum / (double)l->tail_starts;
+        return (slots){0, {x & um_ribbon_mask((uint32_t)l->tail), 0, 0}};
+    return (slots){x & 1, {x >> 1, 0, 0}};
+}
+
+static uint64_t starts_of_tail(const um_ribbon_level *l)
+{
+    return l->tail < UM_RIBBON_WIDTH ? 1 : l->tail_starts;
+}
+
+static signs signs_in_tail(const um_ribbon_level *l)
+{
+    signs sum = {{0}};
+    slots column[UM_RIBBON_WEIGHED];
+    bool narrow = l->tail < UM_RIBBON_WIDTH;
+
+    for (uint64_t i = 0; i < starts_of_tail(l); i++) {
+        uint64_t start = narrow ? 0 : tail_start(l, i);
+        for (uint32_t j = 0; j < l->tail_columns; j++)
+            column[j] = slots_of_tail(l, start, j);
+        add_signs(&sum, column, l->tail_columns);
+    }
+    return sum;
+}
+
+static void add_share(signs *to, const signs *sum, double share)
+{
+    for (int i = 0; i < 1 << UM_RIBBON_WEIGHED; i++)
+        to->of[i] += share * sum->of[i];
+}
+
+void um_ribbon_chances(const um_ribbon_level *l, bool one_slot,
+                       double chance[1 << UM_RIBBON_WEIGHED])
+{
+    uint32_t values = 1u << l->form.columns;
+    double here = 1, bumped;
+    signs all = {{0}}, sum;
+
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
+        const um_ribbon_layer *layer = &l->layer[i];
+        if (!layer->starts)
+            continue;
+        sum = signs_in_layer(layer, one_slot, &bumped);
+        add_share(&all, &sum, here / (double)layer->starts);
+        here *= bumped;
+        one_slot = false;
+    }
+    sum = signs_in_tail(l);
+    add_share(&all, &sum, here / (double)starts_of_tail(l));
+    all.of[0] = 1; /* the sum of no columns is 0 */
+    for (uint32_t v = 0; v < values; v++) {
+        chance[v] = 0;
+        for (uint32_t i = 0; i < values; i++)
+            chance[v] += um_ribbon_parity(v & i) ? -all.of[i] : all.of[i];
+        chance[v] = fmax(0, chance[v] / values);
+    }
 }
 
 double um_ribbon_chance_of_one(const um_ribbon_level *l)
 {
-    double here = 1, sum = 0, bumped;
+    double chance[1 << UM_RIBBON_WEIGHED];
 
-    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
-        if (l->layer[i].starts) {
-            sum += here * chance_in_layer(&l->layer[i], &bumped);
-            here *= bumped;
-        }
-    return sum + here * chance_in_tail(l);
+    um_ribbon_chances(l, false, chance);
+    return chance[1];
 }
 
 double um_ribbon_guess(double keys, const um_ribbon_form *form)

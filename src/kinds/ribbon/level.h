@@ -367,11 +367,16 @@ static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
 }
 
 /*
- * Returns the probability that a key which is not in a level of one column gets
- * a 1. It depends only on the slots: the row of a key is random except for its
- * first coefficient, so the result is 1 with probability 1/2 if another slot
- * within its reach is 1, and otherwise equals the first slot.
+ * Computes the probability of each value for a key that is not in the level.
+ * It follows from the slots, whatever they are. The level has at most
+ * UM_RIBBON_WEIGHED columns, and no finer ones. one_slot: x and hi of a key are
+ * equal, as in an index of partitions; then rows in the first layer consist of
+ * their first slot only.
  */
+enum { UM_RIBBON_WEIGHED = 5 };
+void um_ribbon_chances(const um_ribbon_level *l, bool one_slot,
+                       double chance[1 << UM_RIBBON_WEIGHED]);
+/* Returns the probability of a 1 in a level of one column. */
 double um_ribbon_chance_of_one(const um_ribbon_level *l);
 
 /* --- building ------------------------------------------------------------- */

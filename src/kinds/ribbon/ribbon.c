@@ -34,47 +34,92 @@
 
 enum { BATCH = 32 };
 
-/* Returns the probability that a key which reaches a layer stays there and
- * matches; *bumped becomes the share that goes on. */
-static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
-                            double *bumped)
+static double overlap(double a, double b, double from, double end)
 {
-    uint64_t buckets = l->starts >> l->bucket_bits, gone = 0;
-    double pass = 0;
-
-    for (uint64_t b = 0; b < buckets; b++) {
-        uint32_t n = um_ribbon_bumped(l, um_ribbon_code(l, b));
-        uint32_t more =
-            um_ribbon_columns_at(l, b << l->bucket_bits) - l->columns;
-        gone += n;
-        pass += ldexp(um_ribbon_bucket(l) - n, -(int)more);
-    }
-    double starts = (double)l->starts;
-    *bumped = (double)gone / starts;
-    return pass / starts * ldexp(1, -(int)(l->columns - value_bits));
+    return fmax(0, fmin(b, end) - fmax(a, from));
 }
 
-/*
- * Predicts the false positive rate. In the first level the fingerprint is
- * random whatever the slots are; the second has none, and its error follows
- * from the slots. With partitions: for keys distributed over them like the
- * members of the first level.
+/* Considers the keys of a share that reach a layer. Returns the probability
+ * that one stays there and matches, and sets *bumped to the share of the
+ * others.
  */
-static double predict(const void *self)
+static double predict_layer(const um_ribbon_layer *l,
+                            const um_ribbon_share *share, uint32_t value_bits,
+                            double *bumped)
 {
-    const um_ribbon *r = self;
+    double one = (double)l->starts / UM_RIBBON_FINE;
+    double from = one * share->from, end = from + one * share->width;
+    double size = um_ribbon_bucket(l), gone = 0, pass = 0;
+
+    if (!share->width) { /* all keys have the same start */
+        from = floor(from);
+        end = from + 1;
+    }
+    for (uint64_t b = (uint64_t)(from / size);
+         b < l->starts >> l->bucket_bits && (double)b * size < end; b++) {
+        double first = (double)b * size;
+        double stays = first + um_ribbon_bumped(l, um_ribbon_code(l, b));
+        uint32_t more =
+            um_ribbon_columns_at(l, b << l->bucket_bits) - l->columns;
+        gone += overlap(first, stays, from, end);
+        pass += ldexp(overlap(stays, first + size, from, end), -(int)more);
+    }
+    *bumped = gone / (end - from);
+    return pass / (end - from) * ldexp(1, -(int)(l->columns - value_bits));
+}
+
+/* Returns the probability that a key matches in the first level: its
+ * fingerprint is random, whatever the slots are. */
+static double predict_share(const um_ribbon *r, const um_ribbon_share *share)
+{
     const um_ribbon_level *l = &r->members;
     double here = 1, error = 0, bumped;
 
-    if (r->empty)
-        return 0;
     for (int i = 0; i < UM_RIBBON_LAYERS; i++)
         if (l->layer[i].starts) {
-            error += here * predict_layer(&l->layer[i], r->value_bits, &bumped);
+            error += here *
+                     predict_layer(&l->layer[i], share, r->value_bits, &bumped);
             here *= bumped;
         }
-    error += here * ldexp(1, -(int)(l->tail_columns - r->value_bits));
-    return r->two ? error * um_ribbon_chance_of_one(&r->never) : error;
+    return error + here * ldexp(1, -(int)(l->tail_columns - r->value_bits));
+}
+
+/* Returns the error for keys whose partition was not in the index when it was
+ * built. The slots of the index determine the probability of each entry. One of
+ * the entries makes all keys match. */
+static double predict_parts(const um_ribbon *r, double second)
+{
+    const um_ribbon_parts *p = &r->parts;
+    double chance[1 << UM_RIBBON_WEIGHED];
+    double error, share[UM_RIBBON_MAX_MORE + 1] = {0};
+
+    um_ribbon_chances(&p->index, true, chance);
+    error = chance[UM_RIBBON_ALL];
+    for (uint32_t i = UM_RIBBON_SECOND; i < 1u << p->index.form.columns; i++) {
+        uint32_t more = i - UM_RIBBON_FIRST;
+        if (i == UM_RIBBON_SECOND)
+            error += second * chance[i];
+        else
+            share[more < p->most ? more : p->most] += chance[i];
+    }
+    for (uint32_t i = 0; i <= p->most; i++)
+        if (share[i] > 0)
+            error += share[i] * second * predict_share(r, &p->share[i]);
+    return fmin(1, error);
+}
+
+/* The second level has no fingerprint; the share that it rejects follows from
+ * its slots. */
+static double predict(const void *self)
+{
+    static const um_ribbon_share all = {0, UM_RIBBON_FINE};
+    const um_ribbon *r = self;
+    double second = r->two ? um_ribbon_chance_of_one(&r->never) : 1;
+
+    if (r->empty)
+        return 0;
+    return r->parted ? predict_parts(r, second)
+                     : second * predict_share(r, &all);
 }
 
 /* --- comparing ------------------------------------------------------------ */

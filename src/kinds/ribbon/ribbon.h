@@ -23,7 +23,7 @@ enum {
     UM_RIBBON_SECOND, /* by the second level only */
     UM_RIBBON_FIRST,
     UM_RIBBON_MAX_MORE = UM_RIBBON_STEPS + 1, /* extra columns */
-    UM_RIBBON_INDEX_BITS = 5                  /* of an entry, at most */
+    UM_RIBBON_INDEX_BITS = UM_RIBBON_WEIGHED  /* of an entry, at most */
 };
 
 /* Keys in partitions: an index, by the hash of a partition, and the shares of

@@ -297,6 +297,80 @@ static void a_second_level_of_ribbon_that_denies_nothing_is_seen(void **state)
     umbel_close(any);
 }
 
+/* --- files in tests/hostile ------------------------------------------------
+ */
+
+/* Share of digests whose halves are random: of keys in partitions, too. */
+static double share_of_any(const umbel_filter *f, size_t n)
+{
+    um_rng rng = {78};
+    size_t hits = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        umbel_digest d = {um_random(&rng), um_random(&rng)};
+        bool hit;
+        f->kind->query(f->self, &d, 1, &hit);
+        hits += hit;
+    }
+    return (double)hits / (double)n;
+}
+
+/* Each file matches this share of random keys. It states at least that, and is
+ * not admitted. */
+static void forged_files_are_refused(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t asked;
+        double share;
+    } files[] = {{"ribbon-parts-all.umb", 1000, 1},
+                 {"near-forged.umb", 1000000, 3.2e-5}};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(files); i++) {
+        umbel_admission w = test_no_demand;
+        umbel_filter *f = NULL;
+        umbel_ruling r;
+        size_t len;
+        char *path = test_path(UM_GOLDEN_DIR "/../hostile", files[i].name);
+        uint8_t *bytes = test_read_file(path, &len);
+        assert_ok(umbel_decode(bytes, len, NULL, &f, &test_refusal));
+        double share = share_of_any(f, files[i].asked);
+        double sigma = sqrt(files[i].share / (double)files[i].asked);
+        assert_near(share, files[i].share, 5 * sigma);
+        assert_true(umbel_predict(f) > share - 5 * sigma);
+        w.max_error = 1e-6;
+        assert_ok(
+            umbel_admit_bytes(bytes, len, NULL, &w, NULL, &r, &test_refusal));
+        assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
+        umbel_close(f);
+        free(bytes);
+        free(path);
+    }
+}
+
+/* Strangers come from partitions that the index does not know. */
+static void honest_partitions_state_what_strangers_meet(void **state)
+{
+    enum { ASKED = 200000 };
+    static const char *const files[] = {"ribbon-parts-v2.umb",
+                                        "ribbon-parts-uniform-v2.umb"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(files); i++) {
+        size_t len;
+        char *path = test_path(UM_GOLDEN_DIR, files[i]);
+        uint8_t *bytes = test_read_file(path, &len);
+        umbel_filter *f = NULL;
+        assert_ok(umbel_decode(bytes, len, NULL, &f, &test_refusal));
+        double p = umbel_predict(f);
+        assert_near(share_of_any(f, ASKED), p, 5 * sqrt(p * (1 - p) / ASKED));
+        umbel_close(f);
+        free(bytes);
+        free(path);
+    }
+}
+
 TEST_GROUP(admit_hostile)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +383,8 @@ TEST_GROUP(admit_hostile)
         cmocka_unit_test(sets_that_the_walk_of_dcso_prefers_are_refused),
         cmocka_unit_test(seeds_that_align_functions_are_refused),
         cmocka_unit_test(a_second_level_of_ribbon_that_denies_nothing_is_seen),
+        cmocka_unit_test(forged_files_are_refused),
+        cmocka_unit_test(honest_partitions_state_what_strangers_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
