@@ -63,7 +63,8 @@ typedef enum umbel_refusal {
     UMBEL_REFUSED_TOO_EMPTY,   /* fewer cells set than these keys would set */
     UMBEL_REFUSED_BLOCK,       /* a block is fuller than chance explains */
     UMBEL_REFUSED_UNCONFIRMED, /* a demand that its cells cannot confirm */
-    UMBEL_REFUSED_ERROR        /* false positive rate above the limit */
+    UMBEL_REFUSED_ERROR,       /* false positive rate above the limit */
+    UMBEL_REFUSED_COST         /* takes more work to check than is allowed */
 } umbel_refusal;
 
 typedef struct umbel_reason {
@@ -94,7 +95,8 @@ typedef struct umbel_ruling {
  * Tests f against the demands. Also tests the number of keys in its head
  * against the cells, unless it is an estimate. E_RANGE or E_UNKNOWN when a
  * demand is invalid; otherwise *out is the ruling. A refusal is not an error.
- * Reads every cell. f may be locked.
+ * Reads every cell, but at most 64 cells for each byte of the payload and 2^26
+ * more; a filter that would take more is refused. f may be locked.
  */
 UMBEL_API umbel_status umbel_admit(const umbel_filter *f,
                                    const umbel_admission *wants,

@@ -19,6 +19,11 @@
  * (exp(x) - 1) n e) has a mean of at most 1, which bounds M. max_keys uses the
  * best of some x.
  *
+ * The cost does not depend on the content of the cells. Each step is charged,
+ * before it starts, the largest number of cells that it may read. Passes over
+ * all cells are within the limit for every shape. A sample stops at the limit,
+ * and a filter that is not certain by then is refused.
+ *
  * An honest filter is refused with at most this probability:
  *
  *   for each claim (the receiver's, the head's)
@@ -75,45 +80,75 @@ static umbel_digest random_digest(const um_hash *hash, um_rng *rng)
                           hash->entropy > 64 ? um_random(rng) : um_remix(lo)};
 }
 
+/* Numbers of hashes after which most keys can be dropped. */
+enum { FIRST_HASHES = 2, MORE_HASHES = 6 };
+
+static bool are_set(const uint8_t *cells, const uint64_t *pos, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!um_bit(cells, pos[i]))
+            return false;
+    return true;
+}
+
 /*
  * Drops keys whose first cells are not all in use. These are most keys, and
  * computing the other positions takes the most time. The addressings that are
  * sampled compute one cell after the other, so a layout with fewer hashes gives
- * the first cells.
+ * the first cells. Each position counts as a read, because computing it takes
+ * longer.
  */
 static size_t retain_likely(const umbel_filter *f, umbel_digest d[UM_BATCH],
-                            size_t n)
+                            size_t n, uint32_t hashes, uint64_t *reads)
 {
-    enum { FIRST = 2 };
     const um_row_bits *bits = f->kind->bits;
     um_layout l = f->layout;
-    uint64_t pos[UM_BATCH * FIRST];
+    uint64_t pos[UM_BATCH * MORE_HASHES];
     size_t kept = 0;
 
-    if (!um_has_bits(f->kind) || bits->groups(f->self) > 1 || l.hashes <= FIRST)
+    if (!um_has_bits(f->kind) || bits->groups(f->self) > 1 ||
+        l.hashes <= hashes)
         return n;
-    l.hashes = FIRST;
+    l.hashes = hashes;
     l.row->positions(&l, d, n, pos);
-    const uint8_t *cells = bits->cells(f->self);
+    *reads += n * hashes;
     for (size_t i = 0; i < n; i++)
-        if (um_bit(cells, pos[FIRST * i]) && um_bit(cells, pos[FIRST * i + 1]))
+        if (are_set(bits->cells(f->self), pos + i * hashes, hashes))
             d[kept++] = d[i];
     return kept;
 }
 
-static uint64_t count_hits(const umbel_filter *f, um_rng *rng, size_t n)
+static uint64_t query_within(const umbel_filter *f, const umbel_digest *d,
+                             size_t n, bool *hit, uint64_t limit)
+{
+    const um_kind *kind = f->kind;
+
+    return kind->query_within ? kind->query_within(f->self, d, n, hit, limit)
+                              : um_query_priced(kind->query, f->self, d, n, hit,
+                                                f->layout.hashes, limit);
+}
+
+/* Queries n random keys, unless that takes more reads than are left. */
+static void ask_batch(const umbel_filter *f, um_rng *rng, size_t n,
+                      um_sample *s)
 {
     umbel_digest d[UM_BATCH] = {{0, 0}};
     bool hit[UM_BATCH];
-    uint64_t hits = 0;
 
+    s->spent = s->limit - s->reads < n * (FIRST_HASHES + MORE_HASHES);
+    if (s->spent)
+        return;
     for (size_t i = 0; i < n; i++)
         d[i] = random_digest(f->hasher.row, rng);
-    n = retain_likely(f, d, n);
-    f->kind->query(f->self, d, n, hit);
-    for (size_t i = 0; i < n; i++)
-        hits += hit[i];
-    return hits;
+    size_t kept = retain_likely(f, d, n, FIRST_HASHES, &s->reads);
+    kept = retain_likely(f, d, kept, MORE_HASHES, &s->reads);
+    uint64_t left = s->limit - s->reads;
+    uint64_t reads = query_within(f, d, kept, hit, left);
+    s->spent = reads > left;
+    s->reads += s->spent ? left : reads;
+    for (size_t i = 0; i < kept && !s->spent; i++)
+        s->hits += hit[i];
+    s->asked += s->spent ? 0 : n;
 }
 
 /* Returns true if at most `hits` hits are too improbable, where `mean` were
@@ -125,28 +160,21 @@ static bool is_certain(double hits, double mean)
     return hits < mean && mean - hits + rest >= -log(DOUBT);
 }
 
-/* Queries random keys until `want` have been queried. */
-static void ask_more(const umbel_filter *f, um_rng *rng, uint64_t want,
-                     um_sample *s)
-{
-    for (size_t some; s->asked < want; s->asked += some) {
-        some = um_next_batch((size_t)(want - s->asked));
-        s->hits += count_hits(f, rng, some);
-    }
-}
-
 /* Queries a sample in stages, since a part of it is often conclusive either
  * way. */
-static um_sample certify(const umbel_filter *f, double max_error)
+static um_sample certify(const umbel_filter *f, double max_error,
+                         uint64_t limit)
 {
-    um_sample s = {.asked = 0};
+    um_sample s = {.limit = limit};
     um_rng rng = rng_of(f);
     double most = um_max_error(max_error), room = most - max_error;
     double enough = EXPECTED * max_error / (room * room);
     uint64_t all = (uint64_t)fmin(enough, MAX_ASKED);
 
-    for (int i = STAGES - 1; i >= 0 && !s.certain; i--) {
-        ask_more(f, &rng, all >> i, &s);
+    for (int i = STAGES - 1; i >= 0 && !s.certain && !s.spent; i--) {
+        while (s.asked < all >> i && !s.spent)
+            ask_batch(f, &rng, um_next_batch((size_t)((all >> i) - s.asked)),
+                      &s);
         s.certain = is_certain((double)s.hits, (double)s.asked * most);
         if (!is_certain((double)s.hits, (double)all * most))
             break;
@@ -167,12 +195,13 @@ typedef struct judging {
     const umbel_admission *wants;
     umbel_ruling *out;
     um_bits_look cells;
-    uint64_t used; /* number of cells or entries in use */
-    bool bounded;  /* n keys use at most a known number of cells */
-    bool chance;   /* ... and deviate from the mean only by chance */
-    bool counted;  /* each key has an entry; used is their number */
-    bool doubted;  /* a claim was refused */
-    double most;   /* keys, by the claims that were checked; INFINITY: none */
+    uint64_t reads; /* cells read so far */
+    uint64_t used;  /* number of cells or entries in use */
+    bool bounded;   /* n keys use at most a known number of cells */
+    bool chance;    /* ... and deviate from the mean only by chance */
+    bool counted;   /* each key has an entry; used is their number */
+    bool doubted;   /* a claim was refused */
+    double most;    /* keys, by the claims that were checked; INFINITY: none */
 } judging;
 
 /* Adds a reason to refuse the filter. */
@@ -303,6 +332,29 @@ static void hold_shape(judging *j)
 
 /* --- cells ---------------------------------------------------------------- */
 
+uint64_t um_max_reads(const umbel_filter *f)
+{
+    return (uint64_t)f->payload_len * UM_ADMIT_BYTE + UM_ADMIT_READS;
+}
+
+/* Passes for the error and for entries, and the digest that seeds a sample. */
+_Static_assert(2 * UM_PASS_READS + 1 <= UM_ADMIT_BYTE,
+               "every shape can be read");
+_Static_assert(2 * UM_PASS_CLASSES < UM_ADMIT_READS,
+               "with the classes of two sections");
+
+/* Charges a pass over all cells. */
+static void charge_pass(judging *j)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = j->f->kind->sections(um_shape_of(j->f), section);
+
+    j->reads += (uint64_t)j->f->payload_len * UM_PASS_READS;
+    for (size_t i = 0; um_classes(&j->f->layout, NULL) && i < n; i++)
+        if (section[i].cells == j->f->layout.cells)
+            j->reads += UM_PASS_CLASSES;
+}
+
 /*
  * Determines the number of cells in use, and whether they are those of a Bloom
  * filter of the keys, in which chance alone decides which.
@@ -311,13 +363,16 @@ static void look_at_cells(judging *j)
 {
     const um_shape *s = um_shape_of(j->f);
 
+    charge_pass(j);
     if (s->kind->bits) {
         s->kind->bits->look(j->f->self, &j->cells);
         j->used = j->cells.used;
         j->out->fill = (double)j->used / (double)s->cells;
     }
-    if (s->kind->entries)
+    if (s->kind->entries) {
+        charge_pass(j);
         j->used = s->kind->entries(j->f->self);
+    }
     j->counted = s->kind->entries != NULL;
     j->bounded = s->kind->bits && !s->difference;
     j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->identity;
@@ -556,15 +611,28 @@ static const double ANYTHING = 0.99;
  * fill suggests. */
 static void hold_sample(judging *j)
 {
-    if (!j->f->layout.row->dependent || j->out->max_error >= ANYTHING)
+    const um_layout *l = &j->f->layout;
+
+    if (!l->row->dependent || j->out->max_error >= ANYTHING)
         return;
-    um_sample s = certify(j->f, j->out->max_error);
-    if (!s.certain)
+    j->reads += j->f->payload_len; /* its digest seeds the sample */
+    uint64_t left = um_max_reads(j->f) - j->reads;
+    um_sample s = certify(j->f, j->out->max_error,
+                          left < UM_ADMIT_READS ? left : UM_ADMIT_READS);
+    j->reads += s.reads;
+    if (s.spent && !s.certain)
+        refuse(j->out, UMBEL_REFUSED_COST,
+               "%" PRIu64 " reads of cells, all that admission spends on a "
+               "sample, do not make it certain that it matches at most "
+               "%.4g %% of the keys that are not in it: allow a larger error, "
+               "or ask for another kind",
+               s.reads, 100 * um_max_error(j->out->max_error));
+    else if (!s.certain)
         refuse(j->out, UMBEL_REFUSED_ERROR,
                "%" PRIu64 " of %" PRIu64 " sampled keys match, and cells of "
                "addressing %s may depend on each other: it is not certain to "
                "match at most %.4g %% of the keys that are not in it",
-               s.hits, s.asked, j->f->layout.row->name,
+               s.hits, s.asked, l->row->name,
                100 * um_max_error(j->out->max_error));
 }
 
@@ -572,7 +640,7 @@ static umbel_status hold_error(judging *j, umbel_error *err)
 {
     bool kept = true;
 
-    if (isnan(j->out->error)) {
+    if (!j->f->kind->admissible || isnan(j->out->error)) {
         refuse(j->out, UMBEL_REFUSED_UNCONFIRMED,
                "cells of kind %s do not tell how often it errs: it cannot be "
                "held against the error allowed",
@@ -593,8 +661,9 @@ static umbel_status hold_error(judging *j, umbel_error *err)
 
 /* --- admission of a filter ------------------------------------------------ */
 
-umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
-                         umbel_ruling *out, umbel_error *err)
+umbel_status um_admit_counted(const umbel_filter *f,
+                              const umbel_admission *wants, umbel_ruling *out,
+                              uint64_t *reads, umbel_error *err)
 {
     UM_TRY(check_admission(&wants, err));
     umbel_ruling ruling = ruling_begin(wants);
@@ -607,7 +676,16 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
     UM_TRY(hold_claims(&j, err));
     UM_TRY(hold_error(&j, err));
     *out = ruling;
+    *reads = j.reads;
     return UMBEL_OK;
+}
+
+umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
+                         umbel_ruling *out, umbel_error *err)
+{
+    uint64_t reads;
+
+    return um_admit_counted(f, wants, out, &reads, err);
 }
 
 /*

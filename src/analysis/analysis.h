@@ -23,7 +23,9 @@
 
 typedef struct um_sample {
     uint64_t asked, hits;
-    bool certain; /* the rate is at most what um_max_error allows */
+    uint64_t reads, limit; /* cells read, and the most that may be */
+    bool certain;          /* the rate is at most what um_max_error allows */
+    bool spent;            /* stopped at the limit */
 } um_sample;
 
 /*
@@ -31,6 +33,19 @@ typedef struct um_sample {
  * twice that, and never near 1.
  */
 double um_max_error(double max_error);
+
+/*
+ * The cost of admission. Whatever the cells are, it reads at most UM_ADMIT_BYTE
+ * cells for each byte of the payload and UM_ADMIT_READS more. Reads of a sample
+ * are among the latter.
+ */
+enum { UM_ADMIT_BYTE = 64, UM_ADMIT_READS = 1 << 26 };
+uint64_t um_max_reads(const umbel_filter *f);
+/* As umbel_admit. *reads is set to the number of cells that were read, which is
+ * at most um_max_reads. */
+umbel_status um_admit_counted(const umbel_filter *f,
+                              const umbel_admission *wants, umbel_ruling *out,
+                              uint64_t *reads, umbel_error *err);
 
 /*
  * How far the number of cells in use of a filter may deviate by chance.

@@ -140,6 +140,28 @@ typedef void um_query_fn(const void *self, const umbel_digest *d, size_t n,
                          bool *hit);
 typedef void um_count_fn(const void *self, const umbel_digest *d, size_t n,
                          uint64_t *out);
+/* As um_query_fn, but never reads more than `limit` cells. Returns the number
+ * of cells read; a larger number than limit means that it stopped early, and
+ * that hit is not valid. */
+typedef uint64_t um_query_within_fn(const void *self, const umbel_digest *d,
+                                    size_t n, bool *hit, uint64_t limit);
+
+/* The same for kinds that read `each` cells per digest. */
+static inline uint64_t um_query_priced(um_query_fn *query, const void *self,
+                                       const umbel_digest *d, size_t n,
+                                       bool *hit, uint64_t each, uint64_t limit)
+{
+    if (n * each <= limit)
+        query(self, d, n, hit);
+    return n * each;
+}
+
+/*
+ * Limits of a pass over all cells (look, predict, entries), whatever they are:
+ * reads of cells for each byte of the payload, and further reads for each
+ * section of cells if the addressing has classes (um_classes).
+ */
+enum { UM_PASS_READS = 24, UM_PASS_CLASSES = 1 << 24 };
 
 /* Kinds that count how often a key was added. */
 typedef struct um_row_counting {
@@ -370,7 +392,13 @@ typedef struct um_row_totals {
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
-    bool forgets;           /* has false negatives by design */
+    bool forgets; /* has false negatives by design */
+    /*
+     * Filters from strangers may be admitted: predict is right or too high for
+     * any cells. docs/SECURITY-MODEL.md explains why, FORMAT.md describes the
+     * bytes, and papers/forgeries searches for exceptions.
+     */
+    bool admissible;
     const char *addressing; /* the default; NULL: UM_DEFAULT_ADDRESSING */
     double fpr;             /* the default; 0: UM_DEFAULT_FPR */
     uint64_t capacity;      /* the default; 0: none */
@@ -410,6 +438,8 @@ struct um_kind {
     bool (*local)(const um_shape *s);
     um_add_fn *add;
     um_query_fn *query;
+    /* NULL: query reads one cell for each hash. */
+    um_query_within_fn *query_within;
     /* Returns the number of keys that were refused for lack of space since the
      * last call; NULL: there is always space. */
     uint64_t (*refused)(void *self);

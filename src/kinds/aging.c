@@ -123,6 +123,15 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
     }
 }
 
+static uint64_t query_within(const void *self, const umbel_digest *d, size_t n,
+                             bool *hit, uint64_t limit)
+{
+    const aging *a = self;
+
+    return um_query_priced(query, a, d, n, hit,
+                           2 * (uint64_t)a->inner[0].layout->hashes, limit);
+}
+
 static void fold(void *self, const void *from, uint64_t by)
 {
     aging *a = self;
@@ -162,6 +171,7 @@ static void info(const void *self, umbel_info *out)
 const um_kind um_kind_aging = {
     .name = "aging",
     .summary = "the latest keys of a stream; forgets old ones",
+    .admissible = true,
     .forgets = true,
     .self_len = sizeof(aging),
     .check = check,
@@ -169,6 +179,7 @@ const um_kind um_kind_aging = {
     .attach = attach,
     .add = add,
     .query = query,
+    .query_within = query_within,
     .fold = fold,
     .rotate = rotate,
     .error = error,

@@ -134,6 +134,7 @@ static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND |
 const um_kind um_kind_countmin = {
     .name = "countmin",
     .summary = "amounts per key, in rows of 32- or 64-bit counters",
+    .admissible = true,
     .addressing = "partitioned",
     .settings = settings,
     .check = check,

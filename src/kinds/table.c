@@ -817,6 +817,7 @@ const um_kind um_kind_table = {
     .name = "table",
     .summary = "how often a key was added, with a small error; refuses keys "
                "beyond its capacity",
+    .admissible = true,
     .settings = settings,
     .self_len = sizeof(table),
     .fixed_addressing = &lines,

@@ -421,6 +421,7 @@ const um_kind um_kind_tally = {
     .name = "tally",
     .summary =
         "how often a key was added, up to 2^32, in about 37 bits per key",
+    .admissible = true,
     .addressing = "blocked128",
     .fpr = 0.03, /* 8 cells per key, with 5 hashes */
     .settings = settings,

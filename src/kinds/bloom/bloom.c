@@ -198,6 +198,15 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
         groups_query(b, b->fast ? b->fast->query : query_group, d, n, hit);
 }
 
+static uint64_t query_within(const void *self, const umbel_digest *d, size_t n,
+                             bool *hit, uint64_t limit)
+{
+    const um_bloom *b = self;
+
+    return um_query_priced(query, b, d, n, hit,
+                           (uint64_t)b->groups * b->layout->hashes, limit);
+}
+
 static umbel_status merge_bits(void *self, const void *from, umbel_merge_op op,
                                umbel_error *err)
 {
@@ -264,9 +273,10 @@ static double error(const um_shape *s, const um_layout *l, double keys)
  */
 
 enum {
-    LOOKS = 1 << 24, /* cells read in all: bounds the cost of a forged file */
-    LEAST = 64,      /* cells of a class read at a time */
-    TABLE = 4096     /* classes whose fill is cached */
+    LOOKS = UM_PASS_CLASSES, /* cells read in all: bounds the cost of a forged
+                                file */
+    LEAST = 64,              /* cells of a class read at a time */
+    TABLE = 4096             /* classes whose fill is cached */
 };
 
 typedef struct classes {
@@ -620,6 +630,7 @@ static const um_row_shared bloom_shared = {
 const um_kind um_kind_bloom = {
     .name = "bloom",
     .summary = "a set, one bit per cell; merges and folds",
+    .admissible = true,
     .settings = settings,
     .self_len = sizeof(um_bloom),
     .check = check,
@@ -628,6 +639,7 @@ const um_kind um_kind_bloom = {
     .local = local,
     .add = add,
     .query = query,
+    .query_within = query_within,
     .fold = fold,
     .error = error,
     .predict = predict,

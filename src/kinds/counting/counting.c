@@ -792,6 +792,7 @@ const um_row_totals um_counting_totals = {totals_len, totals_add, totals_bound};
 const um_kind um_kind_counting = {
     .name = "counting",
     .summary = "how often a key was added; counts can be summed, keys removed",
+    .admissible = true,
     .settings = settings,
     .attach = attach,
     .local = local,

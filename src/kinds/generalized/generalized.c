@@ -540,6 +540,7 @@ const um_kind um_kind_generalized = {
     .name = "generalized",
     .summary = "keys clear and set bits: a bounded error whatever the bits "
                "are; forgets",
+    .admissible = true,
     .forgets = true,
     .settings = settings,
     .self_len = sizeof(um_generalized),

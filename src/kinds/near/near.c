@@ -207,6 +207,7 @@ static void info(const void *self, umbel_info *out)
 const um_kind um_kind_near = {
     .name = UM_NEAR_KIND,
     .summary = "mails, and copies of them that differ a little",
+    .admissible = true,
     .self_len = sizeof(um_near),
     .fixed_addressing = &records,
     .unsupported_reason = {.any = "it is written by umbel-clearinghouse alone",

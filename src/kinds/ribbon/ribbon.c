@@ -313,6 +313,7 @@ static const um_row_static built = {.build = um_ribbon_build,
 const um_kind um_kind_ribbon = {
     .name = "ribbon",
     .summary = "a static set or map, in the fewest bits",
+    .admissible = true,
     .settings = um_ribbon_settings,
     .self_len = sizeof(um_ribbon),
     .fixed_addressing = &band,

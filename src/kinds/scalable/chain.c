@@ -147,24 +147,29 @@ uint8_t *um_chain_cells(void *self)
     return ((chain *)self)->bits;
 }
 
-static bool link_has(const chain *c, const um_chain_link *l,
-                     const umbel_digest *d)
+/* Sets *all if all cells of the digest are set. Returns the number of cells
+ * read: up to the first that is not set. */
+static uint32_t count_set(const chain *c, const um_chain_link *l,
+                          const umbel_digest *d, bool *all)
 {
-    for (uint32_t j = 0; j < l->hashes; j++)
-        if (!um_bit(c->bits, l->first + um_redisbloom_cell(*d, j, l->nbits)))
-            return false;
-    return true;
+    uint32_t j = 0;
+
+    *all = true;
+    while (j < l->hashes && *all)
+        *all =
+            um_bit(c->bits, l->first + um_redisbloom_cell(*d, j++, l->nbits));
+    return j;
 }
 
 static bool has_key(const chain *c, const umbel_digest *d)
 {
     walk w = walk_begin(c);
     um_chain_link l;
+    bool found = false;
 
-    while (walk_next(c, &w, &l))
-        if (link_has(c, &l, d))
-            return true;
-    return false;
+    while (!found && walk_next(c, &w, &l))
+        count_set(c, &l, d, &found);
+    return found;
 }
 
 /* Computes the numbers of the link that follows last, except its offset. */
@@ -294,6 +299,30 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
     for (size_t i = 0; i < n; i++)
         hit[i] = has_key(self, &d[i]);
+}
+
+/* The number of cells per key follows from the table of links, and may be more
+ * than a million in a forged file. */
+static uint64_t query_within(const void *self, const umbel_digest *d, size_t n,
+                             bool *hit, uint64_t limit)
+{
+    enum { LINK_READS = NUMBERS + UM_CHAIN_MAX_HASHES };
+    const chain *c = self;
+    uint64_t reads = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        walk w = walk_begin(c);
+        um_chain_link l;
+        hit[i] = false;
+        while (!hit[i]) {
+            if (limit < LINK_READS || reads > limit - LINK_READS)
+                return limit + 1;
+            if (!walk_next(c, &w, &l))
+                break;
+            reads += NUMBERS + count_set(c, &l, &d[i], &hit[i]);
+        }
+    }
+    return reads;
 }
 
 /* Adds keys until the last link is full. */
@@ -638,6 +667,7 @@ static const um_addressing linked = {
 const um_kind um_kind_chain = {
     .name = UM_CHAIN_KIND,
     .summary = "a filter of RedisBloom that has grown",
+    .admissible = true,
     .fpr = 0.01,
     .capacity = 100,
     .settings = settings,
@@ -651,6 +681,7 @@ const um_kind um_kind_chain = {
     .start = start,
     .add = add,
     .query = query,
+    .query_within = query_within,
     .error = error,
     .predict = predict,
     .info = info,

@@ -324,6 +324,7 @@ static const um_addressing buckets = {
 const um_kind um_kind_scalable = {
     .name = "scalable",
     .summary = "a set that grows with its keys and keeps its error",
+    .admissible = true,
     .settings = settings,
     .self_len = sizeof(scalable),
     .capacity = START,
