@@ -1,42 +1,77 @@
 /*
- * forge.c - draws shapes and designs, and fills as many cells as the budget
- * seems to allow.
+ * forge.c - the targets; draws shapes and designs of filters made of cells, and
+ * fills as many cells as the budget seems to allow.
  */
 #include "papers/forgeries/forge.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "filter/addressing/addressing.h"
 #include "filter/handle.h"
 #include "kinds/counting/cells.h"
-#include "kinds/ribbon/ribbon.h"
-
-#include <umbel/build.h>
+#include "kinds/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define CELLS(on, drawn) on, drawn, BUDGET, forge_cells
+
+static forge_fn forge_cells, forge_chain;
+
 const target targets[] = {
-    {"bloom", "blocked512", 0},     {"bloom", "blocked256", 0},
-    {"bloom", "blocked128", 0},     {"bloom", "classic", 0},
-    {"bloom", "partitioned", 0},    {"bloom", "universal", 0},
-    {"bloom", "chunks-md5", 0},     {"bloom", "dcso", 0},
-    {"bloom", "blocked512", 2},     {"bloom", "classic", 2},
-    {"counting", "blocked512", 0},  {"counting", "classic", 0},
-    {"countmin", "partitioned", 0}, {"countmin", "classic", 0},
-    {"aging", "blocked512", 0},     {"aging", "classic", 0},
-    {"tally", "blocked128", 0},     {"generalized", "blocked512", 0},
-    {"generalized", "classic", 0},  {"ribbon", "band64", 0},
+    {"bloom on blocked512", "bloom", CELLS("blocked512", "")},
+    {"bloom on blocked256", "bloom", CELLS("blocked256", "")},
+    {"bloom on blocked128", "bloom", CELLS("blocked128", "")},
+    {"bloom on classic", "bloom", CELLS("classic", "")},
+    {"bloom on partitioned", "bloom", CELLS("partitioned", "")},
+    {"bloom on universal", "bloom", CELLS("universal", "")},
+    {"bloom on chunks-md5", "bloom", CELLS("chunks-md5", "")},
+    {"bloom on dcso", "bloom", CELLS("dcso", "")},
+    {"bloom on redisbloom", "bloom", CELLS("redisbloom", "")},
+    {"bloom with groups", "bloom", CELLS(NULL, " groups ")},
+    {"counting", "counting", CELLS(NULL, " cell_bits update ")},
+    {"countmin", "countmin", CELLS(NULL, " cell_bits ")},
+    {"aging", "aging", CELLS(NULL, "")},
+    {"tally", "tally", CELLS("blocked128", " heavy ")},
+    {"generalized", "generalized", CELLS(NULL, " reset set start ")},
+    {"generalized, cells may coincide", "generalized",
+     CELLS(NULL, " reset set start collide ")},
+    {"chain", "chain", "redisbloom-sub", " links ", BUDGET, forge_chain},
+    {"ribbon", "ribbon", "band64", " finer buckets_1 buckets_2 tail salt ",
+     BUDGET, forge_ribbon},
+    {"ribbon, wide", "ribbon", "band64", " wide ", BUDGET, forge_ribbon},
+    {"ribbon with values", "ribbon", "band64", " value_bits ", BUDGET,
+     forge_ribbon},
+    {"ribbon of two levels", "ribbon", "band64",
+     " wide never_wide never_buckets_1 never_buckets_2 never_tail never_salt ",
+     BUDGET, forge_ribbon},
+    {"ribbon in partitions", "ribbon", "band64",
+     " wide never_wide never_tail steps_1 steps_2 steps_3 index_bits "
+     "index_buckets_1 index_buckets_2 index_tail index_salt ",
+     BUDGET, forge_ribbon},
+    {"scalable", "scalable", "buckets16", " spill ", BUDGET, forge_entries},
+    {"table", "table", "lines64", " cell_bits ", BUDGET, forge_entries},
+    /* Its error is at most 5e-5. */
+    {"near", "near", "records", "", 1e-6, forge_near},
 };
 _Static_assert(UM_COUNT(targets) == TARGETS, "as many as told");
 
-static uint64_t between(um_rng *rng, uint64_t low, uint64_t high)
+bool draws(const target *t, const char *setting)
+{
+    const char *at = t->settings;
+    size_t len = strlen(setting);
+
+    while ((at = strstr(at, setting)) && !(at[-1] == ' ' && at[len] == ' '))
+        at += len;
+    return at != NULL;
+}
+
+uint64_t between(um_rng *rng, uint64_t low, uint64_t high)
 {
     return low + um_random_below(rng, high - low + 1);
 }
 
-static double unit(um_rng *rng)
+double unit(um_rng *rng)
 {
     return ldexp((double)um_random(rng), -64);
 }
@@ -68,23 +103,34 @@ static uint32_t draw_hashes(um_rng *rng)
     return (uint32_t)between(rng, 1, most);
 }
 
-static uint32_t fitting_hashes(const target *t, um_rng *rng)
+/* A shape that is being drawn. */
+typedef struct draft_shape {
+    const um_kind *kind;
+    const um_addressing *addressing;
+    uint32_t hashes;
+    umbel_setting setting[UM_MAX_SETTINGS];
+    size_t nsettings;
+} draft_shape;
+
+static uint32_t fitting_hashes(const draft_shape *s, um_rng *rng)
 {
-    if (strcmp(t->addressing, "chunks-md5") == 0)
+    if (strcmp(s->addressing->name, "chunks-md5") == 0)
         return 1u << um_random_below(rng, 4);
-    if (strcmp(t->kind, "tally") == 0)
+    if (strcmp(s->kind->name, "tally") == 0)
         return (uint32_t)between(rng, 1, 8);
     return draw_hashes(rng);
 }
 
 /* Rounds up to whole blocks, or slices. */
-static uint64_t fitting_cells(const target *t, uint32_t hashes, um_rng *rng)
+static uint64_t fitting_cells(const draft_shape *s, um_rng *rng)
 {
-    const um_addressing *row = um_addressing_find(t->addressing);
-    uint64_t unit_cells = um_granule(row, hashes), cells = draw_cells(rng);
+    uint64_t unit_cells = um_granule(s->addressing, s->hashes);
+    uint64_t cells = draw_cells(rng);
 
-    if (cells < 2 * (uint64_t)hashes)
-        cells = 2 * (uint64_t)hashes;
+    if (!unit_cells) /* not with that many hashes */
+        return cells;
+    if (cells < 2 * (uint64_t)s->hashes)
+        cells = 2 * (uint64_t)s->hashes;
     return (cells + unit_cells - 1) / unit_cells * unit_cells;
 }
 
@@ -95,35 +141,93 @@ static uint64_t fitting_cells(const target *t, uint32_t hashes, um_rng *rng)
 static const uint64_t aligned_seeds[] = {310438037, 438138082, 855655146,
                                          920240280, 1059001892};
 
-static uint64_t draw_seed(const target *t, um_rng *rng)
+static uint64_t draw_seed(const um_addressing *a, um_rng *rng)
 {
     uint64_t any = um_random_below(rng, 1 << 20);
 
-    if (strcmp(t->addressing, "universal") == 0 && any % 2)
+    if (strcmp(a->name, "universal") == 0 && any % 2)
         return aligned_seeds[any % UM_COUNT(aligned_seeds)];
-    return um_addressing_find(t->addressing)->hash ? 0 : any;
+    return a->hash ? 0 : any;
 }
 
+/* Settings of kinds made of cells, with their values. */
+static const struct {
+    const char *kind, *name;
+    uint64_t low, high, step;
+} drawn[] = {
+    {"bloom", "groups", 2, 8, 1},
+    {"counting", "cell_bits", 1, 32, 1},
+    {"counting", "update", 0, 1, 1},
+    {"countmin", "cell_bits", 32, 64, 32},
+    {"tally", "heavy", 1, 1600, 1},
+    {"generalized", "reset", 0, 8, 1},
+    {"generalized", "set", 0, 8, 1},
+    {"generalized", "start", 0, 1000000000, 50000000},
+    {"generalized", "collide", 1, 1, 1},
+};
+
+static void draw_settings(const target *t, um_rng *rng, draft_shape *s)
+{
+    uint32_t functions = 0;
+
+    for (size_t i = 0; i < UM_COUNT(drawn); i++) {
+        if (strcmp(drawn[i].kind, t->kind) != 0 || !draws(t, drawn[i].name))
+            continue;
+        uint64_t steps = (drawn[i].high - drawn[i].low) / drawn[i].step;
+        uint64_t value =
+            drawn[i].low + drawn[i].step * um_random_below(rng, steps + 1);
+        s->setting[s->nsettings++] = (umbel_setting){drawn[i].name, value};
+        if (strcmp(drawn[i].name, "reset") == 0 ||
+            strcmp(drawn[i].name, "set") == 0)
+            functions += (uint32_t)value;
+    }
+    if (functions)
+        s->hashes = functions;
+}
+
+static const um_addressing *draw_addressing(const target *t, um_rng *rng)
+{
+    const um_addressing *fits[64];
+    size_t n = 0;
+
+    if (t->addressing)
+        return um_kind_addressing(um_kind_find(t->kind), t->addressing);
+    for (size_t i = 0; um_addressing_row(i) && n < UM_COUNT(fits); i++)
+        if (um_kind_addressing(um_kind_find(t->kind),
+                               um_addressing_row(i)->name))
+            fits[n++] = um_addressing_row(i);
+    return fits[um_random_below(rng, n)];
+}
+
+static umbel_status create_any(const target *t, um_rng *rng, umbel_filter **out,
+                               umbel_error *err)
+{
+    draft_shape s = {.kind = um_kind_find(t->kind),
+                     .addressing = draw_addressing(t, rng)};
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    s.hashes = fitting_hashes(&s, rng);
+    draw_settings(t, rng, &s);
+    p.addressing = s.addressing->name;
+    p.seed = draw_seed(s.addressing, rng);
+    p.settings = s.setting;
+    p.nsettings = s.nsettings;
+    p.capacity = strcmp(t->kind, "aging") == 0 ? 1000 : 0;
+    p.hashes = s.hashes;
+    p.cells = fitting_cells(&s, rng);
+    return umbel_create(t->kind, &p, out, err);
+}
+
+/* Draws until the settings allow the addressing and the size. */
 static umbel_status create_empty(const target *t, um_rng *rng,
                                  umbel_filter **out, umbel_error *err)
 {
-    umbel_setting settings[2] = {{"groups", t->groups}, {NULL, 0}};
-    umbel_params p = UMBEL_PARAMS_INIT;
+    enum { TRIES = 100 };
+    umbel_status status = UMBEL_E_RANGE;
 
-    p.addressing = t->addressing;
-    p.seed = draw_seed(t, rng);
-    p.settings = settings;
-    p.nsettings = t->groups ? 1 : 0;
-    p.capacity = strcmp(t->kind, "aging") == 0 ? 1000 : 0;
-    p.hashes = fitting_hashes(t, rng);
-    if (strcmp(t->kind, "generalized") == 0) {
-        settings[0] = (umbel_setting){"reset", between(rng, 0, 8)};
-        settings[1] = (umbel_setting){"set", between(rng, 1, 8)};
-        p.nsettings = 2;
-        p.hashes = (uint32_t)(settings[0].value + settings[1].value);
-    }
-    p.cells = fitting_cells(t, p.hashes, rng);
-    return umbel_create(t->kind, &p, out, err);
+    for (int i = 0; i < TRIES && status != UMBEL_OK; i++)
+        status = create_any(t, rng, out, err);
+    return status;
 }
 
 /* --- designs ---------------------------------------------------------------*/
@@ -266,7 +370,9 @@ static void write_cells(const draft *d, double at_most)
     bool ages = n == 3 && cells.width == 1;
     uint64_t second = f->payload_len / 2 / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
 
-    memset(f->payload, 0, f->payload_len);
+    /* A chain keeps its table of links. */
+    memset(f->payload, 0,
+           f->kind->links ? (size_t)f->layout.cells / 8 : f->payload_len);
     for (uint64_t i = 0; i < f->layout.cells; i++) {
         double score = d->score[i];
         if (score < at_most)
@@ -357,11 +463,11 @@ static void claim(umbel_filter *f, bool honest)
     f->added = f->estimated ? 0 : (uint64_t)llround(keys);
 }
 
-static umbel_status forge_cells(const target *t, um_rng *rng, umbel_filter *f,
-                                umbel_error *err)
+static umbel_status choose_cells(const target *t, um_rng *rng, umbel_filter *f,
+                                 umbel_error *err)
 {
     bool honest = um_random_below(rng, 4) == 0;
-    double budget = honest ? 1.99 * BUDGET : BUDGET;
+    double budget = honest ? 1.99 * t->budget : t->budget;
     design d = draw_design(&f->layout, rng);
     draft w = {.f = f, .rng = rng};
 
@@ -386,71 +492,66 @@ static umbel_status forge_cells(const target *t, um_rng *rng, umbel_filter *f,
     return UMBEL_OK;
 }
 
-/* --- ribbons ---------------------------------------------------------------*/
-
-static um_ribbon_sizes draw_sizes(um_rng *rng)
-{
-    um_ribbon_sizes s = {
-        {um_random_below(rng, 3), um_random_below(rng, 3)}, 0, 0, {0}, false};
-
-    if (um_random_below(rng, 4))
-        s.tail = um_random_below(rng, 2) ? 64 : um_random_below(rng, 200);
-    if (s.tail)
-        s.salt = um_random_below(rng, UM_RIBBON_SALTS);
-    return s;
-}
-
-/* Draws slots: random, all ones, or one in 2^7 and fewer, so that rows meet no
- * other slot. */
-static void draw_slots(uint8_t *to, size_t len, um_rng *rng)
-{
-    uint64_t how = um_random_below(rng, 4);
-    uint64_t every = 1 + um_random_below(rng, 256);
-    uint64_t odds[] = {2, 1, 0, 128};
-
-    for (size_t i = 0; i < 8 * len; i++) {
-        bool one =
-            odds[how] ? um_random_below(rng, odds[how]) == 0 : i % every == 0;
-        if (one)
-            um_set_bit(to, i);
-    }
-}
-
-static umbel_status forge_ribbon(um_rng *rng, umbel_filter **out,
-                                 umbel_error *err)
-{
-    um_ribbon_form form = {(uint32_t)um_random_below(rng, 12), 0};
-    um_ribbon_sizes members = draw_sizes(rng), never = draw_sizes(rng);
-    umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_alloc alloc = um_alloc_or_default(NULL);
-    umbel_filter *any = NULL;
-
-    if (um_random_below(rng, 2))
-        form.finer = (uint32_t)um_random_below(rng, UM_RIBBON_FINE);
-    if (um_ribbon_is_empty(&members))
-        form = (um_ribbon_form){0, 0};
-    UM_TRY(umbel_build("ribbon", &p, NULL, NULL, &any, err));
-    um_shape s = *um_shape_of(any);
-    umbel_close(any);
-    um_ribbon_shape(&s, &form, 0, &members, &never);
-    s.added = um_random_below(rng, 1000);
-    size_t len = um_ribbon_space(s.cells);
-    uint8_t *payload = um_get(&alloc, len);
-    if (!payload)
-        return um_no_memory(err, len);
-    draw_slots(payload, (size_t)(s.cells / 8), rng);
-    return um_filter_own(&s, &alloc, payload, out, err);
-}
-
-umbel_status forge(const target *t, um_rng *rng, umbel_filter **out,
-                   umbel_error *err)
+static umbel_status forge_cells(const target *t, um_rng *rng,
+                                umbel_filter **out, umbel_error *err)
 {
     umbel_filter *f = NULL;
 
-    if (strcmp(t->kind, "ribbon") == 0)
-        return forge_ribbon(rng, out, err);
     UM_TRY(create_empty(t, rng, &f, err));
-    umbel_status status = forge_cells(t, rng, f, err);
+    umbel_status status = choose_cells(t, rng, f, err);
+    if (status == UMBEL_OK)
+        *out = f;
+    else
+        umbel_close(f);
+    return status;
+}
+
+/* --- chains of filters ------------------------------------------------------
+ *
+ * One in 512 is made as costly as possible: many hashes, and so few free cells
+ * that a query reads many cells of each link.
+ */
+
+enum { MAX_LINKS = 8 };
+
+static um_chain_link draw_link(um_rng *rng, bool costly)
+{
+    uint64_t bytes =
+        costly ? between(rng, 1 << 14, 1 << 15) : (draw_cells(rng) + 7) / 8;
+
+    return (um_chain_link){
+        .nbits = 8 * bytes,
+        .items = um_random_below(rng, 100),
+        .capacity = 100,
+        .error = 0.01,
+        .bits_per_item = 10,
+        .hashes = costly ? (uint32_t)between(rng, 900, UM_CHAIN_MAX_HASHES)
+                         : draw_hashes(rng)};
+}
+
+static umbel_status forge_chain(const target *t, um_rng *rng,
+                                umbel_filter **out, umbel_error *err)
+{
+    bool costly = um_random_below(rng, 512) == 0;
+    uint64_t n = costly ? MAX_LINKS : between(rng, 1, MAX_LINKS);
+    um_chain_link link[MAX_LINKS];
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    UM_TRY(umbel_create(t->kind, &p, &f, err));
+    umbel_alloc alloc = f->alloc;
+    um_shape s = *um_shape_of(f);
+    umbel_close(f);
+    s.setting[0] = n;
+    s.cells = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        link[i] = draw_link(rng, costly);
+        s.cells += link[i].nbits;
+    }
+    UM_TRY(um_filter_create(&s, &alloc, &f, err));
+    for (uint64_t i = 0; i < n; i++)
+        um_chain_set_link(f->self, (size_t)i, &link[i]);
+    umbel_status status = choose_cells(t, rng, f, err);
     if (status == UMBEL_OK)
         *out = f;
     else

@@ -9,38 +9,44 @@
 
 #include <umbel/umbel.h>
 
-/* What is forged: a kind with an addressing. */
-typedef struct target {
-    const char *kind, *addressing;
-    uint64_t groups; /* of bloom; 0 means one */
-} target;
-
-extern const target targets[];
-enum { TARGETS = 20 };
-
-/* The error rate that the receiver allows. */
-#define BUDGET 0.001
+typedef struct target target;
 
 /*
- * Creates a filter of random shape whose cells are chosen by one of the designs
- * below, as many as the budget seems to allow. The caller closes *out.
- *
- *   at random
- *   full blocks      from the first cell on
- *   lanes            by their place in a block: some lanes are full
- *   closed sets      by residues to a small modulus, whole classes first
- *   waves            by the phase of a multiple of the cell's number
- *   digits           by two digits of the cell's number as DCSO's walk sees it
- *   shifts           multiples of a number, which shifts by it keep to
- *   chosen keys      those of many that need the fewest new cells
- *
- * Seeds and sizes are varied, too: powers of 2, small multiples of them, or any
- * number. Counters have any value up to the maximum. The second generation of
- * aging has the cells that the first lacks. The header has no number of keys,
- * or the one that explains the cells. Ribbons have parts of random sizes, and
- * slots that are random, all ones, or sparse.
+ * Creates a filter. Its shape, with all settings, and its cells are chosen by
+ * one of the designs of README.md, with as many cells in use as the target's
+ * budget seems to allow. The caller closes *out.
  */
-umbel_status forge(const target *t, um_rng *rng, umbel_filter **out,
-                   umbel_error *err);
+typedef umbel_status forge_fn(const target *t, um_rng *rng, umbel_filter **out,
+                              umbel_error *err);
+
+/* What is forged. Every kind that admission accepts has a target, and every one
+ * of its settings is drawn by a target (tests/unit/papers/forgeries.c). */
+struct target {
+    const char *name; /* as in expected.csv */
+    const char *kind;
+    const char *addressing; /* NULL: any that the kind accepts */
+    const char *settings; /* names of the settings drawn, each between spaces */
+    double budget;        /* the error that the receiver allows */
+    forge_fn *forge;
+};
+
+extern const target targets[];
+enum { TARGETS = 25 };
+#define BUDGET 0.001
+
+/* Returns true if the target draws that setting. */
+bool draws(const target *t, const char *setting);
+
+/* levels.c: levels of slots. */
+forge_fn forge_ribbon;
+/* entries.c: buckets, lines, records. */
+forge_fn forge_entries, forge_near;
+/* Writes the different prints in a filter of kind near, and returns their
+ * number. Digests with other prints do not match. */
+size_t near_prints(const umbel_filter *f, uint32_t *out);
+
+/* Return a random number from low to high, and from 0 to 1. */
+uint64_t between(um_rng *rng, uint64_t low, uint64_t high);
+double unit(um_rng *rng);
 
 #endif

@@ -1,0 +1,166 @@
+/*
+ * levels.c - forges ribbons: random sizes of all levels, and slots that are
+ * random, all ones or sparse; or an index with the same entry everywhere.
+ */
+#include "papers/forgeries/forge.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "filter/handle.h"
+#include "kinds/ribbon/ribbon.h"
+
+#include <umbel/build.h>
+
+/* Up to two buckets in each layer, and a tail. */
+static um_ribbon_sizes draw_sizes(um_rng *rng, bool may_be_wide)
+{
+    um_ribbon_sizes s = {
+        .buckets = {um_random_below(rng, 3), um_random_below(rng, 3)}};
+
+    if (um_random_below(rng, 4))
+        s.tail = um_random_below(rng, 2) ? 64 : um_random_below(rng, 200);
+    if (s.tail)
+        s.salt = um_random_below(rng, UM_RIBBON_SALTS);
+    s.wide = may_be_wide && s.buckets[0] && um_random_below(rng, 2);
+    return s;
+}
+
+/* Draws steps, each at most as large as the one before. */
+static void draw_steps(um_rng *rng, uint64_t finer, um_ribbon_sizes *s)
+{
+    uint64_t n = um_random_below(rng, UM_RIBBON_STEPS + 1), most = finer;
+
+    for (uint64_t i = 0; i < n && most; i++) {
+        if (um_random_below(rng, 4)) /* otherwise an empty share */
+            most = um_random_below(rng, most + 1);
+        s->steps[i] = (uint16_t)most;
+    }
+}
+
+static um_ribbon_form draw_form(um_rng *rng)
+{
+    um_ribbon_form form = {(uint32_t)um_random_below(rng, 12), 0};
+
+    if (um_random_below(rng, 2))
+        form.finer = (uint32_t)um_random_below(rng, UM_RIBBON_FINE);
+    return form;
+}
+
+/* Draws slots: random, all ones, or one in 2^7 and fewer, so that rows meet no
+ * other slot. */
+static void draw_slots(uint8_t *to, size_t len, um_rng *rng)
+{
+    uint64_t how = um_random_below(rng, 4);
+    uint64_t every = 1 + um_random_below(rng, 256);
+    uint64_t odds[] = {2, 1, 0, 128};
+
+    for (size_t i = 0; i < 8 * len; i++) {
+        bool one =
+            odds[how] ? um_random_below(rng, odds[how]) == 0 : i % every == 0;
+        if (one)
+            um_set_bit(to, i);
+    }
+}
+
+/* --- the index of partitions ---------------------------------------------- */
+
+/* Writes an entry into every n-th slot of a layer. */
+static void write_layer(const um_ribbon_layer *l, uint64_t entry,
+                        uint64_t every)
+{
+    uint64_t groups = (um_ribbon_slot(l, l->starts - 1) >> 6) + 1;
+
+    for (uint64_t g = 0; g < groups; g++)
+        for (uint32_t j = 0; j < l->columns; j++)
+            for (uint32_t i = 0; i < 64; i++)
+                if (entry >> j & 1 && (64 * g + i) % every == 0)
+                    um_set_bit(l->words, 64 * (g * l->columns + j) + i);
+}
+
+static void write_tail(const um_ribbon_level *l, uint64_t entry, uint64_t every)
+{
+    for (uint32_t j = 0; j < l->tail_columns; j++)
+        for (uint64_t i = 0; i < l->tail; i++)
+            if (entry >> j & 1 && i % every == 0)
+                um_set_bit(l->tail_bits, j * l->tail + i);
+}
+
+/* Overwrites the index: the same entry in all slots, or in every n-th. */
+static void write_index(const um_ribbon_level *l, um_rng *rng)
+{
+    uint64_t entry = um_random_below(rng, UINT64_C(1) << l->form.columns);
+    uint64_t every = um_random_below(rng, 2) ? 1 : between(rng, 2, 80);
+
+    memset(l->layer[0].words, 0, (size_t)l->bytes);
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
+        if (l->layer[i].starts)
+            write_layer(&l->layer[i], entry, every);
+    write_tail(l, entry, every);
+}
+
+/* --- shapes --------------------------------------------------------------- */
+
+static void draw_shape(const target *t, um_rng *rng, um_shape *s)
+{
+    bool wide = draws(t, "wide"), two = draws(t, "never_tail");
+    um_ribbon_form form = draw_form(rng);
+    um_ribbon_sizes members = draw_sizes(rng, wide), never = {.tail = 0};
+    uint32_t values = 0;
+
+    if (two && um_random_below(rng, 4))
+        never = draw_sizes(rng, wide);
+    if (draws(t, "value_bits"))
+        values = (uint32_t)um_random_below(rng, 33);
+    if (um_ribbon_is_empty(&members))
+        form = (um_ribbon_form){0, 0};
+    form.columns += values;
+    if (draws(t, "index_bits")) {
+        um_ribbon_sizes index = draw_sizes(rng, false);
+        draw_steps(rng, form.finer, &members);
+        s->hash = um_hash_of_part(-4);
+        um_ribbon_shape_parts(s, &form, &members, &never,
+                              (uint32_t)between(rng, 1, UM_RIBBON_INDEX_BITS),
+                              &index);
+    } else {
+        um_ribbon_shape(s, &form, values, &members, &never);
+    }
+    s->added = um_random_below(rng, 1000);
+}
+
+/* Draws shapes until the sizes are consistent. */
+static umbel_status draw_fitting(const target *t, um_rng *rng, um_shape *out,
+                                 umbel_error *err)
+{
+    enum { TRIES = 1000 };
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *any = NULL;
+    umbel_status status = UMBEL_E_RANGE;
+
+    UM_TRY(umbel_build("ribbon", &p, NULL, NULL, &any, err));
+    for (int i = 0; i < TRIES && status != UMBEL_OK; i++) {
+        *out = *um_shape_of(any);
+        draw_shape(t, rng, out);
+        status = um_ribbon_fits(out, err);
+    }
+    umbel_close(any);
+    return status;
+}
+
+umbel_status forge_ribbon(const target *t, um_rng *rng, umbel_filter **out,
+                          umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    um_shape s;
+
+    UM_TRY(draw_fitting(t, rng, &s, err));
+    size_t len = um_ribbon_space(s.cells);
+    uint8_t *payload = um_get(&alloc, len);
+    if (!payload)
+        return um_no_memory(err, len);
+    draw_slots(payload, (size_t)(s.cells / 8), rng);
+    UM_TRY(um_filter_own(&s, &alloc, payload, out, err));
+    const um_ribbon *r = (*out)->self;
+    if (r->parted && um_random_below(rng, 4))
+        write_index(&r->parts.index, rng);
+    return UMBEL_OK;
+}
