@@ -930,7 +930,11 @@ umbel_status um_sync_dir_restore(um_sync_dir *d,
 {
     if (um_origin_status_of(d->machine, origin) == UM_DROPPED)
         UM_TRY(umbel_sync_allow(d->machine, origin, err));
-    return restore_files(d, origin, true, n, err);
+    UM_TRY(restore_files(d, origin, true, n, err));
+    if (*n)
+        return UMBEL_OK;
+    UM_TRY(um_sync_adopt_origin(d->machine, origin, n, err));
+    return um_sync_dir_save(d, err);
 }
 
 /* Number i of the rules, then of the contradictions; NULL: no drop. */

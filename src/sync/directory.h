@@ -140,7 +140,9 @@ umbel_status um_sync_dir_allow(um_sync_dir *d,
                                umbel_error *err);
 /* Accepts an origin that was dropped again, and uses its filters that were
  * kept. Those of a banned incarnation become filters of ours, as nobody accepts
- * them from its origin. *n is how many there were. */
+ * them from its origin. If none were kept, all filters of the origin become
+ * filters of ours: another version of them, which was refused because it has
+ * less, can be accepted then. *n is how many there were. */
 umbel_status um_sync_dir_restore(um_sync_dir *d,
                                  const uint8_t origin[UMBEL_ORIGIN_LEN],
                                  size_t *n, umbel_error *err);

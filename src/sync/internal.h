@@ -593,6 +593,10 @@ void um_sync_reconcile(umbel_sync *s, int peer, const um_sync_id *id);
 /* Signs f, whoever wrote it, as a filter of ours beside the current one. */
 umbel_status um_sync_adopt(umbel_sync *s, size_t list, uint64_t epoch,
                            const umbel_filter *f, umbel_error *err);
+/* Moves all that we have of another origin to such filters of ours; *n is how
+ * many there were. Versions of it that we refused can be accepted then. */
+umbel_status um_sync_adopt_origin(umbel_sync *s, const uint8_t *origin,
+                                  size_t *n, umbel_error *err);
 /* Acts on an entry that a peer sent: continues as a new incarnation if the
  * entry is from our current one, and drops an origin if there are enough
  * notices. */

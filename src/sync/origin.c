@@ -227,6 +227,22 @@ umbel_status um_sync_adopt(umbel_sync *s, size_t list, uint64_t epoch,
     return um_replica_adopt(s, &id, f, err);
 }
 
+umbel_status um_sync_adopt_origin(umbel_sync *s, const uint8_t *origin,
+                                  size_t *n, umbel_error *err)
+{
+    *n = 0;
+    for (size_t i = 0, slots = s->nreplicas; i < slots; i++) {
+        const um_replica *c = s->replica[i];
+        if (!c || !c->now.version || um_is_our_origin(s, origin) ||
+            memcmp(c->id.origin, origin, UMBEL_ORIGIN_LEN) != 0)
+            continue;
+        UM_TRY(um_sync_adopt(s, c->id.list, c->id.epoch, c->filter, err));
+        um_replica_free(s, i);
+        ++*n;
+    }
+    return UMBEL_OK;
+}
+
 /* Peers may have another version by the last number: what they have can be no
  * base of an update. */
 static void forget_disputes(umbel_sync *s, const um_replica *c)

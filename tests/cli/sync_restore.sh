@@ -127,6 +127,26 @@ umbel sync -q b c && echo fine
 show "b c" a1 k1
 umbel sync b --restore "$origin" 2>&1 | names
 
+begin "it is gone, and two others have versions that prove nothing"
+rm -r a
+umbel sync -q --init a --name a -n 10000
+cp -a a backup
+add a one
+umbel sync -q a b
+rm -r a
+mv backup a
+hidden a
+add a two
+add a three
+umbel sync -q a c
+origin=$(umbel info --json a | sed 's/.*"origin": "\([0-9a-f]*\)".*/\1/')
+rm -r a
+umbel sync -q b c 2>&1 | names
+echo "exit ${PIPESTATUS[0]}"
+umbel sync -q b --restore "$origin" && umbel sync -q b c && echo fine
+umbel check b one two three
+umbel check -c c one two three
+
 begin "no space while it continues as a new filter"
 cp -a a backup
 add a lost

@@ -115,6 +115,13 @@ static void warn_refused(const um_args *args, const um_sync_dir *d,
                 "origin %s was refused: %s has a limit of %" PRIu32
                 " origins; to accept it: umbel sync %s --max-origins N",
                 origin, d->path, d->max_origins, d->path);
+    else if (r->reason == UMBEL_SYNC_SHRANK)
+        um_warn(args,
+                "%s has another version of a filter of origin %s than the "
+                "other side: that machine was restored from a backup or "
+                "copied. Exchange with it; if it is gone, to have both "
+                "versions: umbel sync %s --restore %s",
+                d->path, origin, d->path, origin);
     else
         um_warn(args, "a filter of origin %s was refused by %s (%s): %s",
                 origin, d->path, umbel_sync_reason_name(r->reason), r->text);
@@ -890,7 +897,7 @@ static umbel_status restore_all(const sync_args *a, um_sync_dir *d,
         UM_TRY(um_sync_dir_restore(d, origin, &n, err));
         if (!n)
             return um_fail(err, UMBEL_E_UNKNOWN,
-                           "%.2000s has no file kept-%s-*", a->dir,
+                           "%.2000s has no filter of origin %s", a->dir,
                            a->restore.item[i]);
         *restored += n;
     }

@@ -13,8 +13,9 @@
  *     one that was kept because its origin was banned;
  *   - a key stops to match only if the machine reports that it banned an
  *     origin;
- *   - once all exchange, all machines have the same keys. When the filters that
- *     were kept are restored, these are all keys that any machine had.
+ *   - once all exchange, all machines have the same filters, or report whose
+ *     they refuse. When filters that were kept or refused are restored, all
+ *     machines have the same filters, and all keys that any machine had.
  *
  * Of fifty schedules one has Ed25519; in the others signatures are a keyed
  * hash.
@@ -37,6 +38,7 @@ enum {
     EVENTS = 40,
     FILES = 256,
     ROUNDS = 12,
+    REFUSED = 8,
     SIGNED = 50
 };
 
@@ -67,6 +69,9 @@ typedef struct world {
     node node[MACHINES];
     const char *dir; /* NULL: in memory */
     char path[2 * MACHINES][512];
+    /* Origins of which each machine refused a version, as it has less. */
+    uint8_t refused[MACHINES][REFUSED][UMBEL_ORIGIN_LEN];
+    size_t nrefused[MACHINES];
     const char *failure;
 } world;
 
@@ -81,7 +86,7 @@ typedef struct live {
 } live;
 
 static uint64_t schedules = 60, first_seed = 1, on_disk = 6;
-static uint64_t renewals, bans, restored; /* over all schedules */
+static uint64_t renewals, bans, restored, adopted; /* over all schedules */
 
 /* --- signatures ------------------------------------------------------------
  */
@@ -217,6 +222,17 @@ static void copy_node(world *w, node *to, bool to_backup, const node *from,
 /* --- a machine that runs ---------------------------------------------------
  */
 
+static void note_refused(const live *l, const uint8_t *origin)
+{
+    size_t i = (size_t)(l->n - l->w->node), *n = &l->w->nrefused[i];
+
+    for (size_t k = 0; k < *n; k++)
+        if (memcmp(l->w->refused[i][k], origin, UMBEL_ORIGIN_LEN) == 0)
+            return;
+    assert_true(*n < REFUSED);
+    memcpy(l->w->refused[i][(*n)++], origin, UMBEL_ORIGIN_LEN);
+}
+
 static void note_event(void *ctx, const umbel_sync_event *e)
 {
     live *l = ctx;
@@ -224,6 +240,8 @@ static void note_event(void *ctx, const umbel_sync_event *e)
     if (!l->open)
         return;
     l->banned += e->kind == UMBEL_SYNC_CONTRADICTED;
+    if (e->kind == UMBEL_SYNC_REFUSED && e->reason == UMBEL_SYNC_SHRANK)
+        note_refused(l, e->origin);
     renewals += e->kind == UMBEL_SYNC_RENEWED;
 }
 
@@ -271,6 +289,10 @@ static void open_node(world *w, node *n, live *l)
 static void close_node(live *l)
 {
     renewals += l->dir.renewed;
+    for (size_t i = 0; i < l->dir.nrefusals; i++)
+        if (l->dir.refusal[i].reason == UMBEL_SYNC_SHRANK &&
+            !l->dir.refusal[i].banned)
+            note_refused(l, l->dir.refusal[i].origin);
     if (l->w->dir)
         um_sync_dir_close(&l->dir);
     else
@@ -601,6 +623,23 @@ static void happen(world *w)
 /* --- the end ---------------------------------------------------------------
  */
 
+/* A machine that is gone may have left two versions of a filter, neither of
+ * which has all. The operator of one that refused the other restores it. */
+static void restore_refused(live *l)
+{
+    size_t at = (size_t)(l->n - l->w->node), n;
+
+    for (size_t i = 0; i < l->w->nrefused[at]; i++) {
+        if (l->w->dir)
+            assert_ok(um_sync_dir_restore(&l->dir, l->w->refused[at][i], &n,
+                                          &test_refusal));
+        else
+            assert_ok(um_sync_adopt_origin(l->machine, l->w->refused[at][i], &n,
+                                           &test_refusal));
+        adopted += n;
+    }
+}
+
 /* Uses what was kept. */
 static void restore_kept(live *l)
 {
@@ -661,15 +700,22 @@ static void finish(world *w)
         was[i] = look(&all[i]);
         any |= was[i].held;
     }
-    if (!settle(all, n))
-        note_failure(w, "machines do not agree");
+    memset(w->nrefused, 0, sizeof w->nrefused);
+    bool agreed = settle(all, n), refused = false;
+    for (size_t i = 0; i < MACHINES; i++)
+        refused |= w->nrefused[i] > 0;
+    if (!agreed && !refused)
+        note_failure(w, "machines do not agree, in silence");
     for (size_t i = 0; i < n; i++) {
         save_node(&all[i]);
         if (was[i].held & ~held(&all[i]))
             note_failure(w, "a key was lost when all exchanged");
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (!agreed)
+            restore_refused(&all[i]);
         restore_kept(&all[i]);
+    }
     if (!settle(all, n))
         note_failure(w, "machines do not agree after a restore");
     for (size_t i = 0; i < n; i++) {
@@ -758,7 +804,7 @@ static const char *run_schedule(uint64_t seed, const char *dir)
 
 static void run_schedules(uint64_t n, const char *dir)
 {
-    renewals = bans = restored = 0;
+    renewals = bans = restored = adopted = 0;
     for (uint64_t i = 0; i < n; i++) {
         const char *failure = run_schedule(first_seed + i, dir);
         if (failure)
@@ -767,8 +813,9 @@ static void run_schedules(uint64_t n, const char *dir)
     }
     print_message("%" PRIu64 " schedules, seed %" PRIu64 ": %" PRIu64
                   " renewals, %" PRIu64 " bans, %" PRIu64
-                  " filters restored, no key lost\n",
-                  n, first_seed, renewals, bans, restored);
+                  " filters restored, %" PRIu64
+                  " adopted from machines that are gone, no key lost\n",
+                  n, first_seed, renewals, bans, restored, adopted);
 }
 
 static void restored_and_copied_machines_lose_nothing(void **state)
