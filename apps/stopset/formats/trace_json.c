@@ -518,9 +518,9 @@ static void read_probe_ttl(ss_json *j, draft *d)
 
 static void read_probe_id(ss_json *j, draft *d)
 {
-    uint8_t id = read_byte(j); /* from 1; 0 if the file has none */
+    uint64_t id = ss_json_whole(j); /* from 1; 0 if the file has none */
 
-    d->hop.attempt = id ? (uint8_t)(id - 1) : 0;
+    d->hop.attempt = id && id - 1 <= UINT8_MAX ? (uint8_t)(id - 1) : 0;
 }
 
 static void read_icmp_type(ss_json *j, draft *d)
