@@ -280,7 +280,7 @@ um_store_admission um_store_admits(const um_store *s, unsigned list,
         if (um_list_newest_contains(l, d))
             return UM_ADMIT;
     }
-    if (shares && used >= share * (double)um_list_capacity(l))
+    if (shares && share < 1 && used >= share * (double)um_list_capacity(l))
         return UM_REFUSE_SHARE;
     if (full && !can_extend(s, l, reporter) && !can_end_early(l, reporter))
         return UM_REFUSE_FULL;

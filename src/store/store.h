@@ -197,7 +197,8 @@ bool um_store_accepts(const um_store *s, unsigned list, const umbel_digest *d,
                       uint64_t now);
 /*
  * Decides the same for any reporter (um_entry.reporter). Clients without an
- * account share a part of an epoch, `share` of its capacity, and end none
+ * account share a part of an epoch, `share` of its capacity (1: no limit, and
+ * up to half of extra_bytes for further filters), and end none
  * early. A network that reported everything in the list so far may exceed its
  * share, with half of extra_bytes: it only takes space from itself.
  */

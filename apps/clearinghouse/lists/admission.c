@@ -37,7 +37,7 @@ bool um_list_is_nearly_full(const um_list_stats *s)
 
 bool um_list_is_share_full(const um_list_stats *s, double share)
 {
-    return !s->sole && share > 0 &&
+    return !s->sole && share > 0 && share < 1 &&
            (double)s->anonymous >= share * (double)s->capacity;
 }
 

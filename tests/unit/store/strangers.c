@@ -66,17 +66,23 @@ static umbel_digest digest_of(uint64_t key)
 }
 
 /* Reports a digest as a server does; returns what became of it. */
-static um_store_admission report(fixture *f, uint64_t key, uint16_t reporter)
+static um_store_admission report_within(fixture *f, uint64_t key,
+                                        uint16_t reporter, double share)
 {
     um_entry e = {.amount = 1, .digest = digest_of(key), .reporter = reporter};
     um_store_admission a =
-        um_store_admits(f->store, 0, &e.digest, reporter, SHARE, f->now);
+        um_store_admits(f->store, 0, &e.digest, reporter, share, f->now);
     uint64_t ticket;
 
     if (a <= UM_ADMIT_SHARED)
         assert_ok(
             um_store_add(f->store, &e, 1, f->now, &ticket, &test_refusal));
     return a;
+}
+
+static um_store_admission report(fixture *f, uint64_t key, uint16_t reporter)
+{
+    return report_within(f, key, reporter, SHARE);
 }
 
 static um_list_stats stats_of(const fixture *f)
@@ -233,6 +239,30 @@ static void some_memory_is_left_for_those_with_an_account(void **state)
     close_fixture(&f);
 }
 
+/* For a port that only machines of the operator reach. */
+static void a_share_of_1_is_no_limit_but_memory(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(1 << 20, false);
+    enum { N = 3 * CAPACITY };
+
+    assert_int_equal(report(&f, 1000000, 0), UM_ADMIT);
+    for (uint64_t i = 0; i < N; i++)
+        assert_int_equal(report_within(&f, i, (uint16_t)(HERE + i % 2), 1),
+                         UM_ADMIT_SHARED);
+    assert_counted(&f, 0, N);
+    assert_int_equal(report_within(&f, N, HERE, 0), UM_REFUSE_SHARE);
+    f.config.extra_bytes = 0;
+    restart(&f);
+    uint64_t key = N;
+    while (report_within(&f, key, HERE, 1) == UM_ADMIT_SHARED)
+        key++;
+    assert_int_equal(report_within(&f, key, HERE, 1), UM_REFUSE_FULL);
+    assert_int_equal(stats_of(&f).ended_early, 0);
+    assert_counted(&f, 0, key);
+    close_fixture(&f);
+}
+
 static void tags_of_networks_are_never_0_and_differ(void **state)
 {
     (void)state;
@@ -258,6 +288,7 @@ TEST_GROUP(strangers)
         cmocka_unit_test(a_network_that_is_alone_loses_only_its_own_counts),
         cmocka_unit_test(a_full_epoch_gets_filters_up_to_the_limit_of_memory),
         cmocka_unit_test(some_memory_is_left_for_those_with_an_account),
+        cmocka_unit_test(a_share_of_1_is_no_limit_but_memory),
         cmocka_unit_test(tags_of_networks_are_never_0_and_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
