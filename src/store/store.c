@@ -477,7 +477,8 @@ static umbel_status begin_key(um_store *s, uint64_t now, umbel_error *err)
 {
     umbel_status status = begin_records(s, UM_RECORD_MAX, now, err);
 
-    if (status == UMBEL_OK || !s->in_before_snapshot || !s->has_failed)
+    if (status == UMBEL_OK || !s->in_before_snapshot || !s->has_failed ||
+        s->lacks_space)
         return status;
     if (s->seq <= um_store_committed(s))
         s->seq++;
@@ -784,14 +785,16 @@ static void snapshot_failed(um_store *s, int number)
  * while blocks must go to the old journal first: then journal-N stays empty. */
 static void switch_journal(um_store *s, int file)
 {
-    if (s->lacks_space) {
+    if (!s->lacks_space) {
+        call_before_snapshot(s);
+        um_store_flush(s, NULL);
+    }
+    if (s->lacks_space) { /* perhaps only now */
         s->phase = UM_IDLE;
         s->wanted = true;
         s->disk->ops->close(s->disk, file);
         return;
     }
-    call_before_snapshot(s);
-    um_store_flush(s, NULL);
     retire_journal(s);
     s->old_bytes += s->end;
     s->old_files++;

@@ -259,6 +259,35 @@ static void a_full_disk_needs_space_for_the_journal_only(void **state)
     load_close(l);
 }
 
+/* The block that does not fit belongs to the old journal, not behind the
+ * snapshot. */
+static void a_disk_may_be_full_when_a_snapshot_begins(void **state)
+{
+    (void)state;
+    load *l = load_open(1, UM_DURABILITY_NONE);
+    um_entry e = {0, 1, l->digest[1], 0, 0};
+    uint64_t ticket;
+
+    assert_true(load_start(l));
+    tick(l, 1);
+    add_digest(l, 0, UMBEL_OK);
+    um_store_request_snapshot(l->store);
+    tick(l, 1);
+    assert_int_equal(l->store->phase, UM_PREPARING);
+    assert_ok(um_store_add(l->store, &e, 1, l->now, &ticket, &test_refusal));
+    sim_limit(l->disk, sim_bytes(l->disk) + UM_JOURNAL_HEAD + 10);
+    tick(l, 0);
+    assert_true(l->store->lacks_space);
+    sim_limit(l->disk, 0);
+    assert_true(recovers(l));
+    add_digest(l, 2, UMBEL_OK);
+    load_kill(l, false);
+    assert_true(load_start(l));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(count_digest(l, i), 1);
+    load_close(l);
+}
+
 /* The first journal is created as soon as there is space for it. */
 static void a_start_on_a_full_disk_needs_no_snapshot(void **state)
 {
@@ -362,6 +391,7 @@ TEST_GROUP(power)
         cmocka_unit_test(without_sync_power_cuts_still_leave_a_store),
         cmocka_unit_test(disk_errors_refuse_changes_until_the_disk_is_well),
         cmocka_unit_test(a_full_disk_needs_space_for_the_journal_only),
+        cmocka_unit_test(a_disk_may_be_full_when_a_snapshot_begins),
         cmocka_unit_test(a_start_on_a_full_disk_needs_no_snapshot),
         cmocka_unit_test(epochs_that_end_during_a_failure_end_after_a_restart),
         cmocka_unit_test(a_clock_that_is_set_back_stops_no_compaction),
