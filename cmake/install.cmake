@@ -34,7 +34,11 @@ set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
 set_target_properties(umbel_fetch_shared PROPERTIES EXPORT_NAME umbel-fetch)
 install(TARGETS umbel_shared umbel_fetch_shared EXPORT umbel-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS umbel_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/umbel)
+# Redis loads only modules that it may execute; Debian's cmake installs libraries
+# without that permission. Tests install the component alone.
+install(TARGETS umbel_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/umbel
+  PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+  WORLD_READ WORLD_EXECUTE COMPONENT module)
 install(TARGETS umbel_static umbel_fetch_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT umbel-targets NAMESPACE umbel::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)

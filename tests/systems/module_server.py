@@ -1,5 +1,6 @@
 """module_server.py - real servers with umbel.so, and a small RESP client."""
 import atexit
+import glob
 import os
 import shutil
 import signal
@@ -211,7 +212,13 @@ def servers(module):
 
 
 def module_of(umbel):
-    return os.path.join(os.path.dirname(os.path.abspath(umbel)), "module/umbel.so")
+    """Installs umbel.so as make install does, and returns its path: tests load what
+    users get, which the server must be allowed to execute."""
+    build, place = os.path.dirname(os.path.abspath(umbel)), tempfile.mkdtemp(prefix="umbel-installed-")
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    subprocess.run(["cmake", "--install", build, "--component", "module", "--prefix", place],
+                   check=True, stdout=subprocess.DEVNULL)
+    return glob.glob(place + "/**/umbel.so", recursive=True)[0]
 
 
 def wait_until(what, seconds=60):
