@@ -103,6 +103,21 @@ UMBEL_API umbel_status umbel_digest_fixed(const umbel_filter *f,
                                           size_t n, umbel_digest *out,
                                           umbel_error *err);
 
+/*
+ * Converts a key as people write it to the key that f stores, by the form that
+ * the file records (umbel_key_form_of): hexadecimal digits to the bytes that
+ * they stand for, folded text to lower case; keys of other forms stay as they
+ * are. *out points to key, or into space, which has len bytes. E_KEY if key
+ * does not have the form.
+ *
+ *     char space[sizeof text];
+ *     umbel_form_key(f, text, strlen(text), space, &key, &err);
+ *     umbel_query(f, key.data, key.len, &hit, &err);
+ */
+UMBEL_API umbel_status umbel_form_key(const umbel_filter *f, const void *key,
+                                      size_t len, void *space, umbel_slice *out,
+                                      umbel_error *err);
+
 /* Checks that two filters can be merged, as umbel_merge does. */
 UMBEL_API umbel_status umbel_same_shape(const umbel_filter *a,
                                         const umbel_filter *b,

@@ -52,9 +52,11 @@ typedef struct umbel_setting {
 } umbel_setting;
 
 /*
- * How the keys of a filter were read before they were hashed. The library only
+ * How the keys of a filter were read before they were hashed. The library
  * records it, in params and in files, and refuses to merge filters whose forms
- * differ; it hashes the bytes it gets.
+ * differ. umbel_add and umbel_query, and calls like them, hash the bytes that
+ * they are given: those that the filter stores. umbel_form_key (filter.h)
+ * converts a key as people write it.
  */
 typedef enum umbel_key_form {
     UMBEL_KEYS_TEXT = 0,       /* the bytes as given */
@@ -145,6 +147,11 @@ UMBEL_API umbel_status umbel_add(umbel_filter *f, const void *key, size_t len,
  * was certainly not added, unless umbel_has_false_negatives; one that matches
  * may be a false positive. Many keys at once take less time than one by one.
  *
+ * Keys are the bytes that the filter stores. If its file records that they were
+ * read as hexadecimal digits or folded text, as 'umbel build --hex' and
+ * --fold-case do, convert what people write with umbel_form_key (filter.h)
+ * first: "c0ffee" is not found in a filter that stores the bytes c0 ff ee.
+ *
  *     bool hit[2];
  *     umbel_query_many(f, keys, 2, hit, &err);
  */
@@ -152,7 +159,7 @@ UMBEL_API umbel_status umbel_query_many(const umbel_filter *f,
                                         const umbel_slice *keys, size_t n,
                                         bool *hit, umbel_error *err);
 /*
- * Queries one key.
+ * Queries one key, in the form that the filter stores (umbel_form_key).
  *
  *     umbel_query(f, "alpha", 5, &hit, &err);
  */

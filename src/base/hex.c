@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #ifdef __SSE2__
@@ -106,6 +107,21 @@ bool um_hex_decode(const void *text, size_t len, uint8_t *out)
         all = high >= 0 && low >= 0 ? all : 0;
     }
     return all == EACH_BYTE(0x80) && len % 2 == 0;
+}
+
+void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN])
+{
+    const uint8_t *digits = text;
+    size_t n = 0;
+
+    while (n < len && um_hex_value(digits[n]) >= 0)
+        n++;
+    if (n == len)
+        snprintf(out, UM_WHY_LEN, "an odd number of hexadecimal digits");
+    else
+        snprintf(out, UM_WHY_LEN,
+                 "not hexadecimal from character %zu on: \"%.*s\"", n + 1,
+                 (int)(len - n < 16 ? len - n : 16), (const char *)digits + n);
 }
 
 bool um_hex_read(const char *text, uint8_t *out, size_t len)

@@ -25,6 +25,10 @@ static inline int um_hex_value(uint8_t digit)
  */
 bool um_hex_decode(const void *text, size_t len, uint8_t *out);
 
+/* Formats the reason why um_hex_decode refuses a text, and where. */
+enum { UM_WHY_LEN = 80 };
+void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN]);
+
 /*
  * Reads len bytes from 2 len digits, in lower case only. Returns false at the
  * first byte that is not a digit, so a text that ends early is not overrun.

@@ -41,6 +41,13 @@ size_t um_utf8_len(const uint8_t *s, size_t left)
     return fine ? len : 0;
 }
 
+void um_fold_case(const uint8_t *from, size_t len, uint8_t *to)
+{
+    for (size_t i = 0; i < len; i++)
+        to[i] = (uint8_t)(from[i] >= 'A' && from[i] <= 'Z' ? from[i] | 0x20
+                                                           : from[i]);
+}
+
 /* Returns true for control characters: below space, DEL, U+0080 to U+009F. */
 static bool is_control(const uint8_t *s, size_t len)
 {

@@ -16,6 +16,9 @@
  * is invalid. */
 size_t um_utf8_len(const uint8_t *s, size_t left);
 
+/* Converts ASCII letters to lower case; copies other bytes. */
+void um_fold_case(const uint8_t *from, size_t len, uint8_t *to);
+
 /* Replaces control characters, and bytes that are not UTF-8, by '?'. */
 void um_disarm(char *text);
 

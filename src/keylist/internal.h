@@ -4,6 +4,7 @@
 #ifndef UM_KEYLIST_INTERNAL_H
 #define UM_KEYLIST_INTERNAL_H
 
+#include "base/hex.h"
 #include "keylist/file_input.h"
 
 /*

@@ -55,13 +55,6 @@ static inline char um_format_end(const um_key_format *f)
     return f->null_ended ? '\0' : '\n';
 }
 
-/* Converts ASCII letters to lower case; copies other bytes. */
-void um_fold_case(const uint8_t *from, size_t len, uint8_t *to);
-
-/* Formats the reason why um_hex_decode refuses a text, and where. */
-enum { UM_WHY_LEN = 80 };
-void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN]);
-
 /*
  * Called before the first read (done is 0), after each read with the number of
  * bytes read from the files, as stored, and at the end (pass is NULL). A total

@@ -14,6 +14,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/hex.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -136,21 +137,6 @@ static bool parse_field(const um_key_format *f, um_piece *p, umbel_slice *key)
     return is_bad(p, "too few fields for --field " SEPARATED);
 }
 
-void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN])
-{
-    const uint8_t *digits = text;
-    size_t n = 0;
-
-    while (n < len && um_hex_value(digits[n]) >= 0)
-        n++;
-    if (n == len)
-        snprintf(out, UM_WHY_LEN, "an odd number of hexadecimal digits");
-    else
-        snprintf(out, UM_WHY_LEN,
-                 "not hexadecimal from character %zu on: \"%.*s\"", n + 1,
-                 (int)(len - n < 16 ? len - n : 16), (const char *)digits + n);
-}
-
 static bool parse_hex(um_piece *p, umbel_slice *key)
 {
     uint8_t *out = p->decoded + p->decoded_len;
@@ -163,13 +149,6 @@ static bool parse_hex(um_piece *p, umbel_slice *key)
     *key = (umbel_slice){out, key->len / 2};
     p->decoded_len += key->len;
     return true;
-}
-
-void um_fold_case(const uint8_t *from, size_t len, uint8_t *to)
-{
-    for (size_t i = 0; i < len; i++)
-        to[i] = (uint8_t)(from[i] >= 'A' && from[i] <= 'Z' ? from[i] | 0x20
-                                                           : from[i]);
 }
 
 static void parse_folded(um_piece *p, umbel_slice *key)

@@ -50,6 +50,10 @@ umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,
  * that forget, otherwise at most the number recorded in the file. */
 bool um_allows_false_negatives(const umbel_filter *f, uint64_t denied);
 
+/* Converts a key of that form: umbel_form_key. */
+umbel_status um_form_key(umbel_key_form form, umbel_slice key, void *space,
+                         umbel_slice *out, umbel_error *err);
+
 /*
  * Keys that are one edit away from a member.
  *

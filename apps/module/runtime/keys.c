@@ -3,6 +3,7 @@
  */
 #include "module/runtime/keys.h"
 
+#include "base/text.h"
 #include "cli/framework/numbers.h"
 #include "module/runtime/type.h"
 
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <umbel/describe.h>
+#include <umbel/filter.h>
 
 int um_reply_text(um_ctx *ctx, const char *format, ...)
 {
@@ -20,6 +23,7 @@ int um_reply_text(um_ctx *ctx, const char *format, ...)
     va_start(list, format);
     vsnprintf(text + 4, sizeof text - 4, format, list);
     va_end(list);
+    um_disarm(text); /* a line break would end the reply */
     return um_api.ReplyWithError(ctx, text);
 }
 
@@ -60,6 +64,7 @@ bool um_find_body(um_ctx *ctx, um_str *name, um_body **out)
 bool um_items_init(um_ctx *ctx, um_items *items, um_str **argv, int n)
 {
     items->n = (size_t)n;
+    items->formed = NULL;
     items->key = items->few;
     items->flag = items->few_flags;
     if (n > UM_INLINE_ITEMS) {
@@ -77,6 +82,32 @@ void um_items_fini(um_items *items)
 {
     if (items->key != items->few)
         um_api.Free(items->key);
+    if (items->formed)
+        um_api.Free(items->formed);
+}
+
+bool um_items_form(um_ctx *ctx, um_items *items, const umbel_filter *f)
+{
+    umbel_key_form form = umbel_key_form_of(f);
+    umbel_error err;
+    size_t len = 1;
+
+    if ((form != UMBEL_KEYS_HEX && form != UMBEL_KEYS_FOLDED_TEXT) ||
+        um_from_primary(ctx))
+        return true;
+    for (size_t i = 0; i < items->n; i++)
+        len += items->key[i].len;
+    uint8_t *space = items->formed = um_api.TryAlloc(len);
+    if (!space)
+        return um_reply_text(ctx, "no memory for %zu keys", items->n), false;
+    for (size_t i = 0; i < items->n; i++) {
+        umbel_slice *key = &items->key[i];
+        len = key->len;
+        if (umbel_form_key(f, key->data, len, space, key, &err) != UMBEL_OK)
+            return um_reply_text(ctx, "item: %s", err.text), false;
+        space += len;
+    }
+    return true;
 }
 
 bool um_unlocked_now(um_body *b, umbel_status status)

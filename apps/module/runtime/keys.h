@@ -52,11 +52,19 @@ typedef struct um_items {
     umbel_slice few[UM_INLINE_ITEMS], *key;
     bool few_flags[UM_INLINE_ITEMS], *flag; /* one flag per key */
     size_t n;
+    uint8_t *formed; /* converted keys; NULL: the keys are the arguments */
 } um_items;
 
 /* Fills items from argv[0..n). Returns false after an error reply if there is
  * no memory. */
 bool um_items_init(um_ctx *ctx, um_items *items, um_str **argv, int n);
 void um_items_fini(um_items *items);
+
+/*
+ * Converts the items to the keys that f stores (umbel_form_key). Commands from
+ * the primary or the AOF have stored keys, which stay as they are. Returns
+ * false after an error reply: no memory, or an item of another form.
+ */
+bool um_items_form(um_ctx *ctx, um_items *items, const umbel_filter *f);
 
 #endif

@@ -13,6 +13,50 @@
 #include <string.h>
 #include <umbel/counting.h>
 
+/* --- items ---------------------------------------------------------------- */
+
+/* Reads the items from argv[2] on as the keys that f stores; false after an
+ * error reply. */
+static bool read_items(um_ctx *ctx, const umbel_filter *f, um_str **argv,
+                       int argc, um_items *items)
+{
+    if (!um_items_init(ctx, items, argv + 2, argc - 2))
+        return false;
+    if (um_items_form(ctx, items, f))
+        return true;
+    um_items_fini(items);
+    return false;
+}
+
+/* Replicates the command's first argc words, with the items, which are step
+ * words apart, as they are stored. */
+static void replicate_items(um_ctx *ctx, const char *command, um_str **argv,
+                            size_t argc, const um_items *items, size_t step)
+{
+    um_str **words = um_api.Alloc(argc * sizeof *words);
+
+    memcpy(words, argv, argc * sizeof *words);
+    for (size_t i = 0, at = 2; items->formed && at < argc; i++, at += step)
+        words[at] =
+            um_api.CreateString(NULL, items->key[i].data, items->key[i].len);
+    um_api.Replicate(ctx, command, "v", words + 1, argc - 1);
+    for (size_t at = 2; items->formed && at < argc; at += step)
+        um_api.FreeString(NULL, words[at]);
+    um_api.Free(words);
+}
+
+/* Replicates and notifies after a change; command is in lower case. */
+static void end_change(um_ctx *ctx, const char *command, um_str **argv,
+                       int argc, const um_items *items, size_t step)
+{
+    if (!items->formed) {
+        um_end_change(ctx, argv[1], command);
+        return;
+    }
+    replicate_items(ctx, command, argv, (size_t)argc, items, step);
+    um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, command, argv[1]);
+}
+
 /* --- check ---------------------------------------------------------------- */
 
 /* Prefetches the block of an item, which the first half of its digest
@@ -48,18 +92,20 @@ int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
 {
     umbel_status status;
     umbel_error err;
-    umbel_slice item;
+    um_items items;
     um_body *b;
     bool hit;
 
     if (argc != 3)
         return um_api.WrongArity(ctx);
-    if (!um_find_body(ctx, argv[1], &b))
+    if (!um_find_body(ctx, argv[1], &b) ||
+        !read_items(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
-    item.data = um_api.StringPtrLen(argv[2], &item.len);
     do
-        status = umbel_query(b->filter, item.data, item.len, &hit, &err);
+        status =
+            umbel_query(b->filter, items.key->data, items.key->len, &hit, &err);
     while (status && um_unlocked_now(b, status));
+    um_items_fini(&items);
     if (status)
         return um_reply_error(ctx, &err);
     set_hint(ctx, argv[1], b->filter);
@@ -85,7 +131,7 @@ int um_umb_mcheck(um_ctx *ctx, um_str **argv, int argc)
     if (argc < 3)
         return um_api.WrongArity(ctx);
     if (!um_find_body(ctx, argv[1], &b) ||
-        !um_items_init(ctx, &items, argv + 2, argc - 2))
+        !read_items(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
     do
         status =
@@ -117,26 +163,27 @@ int um_umb_add(um_ctx *ctx, um_str **argv, int argc)
 {
     umbel_status status;
     umbel_error err;
-    umbel_slice item;
+    um_items items;
     um_body *b;
     bool fresh;
 
     if (argc != 3)
         return um_api.WrongArity(ctx);
     b = um_begin_change(ctx, argv, argc, um_umb_add);
-    if (!b)
+    if (!b || !read_items(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
-    item.data = um_api.StringPtrLen(argv[2], &item.len);
     um_memory_growing(!um_from_primary(ctx));
     do
-        status = umbel_add(b->filter, item.data, item.len, &fresh, &err);
+        status =
+            umbel_add(b->filter, items.key->data, items.key->len, &fresh, &err);
     while (um_unlocked_now(b, status));
     um_memory_growing(false);
-    if (status)
-        return refuse_add(ctx, status, &err);
-    um_stats.adds++;
-    um_end_change(ctx, argv[1], "umb.add");
-    return um_api.ReplyWithBool(ctx, fresh);
+    um_stats.adds += !status;
+    if (!status)
+        end_change(ctx, "umb.add", argv, argc, &items, 1);
+    um_items_fini(&items);
+    return status ? refuse_add(ctx, status, &err)
+                  : um_api.ReplyWithBool(ctx, fresh);
 }
 
 /*
@@ -151,14 +198,14 @@ static void replicate_madd(um_ctx *ctx, um_str **argv, const um_items *items,
     size_t n = items->n;
 
     if (!status || status == UMBEL_E_FULL) {
-        um_end_change(ctx, argv[1], "umb.madd");
+        end_change(ctx, "umb.madd", argv, (int)n + 2, items, 1);
         return;
     }
     while (n > 0 && !items->flag[n - 1])
         n--;
     if (n == 0)
         return;
-    um_api.Replicate(ctx, "UMB.MADD", "v", argv + 1, n + 1);
+    replicate_items(ctx, "umb.madd", argv, n + 2, items, 1);
     um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, "umb.madd", argv[1]);
 }
 
@@ -172,7 +219,7 @@ int um_umb_madd(um_ctx *ctx, um_str **argv, int argc)
     if (argc < 3)
         return um_api.WrongArity(ctx);
     b = um_begin_change(ctx, argv, argc, um_umb_madd);
-    if (!b || !um_items_init(ctx, &items, argv + 2, argc - 2))
+    if (!b || !read_items(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
     memset(items.flag, 0, items.n);
     um_memory_growing(!um_from_primary(ctx));
@@ -223,7 +270,7 @@ static int count_items(um_ctx *ctx, um_str **argv, int argc, bool single)
     um_body *b;
 
     if (!um_find_body(ctx, argv[1], &b) ||
-        !um_items_init(ctx, &items, argv + 2, argc - 2))
+        !read_items(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
     um_stats.queries += items.n;
     reply_counts(ctx, b, &items, single);
@@ -245,10 +292,11 @@ int um_umb_mcount(um_ctx *ctx, um_str **argv, int argc)
 
 /* --- amounts -------------------------------------------------------------- */
 
-/* Adds the pairs of item and amount in pair[0..2n). */
-static int add_pairs(um_ctx *ctx, um_body *b, um_str **pair, um_items *items,
-                     um_str *name)
+/* Adds the pairs of item and amount from argv[2] on. */
+static int add_pairs(um_ctx *ctx, um_body *b, um_str **argv, int argc,
+                     um_items *items)
 {
+    um_str **pair = argv + 2;
     uint64_t *amount = um_api.Alloc(items->n * sizeof *amount);
     umbel_status status = UMBEL_OK;
     umbel_error err;
@@ -263,6 +311,7 @@ static int add_pairs(um_ctx *ctx, um_body *b, um_str **pair, um_items *items,
                                 : UINT64_MAX,
                             &amount[i]);
     }
+    good = good && um_items_form(ctx, items, b->filter);
     if (good)
         do
             status = umbel_add_amounts(b->filter, items->key, amount, items->n,
@@ -273,7 +322,7 @@ static int add_pairs(um_ctx *ctx, um_body *b, um_str **pair, um_items *items,
         return UM_DONE;
     if (!status || status == UMBEL_E_FULL) {
         um_stats.adds += items->n;
-        um_end_change(ctx, name, "umb.incrby");
+        end_change(ctx, "umb.incrby", argv, argc, items, 2);
     }
     return status ? um_reply_error(ctx, &err)
                   : reply_counts(ctx, b, items, false);
@@ -289,7 +338,7 @@ int um_umb_incrby(um_ctx *ctx, um_str **argv, int argc)
     b = um_begin_change(ctx, argv, argc, um_umb_incrby);
     if (!b || !um_items_init(ctx, &items, argv + 2, (argc - 2) / 2))
         return UM_DONE;
-    add_pairs(ctx, b, argv + 2, &items, argv[1]);
+    add_pairs(ctx, b, argv, argc, &items);
     um_items_fini(&items);
     return UM_DONE;
 }
@@ -304,14 +353,15 @@ int um_umb_remove(um_ctx *ctx, um_str **argv, int argc)
     if (argc < 3)
         return um_api.WrongArity(ctx);
     b = um_begin_change(ctx, argv, argc, um_umb_remove);
-    if (!b || !um_items_init(ctx, &items, argv + 2, argc - 2))
+    if (!b || !read_items(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
     do
         status = umbel_remove_many(b->filter, items.key, items.n, &err);
     while (um_unlocked_now(b, status));
+    if (!status)
+        end_change(ctx, "umb.remove", argv, argc, &items, 1);
     um_items_fini(&items);
     if (status)
         return um_reply_error(ctx, &err);
-    um_end_change(ctx, argv[1], "umb.remove");
     return um_api.ReplyWithLongLong(ctx, argc - 2);
 }

@@ -9,15 +9,37 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <umbel/filter.h>
 
 /* Digests of a set's members. */
 typedef struct gathering {
     const umbel_filter *f;
+    bool accepted; /* by the primary */
     umbel_digest *digest;
     size_t n, cap;
     umbel_status status;
     umbel_error err;
 } gathering;
+
+/* Hashes a member, which is written as items of commands are. An older primary
+ * accepted stored keys. */
+static umbel_status digest_member(const gathering *g, umbel_slice item,
+                                  umbel_digest *out, umbel_error *err)
+{
+    uint8_t few[256], *space = few;
+
+    if (item.len > sizeof few)
+        space = um_api.TryAlloc(item.len);
+    if (!space)
+        return um_no_memory(err, item.len);
+    umbel_status status =
+        umbel_form_key(g->f, item.data, item.len, space, &item, err);
+    if (!status || g->accepted)
+        status = umbel_digest_many(g->f, &item, 1, out, err);
+    if (space != few)
+        um_api.Free(space);
+    return status;
+}
 
 static void gather_member(um_key *key, um_str *member, um_str *value, void *ctx)
 {
@@ -29,7 +51,7 @@ static void gather_member(um_key *key, um_str *member, um_str *value, void *ctx)
     if (g->status || g->n == g->cap)
         return;
     item.data = um_api.StringPtrLen(member, &item.len);
-    g->status = umbel_digest_many(g->f, &item, 1, &g->digest[g->n], &g->err);
+    g->status = digest_member(g, item, &g->digest[g->n], &g->err);
     g->n++;
 }
 
@@ -47,6 +69,7 @@ static bool gather(um_ctx *ctx, um_str *name, const char *what, gathering *g)
             um_reply_text(ctx, "%s: no set of that name", what);
         return false;
     }
+    g->accepted = um_from_primary(ctx);
     g->cap = um_api.ValueLength(key);
     g->digest = um_api.TryAlloc((g->cap + 1) * sizeof *g->digest);
     if (!g->digest) {
@@ -61,7 +84,7 @@ static bool gather(um_ctx *ctx, um_str *name, const char *what, gathering *g)
     um_api.ScanCursorDestroy(cursor);
     um_api.CloseKey(key);
     if (g->status && what)
-        um_reply_error(ctx, &g->err);
+        um_reply_text(ctx, "%s: %s", what, g->err.text);
     return !g->status;
 }
 

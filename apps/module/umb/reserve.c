@@ -395,7 +395,7 @@ static void choose_kind(reserve_job *r)
     bool sized = r->params.capacity || r->params.cells;
 
     if (!r->kind[0])
-        memcpy(r->kind, sized ? "bloom" : "scalable", sizeof "scalable");
+        snprintf(r->kind, sizeof r->kind, "%s", sized ? "bloom" : "scalable");
     if (r->keyed && !r->params.hash)
         r->params.hash = "sip";
 }
@@ -406,7 +406,7 @@ int um_umb_reserve(um_ctx *ctx, um_str **argv, int argc)
     umbel_size_plan plan = {0};
     umbel_error err;
 
-    if (argc < 3)
+    if (argc < 2)
         return um_api.WrongArity(ctx);
     if (!key_is_free(ctx, argv[1]))
         return UM_DONE;

@@ -128,7 +128,7 @@ const um_key_spec um_keys_retouch[] = {
 #define READS "readonly"
 
 const um_module_command um_module_umb[] = {
-    {"umb.reserve", um_umb_reserve, -3, WRITES, um_keys_create,
+    {"umb.reserve", um_umb_reserve, -2, WRITES, um_keys_create,
      "Creates an empty filter.", "O(M) for a filter of M bytes", reserve},
     {"umb.add", um_umb_add, 3, WRITES " fast", um_keys_change,
      "Adds an item; replies 1 if it was certainly new.", "O(1)", item},

@@ -3,7 +3,6 @@
  * like grep's.
  */
 #include "base/error.h"
-#include "base/hex.h"
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/progress.h"
@@ -123,21 +122,15 @@ static umbel_status check_stdin(const um_args *args, umbel_error *err)
 static umbel_status check_read(um_check_ctx *c, const um_key_format *format,
                                const umbel_slice *text, umbel_error *err)
 {
+    umbel_key_form form = format->hex ? UMBEL_KEYS_HEX : UMBEL_KEYS_FOLDED_TEXT;
     uint8_t bytes[4096];
-    umbel_slice key = {bytes, format->hex ? text->len / 2 : text->len};
+    umbel_slice key;
 
-    if (key.len > sizeof bytes)
+    if ((format->hex ? text->len / 2 : text->len) > sizeof bytes)
         return um_fail(err, UMBEL_E_KEY,
                        "a key of more than %zu bytes: give it with -f FILE",
                        sizeof bytes);
-    if (!format->hex) {
-        um_fold_case(text->data, text->len, bytes);
-    } else if (!um_hex_decode(text->data, text->len, bytes)) {
-        char why[UM_WHY_LEN];
-        um_why_not_hex(text->data, text->len, why);
-        return um_fail(err, UMBEL_E_KEY, "\"%.40s\": %s",
-                       (const char *)text->data, why);
-    }
+    UM_TRY(um_form_key(form, *text, bytes, &key, err));
     return um_check_one(c, &key, text, err);
 }
 
