@@ -23,13 +23,14 @@
 #include <unistd.h>
 
 enum { DEFAULT_PORT = 6379, SLOWEST = 10000, STEP = 64 << 10 };
-enum { MAX_REPLY = UM_REDIS_MAX_BYTES + 4096 };
+enum { MAX_REPLY = UM_REDIS_MAX_BYTES + 4096, MAX_REDIRECTS = 5 };
 
 struct um_redis {
     redisContext *context;
     uint64_t timeout;
     char *url; /* decoded in place; the parts below point into it */
     char *user, *password, *host, *key;
+    char *node; /* host of a cluster's node that the server named, or NULL */
     size_t key_len;
     int port;
     uint8_t *reply;
@@ -195,8 +196,9 @@ static umbel_status send_all(const um_redis *r, const char *bytes, size_t len,
     return UMBEL_OK;
 }
 
-umbel_status um_redis_call(um_redis *r, const umbel_slice *words, size_t n,
-                           um_redis_reply *out, umbel_error *err)
+/* Sends a command to this server and waits for its reply. */
+static umbel_status exchange(um_redis *r, const umbel_slice *words, size_t n,
+                             um_redis_reply *out, umbel_error *err)
 {
     const char *argv[8];
     size_t lens[8];
@@ -252,18 +254,74 @@ static umbel_status log_in(um_redis *r, umbel_error *err)
     if (r->user)
         words[n++] = text_slice(r->user);
     words[n++] = text_slice(password);
-    UM_TRY(um_redis_call(r, words, n, &reply, err));
+    UM_TRY(exchange(r, words, n, &reply, err));
     if (reply.value[0].type != UM_REDIS_STATUS)
         return um_fail(err, UMBEL_E_IO, "%s refuses the password", r->host);
+    return UMBEL_OK;
+}
+
+/* --- nodes of a cluster --------------------------------------------------- */
+
+/*
+ * Parses MOVED SLOT HOST:PORT, the reply of a node that does not have the key.
+ * Without a host, or with "?", only the port differs. Returns false for another
+ * reply.
+ */
+static bool parse_moved(um_redis *r, const um_redis_reply *reply)
+{
+    char text[512];
+    uint64_t port;
+
+    if (reply->is_array || reply->value[0].type != UM_REDIS_ERROR ||
+        !um_slice_text(reply->value[0].text, text, sizeof text) ||
+        strncmp(text, "MOVED ", 6) != 0)
+        return false;
+    char *host = strrchr(text, ' ') + 1, *colon = strrchr(host, ':');
+    if (!colon || !um_decimal_parse(colon + 1, UINT16_MAX, &port) || !port)
+        return false;
+    *colon = '\0';
+    if (*host && strcmp(host, "?") != 0) {
+        char *node = strdup(host);
+        if (!node)
+            return false;
+        free(r->node);
+        r->host = r->node = node;
+    }
+    r->port = (int)port;
+    return true;
+}
+
+static umbel_status connect_to_node(um_redis *r, umbel_error *err)
+{
+    redisFree(r->context);
+    r->context = NULL;
+    UM_TRY(connect_to(r, err));
+    return log_in(r, err);
+}
+
+umbel_status um_redis_call(um_redis *r, const umbel_slice *words, size_t n,
+                           um_redis_reply *out, umbel_error *err)
+{
+    UM_TRY(exchange(r, words, n, out, err));
+    for (int i = 0; i < MAX_REDIRECTS && parse_moved(r, out); i++) {
+        UM_TRY(connect_to_node(r, err));
+        UM_TRY(exchange(r, words, n, out, err));
+    }
     return UMBEL_OK;
 }
 
 umbel_status um_redis_open(const char *url, uint64_t timeout, um_redis **out,
                            umbel_error *err)
 {
-    um_redis *r = calloc(1, sizeof *r);
     umbel_status status;
 
+    if (strncmp(url, "rediss://", 9) == 0)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "rediss:// (TLS) is not supported: open a tunnel, such "
+                       "as 'socat TCP-LISTEN:6380,bind=127.0.0.1,fork "
+                       "OPENSSL:HOST:PORT', and use "
+                       "redis://127.0.0.1:6380/KEY");
+    um_redis *r = calloc(1, sizeof *r);
     if (r)
         r->url = strdup(url);
     if (!r || !r->url) {
@@ -292,6 +350,7 @@ void um_redis_close(um_redis *r)
     if (r->context)
         redisFree(r->context);
     free(r->reply);
+    free(r->node);
     free(r->url);
     free(r);
 }

@@ -71,7 +71,9 @@ uint64_t um_redis_received(const um_redis *r);
 
 /*
  * Sends a command and waits for its reply, which is valid until the next call.
- * Error replies are replies; E_IO if no reply arrives within the limits.
+ * Error replies are replies; E_IO if no reply arrives within the limits. If a
+ * node of a cluster replies that another one has the key (MOVED), connects to
+ * that one, and sends the command, this one and all later ones, there.
  */
 umbel_status um_redis_call(um_redis *r, const umbel_slice *words, size_t n,
                            um_redis_reply *out, umbel_error *err);

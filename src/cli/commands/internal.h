@@ -106,6 +106,7 @@ typedef struct um_redis_limits {
     uint64_t max_memory;
 } um_redis_limits;
 
+/* Returns true for redis:// and rediss://, which is then refused. */
 bool um_is_redis(const char *address);
 
 /*

@@ -22,7 +22,8 @@ enum { TIMEOUT = 30, PIECE = 256 << 10 };
 
 bool um_is_redis(const char *address)
 {
-    return strncmp(address, "redis://", 8) == 0;
+    return strncmp(address, "redis://", 8) == 0 ||
+           strncmp(address, "rediss://", 9) == 0; /* refused by um_redis_open */
 }
 
 static umbel_slice word(const char *text)
