@@ -172,12 +172,14 @@ umbel_status um_bf_copy(const um_bf *b, um_bf **out, umbel_error *err)
     umbel_status status = UMBEL_OK;
     um_bf *copy;
 
-    UM_TRY(um_bf_blank(b->limit, &b->alloc, &copy, err));
+    /* A filter that was loaded may be larger than its limit. */
+    UM_TRY(um_bf_blank(INT64_MAX, &b->alloc, &copy, err));
     copy->items = b->items;
     copy->options = b->options;
     copy->expansion = b->expansion;
     for (uint32_t i = 0; i < b->nlinks && !status; i++)
         status = append_copy(copy, &b->links[i], err);
+    copy->limit = b->limit;
     if (status == UMBEL_OK)
         *out = copy;
     else

@@ -8,7 +8,6 @@
 #include "module/runtime/compat.h"
 #include "module/runtime/hint.h"
 #include "module/runtime/memory.h"
-#include "module/runtime/settings.h"
 
 #include <stdio.h>
 
@@ -74,8 +73,8 @@ static um_bf *create_filter(um_ctx *ctx, um_key *key, const um_bf_params *p)
 
     if (!um_bf_plan(&plan, p->capacity, p->fixed ? p->error : p->error / 2) ||
         !um_may_allocate(ctx, plan.bytes) ||
-        um_bf_open(p, (uint64_t)um_settings.max_filter_bytes, &um_module_alloc,
-                   &b, NULL) != UMBEL_OK) {
+        um_bf_open(p, um_memory_limit(ctx), &um_module_alloc, &b, NULL) !=
+            UMBEL_OK) {
         um_api.ReplyWithError(ctx, "ERR Insufficient memory to create filter");
         return NULL;
     }
@@ -168,6 +167,7 @@ static int add_items(um_ctx *ctx, um_bf *b, um_str **argv, int first, int argc,
 
     if (!um_items_init(ctx, &items, argv + first, argc - first))
         return UM_DONE;
+    b->limit = um_memory_limit(ctx);
     status = um_bf_add(b, items.key, items.n, items.flag, &done, NULL);
     um_stats.adds += done;
     if (array)

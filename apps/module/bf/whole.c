@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "module/runtime/compat.h"
 #include "module/runtime/memory.h"
-#include "module/runtime/settings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -162,7 +161,7 @@ static const char *load_header(um_ctx *ctx, um_key *key, const um_str *data)
 {
     size_t len;
     const char *bytes = um_api.StringPtrLen(data, &len);
-    uint64_t limit = (uint64_t)um_settings.max_filter_bytes;
+    uint64_t limit = um_memory_limit(ctx);
     um_bf *b = NULL;
 
     if (um_bf_from_header(bytes, len, limit, false, &um_module_alloc, &b,
@@ -234,12 +233,16 @@ static bool unite(um_ctx *ctx, const um_bf *base, um_str **names, long long n,
 
     if (base)
         status = um_bf_copy(base, &made, &err);
+    if (made)
+        made->limit = um_memory_limit(ctx);
     for (long long i = 0; i < n && status == UMBEL_OK; i++) {
         const um_bf *from = find_or_reply(ctx, names[i]);
         if (!from)
             return um_bf_close(made), false;
         status = made ? um_bf_merge(made, from, &err)
                       : um_bf_copy(from, &made, &err);
+        if (made)
+            made->limit = um_memory_limit(ctx);
     }
     if (status == UMBEL_OK) {
         *out = made;

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "module/runtime/command.h"
 #include "module/runtime/hint.h"
+#include "module/runtime/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,7 +36,8 @@ static int init_sketch(um_ctx *ctx, um_str *name, uint64_t width,
     else if (depth > INT64_MAX / sizeof *c->cells / width)
         um_api.ReplyWithError(ctx, "CMS: invalid init arguments");
     else if (!um_may_allocate(ctx, width * depth * sizeof *c->cells) ||
-             um_cms_open(width, depth, &c, NULL) != UMBEL_OK)
+             um_cms_open(width, depth, um_memory_limit(ctx), &c, NULL) !=
+                 UMBEL_OK)
         um_api.ReplyWithError(ctx, "CMS: Insufficient memory to create the "
                                    "key");
     else {

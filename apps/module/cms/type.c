@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "module/runtime/compat.h"
 #include "module/runtime/memory.h"
-#include "module/runtime/settings.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,10 +21,9 @@ size_t um_cms_bytes(const um_cms *c)
     return (size_t)(c->width * c->depth * sizeof *c->cells);
 }
 
-umbel_status um_cms_open(uint64_t width, uint64_t depth, um_cms **out,
-                         umbel_error *err)
+umbel_status um_cms_open(uint64_t width, uint64_t depth, uint64_t limit,
+                         um_cms **out, umbel_error *err)
 {
-    uint64_t limit = (uint64_t)um_settings.max_filter_bytes;
     um_cms *c;
 
     if (width == 0 || depth == 0)
@@ -33,7 +31,7 @@ umbel_status um_cms_open(uint64_t width, uint64_t depth, um_cms **out,
     if (depth > limit / sizeof *c->cells / width)
         return um_fail(err, UMBEL_E_LIMIT,
                        "a sketch of %" PRIu64 " x %" PRIu64
-                       " counters: umbel.max-filter-bytes is %" PRIu64,
+                       " counters, the limit is %" PRIu64 " bytes",
                        width, depth, limit);
     c = um_get(&um_module_alloc, sizeof *c);
     if (!c)
@@ -67,17 +65,26 @@ static void rdb_save(um_io *io, void *value)
     um_api.SaveStringBuffer(io, (const char *)c->cells, um_cms_bytes(c));
 }
 
-static umbel_status load_cells(um_io *io, um_cms *c, umbel_error *err)
+/* Creates the sketch when its counters have been read, so that it takes no more
+ * memory than they do. */
+static umbel_status load_cells(um_io *io, uint64_t width, uint64_t depth,
+                               um_cms **out, umbel_error *err)
 {
     size_t len = 0;
     char *bytes = um_api.LoadStringBuffer(io, &len);
     umbel_status status = UMBEL_OK;
 
-    if (!bytes || um_api.IsIOError(io) || len != um_cms_bytes(c))
+    if (!bytes || um_api.IsIOError(io) || width == 0 ||
+        len / sizeof *(*out)->cells / width != depth ||
+        len != width * depth * sizeof *(*out)->cells)
         status = um_fail(err, UMBEL_E_FORMAT,
                          "CMSk-TYPE: the counters have another length");
-    else
-        memcpy(c->cells, bytes, len);
+    if (!status)
+        status =
+            um_cms_open(width, depth,
+                        um_memory_limit(um_api.GetContextFromIO(io)), out, err);
+    if (!status)
+        memcpy((*out)->cells, bytes, len);
     if (bytes)
         um_api.Free(bytes);
     return status;
@@ -92,12 +99,10 @@ static void *rdb_load(um_io *io, int encver)
 
     if (encver != ENCODING || um_api.IsIOError(io) || count > INT64_MAX)
         um_set_error(&err, UMBEL_E_FORMAT, "CMSk-TYPE: bad or cut short");
-    else if (um_cms_open(width, depth, &c, &err) == UMBEL_OK &&
-             load_cells(io, c, &err) == UMBEL_OK) {
+    else if (load_cells(io, width, depth, &c, &err) == UMBEL_OK) {
         c->count = (int64_t)count;
         return c;
     }
-    um_cms_close(c);
     return um_load_refused(io, &err);
 }
 
@@ -150,7 +155,7 @@ static void *copy(um_str *from, um_str *to, void *value)
 
     (void)from;
     (void)to;
-    if (um_cms_open(c->width, c->depth, &made, NULL) != UMBEL_OK)
+    if (um_cms_open(c->width, c->depth, INT64_MAX, &made, NULL) != UMBEL_OK)
         return NULL;
     memcpy(made->cells, c->cells, um_cms_bytes(c));
     made->count = c->count;

@@ -188,6 +188,8 @@ typedef void um_timer_run(um_ctx *ctx, void *data);
     X(int, AvoidReplicaTraffic, (void))                                        \
     X(void, Log, (um_ctx *, const char *, const char *, ...))                  \
     X(void, LogIOError, (um_io *, const char *, const char *, ...))            \
+    X(um_ctx *, GetContextFromIO, (um_io *))                                   \
+    X(const um_str *, GetKeyNameFromIO, (um_io *))                             \
     X(int, CreateCommand,                                                      \
       (um_ctx *, const char *, um_command_run *, const char *, int, int, int)) \
     X(int, IsKeysPositionRequest, (um_ctx *))                                  \

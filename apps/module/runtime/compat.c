@@ -4,9 +4,6 @@
 #include "module/runtime/compat.h"
 
 #include "module/runtime/memory.h"
-#include "module/runtime/settings.h"
-
-#include <stdatomic.h>
 
 bool um_open_write(um_ctx *ctx, um_str *name, const um_type *type, um_key **key,
                    void **value)
@@ -33,12 +30,4 @@ void um_changed(um_ctx *ctx, um_str *key, const char *event)
 bool um_may_allocate(um_ctx *ctx, uint64_t bytes)
 {
     return um_memory_check(ctx, bytes, NULL) == UMBEL_OK;
-}
-
-void *um_load_refused(um_io *io, const umbel_error *err)
-{
-    um_refused_loads++;
-    um_api.LogIOError(io, "warning", "umbel: a value was not loaded: %s",
-                      err->text);
-    return NULL;
 }

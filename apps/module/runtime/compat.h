@@ -34,9 +34,10 @@ static inline uint32_t um_cms_le(uint32_t x)
 #endif
 }
 
-/* Creates a sketch; checks width and depth before it allocates anything. */
-umbel_status um_cms_open(uint64_t width, uint64_t depth, um_cms **out,
-                         umbel_error *err);
+/* Creates a sketch of at most limit bytes, which it checks before it allocates
+ * anything. */
+umbel_status um_cms_open(uint64_t width, uint64_t depth, uint64_t limit,
+                         um_cms **out, umbel_error *err);
 void um_cms_close(um_cms *c);
 size_t um_cms_bytes(const um_cms *c);
 
@@ -59,8 +60,5 @@ void um_changed(um_ctx *ctx, um_str *key, const char *event);
 /* Returns true if this much memory may be allocated. For commands from the
  * primary or the AOF only the setting limits it. */
 bool um_may_allocate(um_ctx *ctx, uint64_t bytes);
-
-/* Counts a refused load, and logs why. Returns NULL, for rdb_load. */
-void *um_load_refused(um_io *io, const umbel_error *err);
 
 #endif

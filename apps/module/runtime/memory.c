@@ -80,12 +80,18 @@ static uint64_t server_number(void *info, const char *name)
     return missing ? 0 : n;
 }
 
+uint64_t um_memory_limit(um_ctx *ctx)
+{
+    return um_from_primary(ctx) ? INT64_MAX
+                                : (uint64_t)um_settings.max_filter_bytes;
+}
+
 umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err)
 {
     void *info;
     uint64_t most, used;
 
-    if (bytes > (uint64_t)um_settings.max_filter_bytes)
+    if (bytes > um_memory_limit(ctx))
         return um_fail(err, UMBEL_E_LIMIT,
                        "the filter takes %" PRIu64
                        " bytes, umbel.max-filter-bytes allows %lld",

@@ -25,9 +25,17 @@ void um_memory_growing(bool yes);
 uint64_t um_memory_used(void);
 
 /*
- * Returns E_LIMIT if a filter of that many bytes would exceed
- * umbel.max-filter-bytes or, with the memory in use, maxmemory. The latter is
- * not checked for commands from the primary or the AOF.
+ * Returns the bytes that a filter may have: umbel.max-filter-bytes. What was
+ * accepted before has no limit (the server's own RDB file and AOF, commands
+ * from the primary): with a lower setting the server must still start, and a
+ * replica must not miss changes.
+ */
+uint64_t um_memory_limit(um_ctx *ctx);
+
+/*
+ * Returns E_LIMIT if a filter of that many bytes would exceed um_memory_limit
+ * or, with the memory in use, maxmemory. The latter is not checked for commands
+ * from the primary or the AOF.
  */
 umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err);
 

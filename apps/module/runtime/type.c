@@ -4,6 +4,7 @@
 #include "module/runtime/type.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "filter/handle.h"
 #include "module/runtime/memory.h"
 #include "module/runtime/settings.h"
@@ -12,6 +13,7 @@
 #include <umbel/describe.h>
 #include <umbel/file.h>
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- the data type umbel-flt --------------------------------------------- */
@@ -75,20 +77,26 @@ static umbel_status check_admission(const umbel_filter *f, umbel_error *err)
 
     UM_TRY(umbel_admit(f, &wants, &ruling, err));
     if (!ruling.admitted)
-        return um_fail(err, UMBEL_E_REFUSED, "%s", ruling.reason[0].text);
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "umbel.admission is yes, and it is not admitted: %s",
+                       ruling.reason[0].text);
     return UMBEL_OK;
 }
 
 static umbel_status load(um_io *io, um_body **out, umbel_error *err)
 {
     uint64_t total = um_api.LoadUnsigned(io);
+    uint64_t limit = (uint64_t)um_settings.max_filter_bytes;
     umbel_filter *f = NULL;
     umbel_decoder *d = NULL;
     umbel_status status;
 
     if (um_api.IsIOError(io))
         return um_fail(err, UMBEL_E_FORMAT, "cut short");
-    UM_TRY(um_pieces_open(total, &d, err));
+    /* In the server's own file a filter is raw: no larger than its bytes. */
+    if (total > limit && um_from_primary(um_api.GetContextFromIO(io)))
+        limit = total;
+    UM_TRY(um_pieces_open(total, limit, &d, err));
     status = load_pieces(io, d, total, err);
     if (!status)
         status = umbel_decoder_finish(d, &f, err);
@@ -103,6 +111,22 @@ static umbel_status load(um_io *io, um_body **out, umbel_error *err)
     return um_body_open(f, out, err);
 }
 
+void *um_load_refused(um_io *io, const umbel_error *err)
+{
+    const um_str *key = um_api.GetKeyNameFromIO(io);
+    char name[100];
+
+    snprintf(name, sizeof name, "%s",
+             key ? um_api.StringPtrLen(key, NULL) : "");
+    um_disarm(name);
+    um_refused_loads++;
+    um_api.LogIOError(
+        io, "warning", "umbel: key \"%s\" was not loaded: %s%s", name,
+        err->text,
+        err->status == UMBEL_E_LIMIT ? ": raise umbel.max-filter-bytes" : "");
+    return NULL;
+}
+
 enum { ENCODING = 0 };
 
 static void *rdb_load(um_io *io, int encver)
@@ -115,10 +139,7 @@ static void *rdb_load(um_io *io, int encver)
                      "a newer umbel wrote it, with encoding %d", encver);
     else if (load(io, &b, &err) == UMBEL_OK)
         return b;
-    um_refused_loads++;
-    um_api.LogIOError(io, "warning", "umbel: a filter was not loaded: %s",
-                      err.text);
-    return NULL;
+    return um_load_refused(io, &err);
 }
 
 /* --- AOF ------------------------------------------------------------------ */
@@ -300,14 +321,14 @@ bool um_pieces_write(const umbel_filter *f, um_piece_emit *emit, void *ctx)
     return good;
 }
 
-umbel_status um_pieces_open(uint64_t total, umbel_decoder **out,
+umbel_status um_pieces_open(uint64_t total, uint64_t limit, umbel_decoder **out,
                             umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
 
     source.verify = true;
     source.alloc = &um_module_alloc;
-    source.memory_limit = (uint64_t)um_settings.max_filter_bytes;
+    source.memory_limit = limit;
     return umbel_decoder_open(&source, total, out, err);
 }
 

@@ -54,8 +54,9 @@ typedef bool um_piece_emit(void *ctx, uint64_t offset, uint64_t total,
  */
 bool um_pieces_write(const umbel_filter *f, um_piece_emit *emit, void *ctx);
 
-/* Opens a decoder with the server's memory, limits and checks. */
-umbel_status um_pieces_open(uint64_t total, umbel_decoder **out,
+/* Opens a decoder with the server's memory and checks, for a filter of at most
+ * limit bytes. */
+umbel_status um_pieces_open(uint64_t total, uint64_t limit, umbel_decoder **out,
                             umbel_error *err);
 
 /* Unlocks a keyed filter that was built with the server's secret. */
@@ -76,5 +77,9 @@ extern um_type *um_filter_type;
 
 /* Loads that were refused: bad bytes, over a limit, or not admitted. */
 extern _Atomic uint64_t um_refused_loads;
+
+/* Counts a refused load, and logs key and reason. Returns NULL, for rdb_load.
+ */
+void *um_load_refused(um_io *io, const umbel_error *err);
 
 #endif

@@ -148,7 +148,7 @@ static umbel_status open_import(um_ctx *ctx, const um_str *key,
     const char *text = um_api.StringPtrLen(key, &len);
     import *i;
 
-    UM_TRY(um_pieces_open(a->total, &d, err));
+    UM_TRY(um_pieces_open(a->total, um_memory_limit(ctx), &d, err));
     i = um_api.Alloc(sizeof *i);
     *i = (import){.next = imports,
                   .client = um_api.GetClientId(ctx),
