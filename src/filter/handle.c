@@ -158,6 +158,7 @@ void um_set_shape(umbel_filter *f, const um_shape *s)
     f->kind = s->kind;
     f->spare_len = s->spare_len;
     um_layout_init(&f->layout, s->addressing, s->cells, s->hashes, s->seed);
+    f->layout.hi_follows = s->hash->fused;
     um_hasher_init(&f->hasher, s->hash, s->seed, NULL);
     um_find_parts(f);
     f->capacity = s->capacity;

@@ -31,7 +31,8 @@ typedef struct um_layout {
     uint32_t hashes;
     uint32_t lanes, throws;
     uint16_t extra;
-    bool far; /* the cells exceed the L2 cache: prefetch */
+    bool far;        /* the cells exceed the L2 cache: prefetch */
+    bool hi_follows; /* hi of each digest is um_remix(lo) */
 } um_layout;
 
 /* How cells move when a filter shrinks by a divisor D. */
@@ -48,6 +49,7 @@ struct um_addressing {
     bool foreign;      /* from another program: cannot have groups */
     bool dependent;    /* an attacker can choose cells that the same keys use:
                           admission samples, see analysis/analysis.h */
+    bool permutes;     /* different keys have different numbers below range */
     uint32_t distinct; /* keys with up to this many hashes have distinct
                           cells */
     um_fold_rule fold;

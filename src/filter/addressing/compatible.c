@@ -67,6 +67,7 @@ const um_addressing um_addressing_universal = {
     .summary = "((cx+d) mod p) mod m over integer keys, as in the papers",
     .hash = "integer",
     .dependent = true,
+    .permutes = true,
     .distinct = 1,
     .fold = UM_FOLD_PARTS,
     .block = 1,

@@ -281,12 +281,24 @@ static double biased_hit(const um_layout *l, double throws)
            b.cold * b.p_cold * -expm1(throws * log1p(-b.p_cold));
 }
 
-/* Returns the expected share of used cells after this many throws. */
-static double biased_fill(const um_layout *l, double throws)
+/*
+ * Returns the expected share of used cells after n keys. A hash function of
+ * universal permutes the numbers below range: different keys have different
+ * ones. So a cell that r numbers lead to is unused if no key has one of them.
+ */
+static double biased_fill(const um_layout *l, double keys)
 {
     bias b = bias_of(l);
-    return (b.hot * -expm1(throws * log1p(-b.p_hot)) +
-            b.cold * -expm1(throws * log1p(-b.p_cold))) /
+    double range = (double)um_range(l);
+    double ln_hot = keys * log1p(-b.p_hot), ln_cold = keys * log1p(-b.p_cold);
+
+    if (l->row->permutes) {
+        double absent = log1p(-fmin(keys / range, 1));
+        ln_hot = b.p_hot * range * absent;
+        ln_cold = b.p_cold * range * absent;
+    }
+    return (b.hot * -expm1(l->throws * ln_hot) +
+            b.cold * -expm1(l->throws * ln_cold)) /
            (double)l->width;
 }
 
@@ -392,15 +404,45 @@ static double ln_untouched(const um_layout *l, double ln_in_block)
     return log1p(expm1(ln_in_block) / (double)l->blocks);
 }
 
+/*
+ * Returns ln of the probability that a key leaves a given cell of its block
+ * unused, also where the formula above is not exact: if hi follows from lo, the
+ * second word of a key in blocks depends on the first (addressing.c). With C
+ * the factor of um_remix, y = C lo and z = C (hi + lo) = C hi + y:
+ *
+ *     W0 = y ^ y >> 32                W1 = z ^ z >> 32
+ *     high half of z = (1 + C) (high half of y) + what the low half adds
+ *
+ * 1 + C is a multiple of 4, and the lowest bits of these halves choose the
+ * first lane of the extra throws and also, in two lanes of 64 cells and in one
+ * of 16, part of the cell. So in these lanes the extra throw does not hit the
+ * cell of the first one 1 time in w: with 9 hashes in blocks of 512, never in
+ * lane 5. Counting over all values of those bits gives the mean number of cells
+ * that a key hits twice. (Lanes of 32 cells do not use those bits, and further
+ * words do not depend on each other in this way.)
+ */
+static double ln_one(const um_layout *l)
+{
+    static const uint8_t twice64[] = {0, 27, 68, 97, 130, 159, 198, 225};
+    static const uint8_t twice16[] = {0, 14, 29, 43, 62, 76, 93, 107};
+    double cells = (double)l->width * LANES;
+
+    if (!l->hi_follows || l->lanes != LANES || l->throws != 1)
+        return avoidance(l).one;
+    if (l->width == 64)
+        return log1p(-(l->hashes - twice64[l->extra] / 2048.0) / cells);
+    if (l->width == 16)
+        return log1p(-(l->hashes - twice16[l->extra] / 256.0) / cells);
+    return avoidance(l).one;
+}
+
 double um_model_fill(const um_layout *l, double keys)
 {
-    avoid a = avoidance(l);
-
     if (keys <= 0)
         return 0;
     if (um_range(l))
-        return biased_fill(l, keys * l->throws);
-    return -expm1(keys * ln_untouched(l, a.one));
+        return biased_fill(l, keys);
+    return -expm1(keys * ln_untouched(l, ln_one(l)));
 }
 
 /* Inverts biased_fill by bisection; without bias there is a formula. */
@@ -422,21 +464,18 @@ static double biased_keys(const um_layout *l, double fill)
 
 double um_model_keys(const um_layout *l, uint64_t used)
 {
-    avoid a = avoidance(l);
-
     if (used >= l->cells)
         return INFINITY;
     if (um_range(l) && used)
         return biased_keys(l, (double)used / (double)l->cells);
-    return log1p(-(double)used / (double)l->cells) / ln_untouched(l, a.one);
+    return log1p(-(double)used / (double)l->cells) / ln_untouched(l, ln_one(l));
 }
 
 double um_model_slope(const um_layout *l, double keys)
 {
-    avoid a = avoidance(l);
-    double ln_one = ln_untouched(l, a.one);
+    double one = ln_untouched(l, ln_one(l));
 
-    return 1 / ((double)l->cells * power(keys, ln_one) * ln_one);
+    return 1 / ((double)l->cells * power(keys, one) * one);
 }
 
 /*

@@ -287,6 +287,81 @@ static void the_bias_of_a_modulus_is_counted(void **state)
     umbel_close(f);
 }
 
+/*
+ * Returns the mean number of cells that a key of 8 + extra hashes hits twice,
+ * by counting over the bits that matter (model.c): v and y are the lowest bits
+ * of the halves of hi, b those of what the lower half adds to the upper one of
+ * z.
+ */
+static double twice_in_blocks(uint32_t width, uint32_t extra)
+{
+    double sum = 0;
+
+    for (unsigned state = 0; state < 512; state++) {
+        unsigned v = state & 7, y = state >> 3 & 7, b = state >> 6;
+        unsigned high = (4 * y + b) & 7, low = ((v ^ y) + 3 * v) & 7;
+        for (unsigned lane = 0; lane < 8; lane++) {
+            unsigned bits = 0; /* of the cell that are known, and equal */
+            if (((lane - (low ^ high)) & 7) >= extra)
+                continue;
+            if (width == 64 && lane == 4)
+                bits = y >> 2 == high >> 2 ? 1 : 99;
+            if (width == 64 && lane == 5)
+                bits = (y & 3) == (high & 3) ? 2 : 99;
+            if (width == 16 && lane == 7)
+                bits = y == high ? 3 : 99;
+            sum += bits == 99 ? 0 : (double)(1 << bits) / width;
+        }
+    }
+    return sum / 512;
+}
+
+/* Returns the mean number of different cells of n random keys, and its standard
+ * deviation. */
+static double mean_cells(const um_layout *l, size_t n, double *sigma)
+{
+    uint64_t pos[UM_MAX_HASHES];
+    test_spread spread = {0};
+    um_rng rng = {l->hashes};
+
+    for (size_t i = 0; i < n; i++) {
+        bool used[512] = {false};
+        unsigned cells = 0;
+        umbel_digest d = {.lo = um_random(&rng)};
+        d.hi = l->hi_follows ? um_remix(d.lo) : um_random(&rng);
+        l->row->positions(l, &d, 1, pos);
+        for (uint32_t j = 0; j < l->hashes; j++) {
+            cells += !used[pos[j]];
+            used[pos[j]] = true;
+        }
+        test_spread_add(&spread, cells);
+    }
+    *sigma = sqrt(test_variance(&spread) / (double)n);
+    return spread.mean;
+}
+
+static void a_key_in_blocks_hits_as_many_cells_as_the_model_has(void **state)
+{
+    enum { N = 1 << 17 };
+    static const char *const rows[] = {"blocked128", "blocked256",
+                                       "blocked512"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(rows); i++)
+        for (uint32_t k = 8; k <= 17; k++)
+            for (int follows = 0; follows < 2; follows++) {
+                uint32_t block = um_addressing_find(rows[i])->block;
+                um_layout l = layout_of(rows[i], block, k);
+                l.hi_follows = follows;
+                double sigma, got = mean_cells(&l, N, &sigma);
+                double model = um_model_fill(&l, 1) * block;
+                assert_near(got, model, 5 * sigma + 1e-9);
+                if (follows && k > 8 && k < 16)
+                    assert_near(model, k - twice_in_blocks(block / 8, k - 8),
+                                1e-9);
+            }
+}
+
 static void add_random(umbel_filter *f, um_rng *rng, size_t n)
 {
     umbel_digest d[400];
@@ -365,6 +440,7 @@ TEST_GROUP(model)
         cmocka_unit_test(the_slope_is_that_of_the_keys),
         cmocka_unit_test(the_model_is_the_mean_of_many_filters),
         cmocka_unit_test(the_bias_of_a_modulus_is_counted),
+        cmocka_unit_test(a_key_in_blocks_hits_as_many_cells_as_the_model_has),
         cmocka_unit_test(covariances_are_those_of_many_pairs),
     };
 
