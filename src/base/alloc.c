@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { MMAP_FROM = 1 << 20, HUGE_FROM = 4 << 20 };
 
@@ -63,6 +64,13 @@ enum { ALIGN = 16, ROOM = UM_LINE };
 static bool is_library(const umbel_alloc *a)
 {
     return a->get == library_get;
+}
+
+size_t um_lazy_page(const umbel_alloc *a, size_t len)
+{
+    long page = sysconf(_SC_PAGESIZE);
+
+    return is_library(a) && len >= MMAP_FROM && page > 0 ? (size_t)page : 0;
 }
 
 void *um_get(const umbel_alloc *a, size_t len)

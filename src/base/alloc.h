@@ -12,6 +12,10 @@ umbel_alloc um_alloc_or_default(const umbel_alloc *given);
 /* Asks the kernel for huge pages behind memory, or for ordinary ones. */
 void um_use_huge_pages(void *memory, size_t len, bool huge);
 
+/* Returns the size of the pages by which memory of um_get begins to take space,
+ * each when it is first written; 0 if all of it takes space at once. */
+size_t um_lazy_page(const umbel_alloc *a, size_t len);
+
 /* Returns zeroed memory, aligned to 64 bytes; NULL when out of memory. len >
  * 0. */
 void *um_get(const umbel_alloc *a, size_t len);

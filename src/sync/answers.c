@@ -383,7 +383,8 @@ bool umbel_sync_next_replica(const umbel_sync *s, size_t *at,
         .own = c->own,
         .muted = um_origin_status_of(s, c->id.origin) != UM_ALLOWED,
         .held = c->held,
-        .bytes = s->list[c->id.list].pages.bytes + c->history_bytes,
+        .bytes = um_replica_bytes(&s->list[c->id.list], c->written) +
+                 c->history_bytes,
         .seen = c->seen,
         .filter = c->filter};
     return true;

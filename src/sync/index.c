@@ -33,10 +33,9 @@
 #endif
 
 enum {
-    PAGES_AT_ONCE = 64,      /* per update; later steps do the rest */
-    INDEX_MIN_REPLICAS = 6,  /* below this, an index does not pay */
-    TOTALS_MIN_REPLICAS = 2, /* below this, totals do not pay */
-    SPARE_REPLICAS = 4       /* replicas that must still fit into memory */
+    PAGES_AT_ONCE = 64,     /* per update; later steps do the rest */
+    INDEX_MIN_REPLICAS = 6, /* below this, an index does not pay */
+    TOTALS_MIN_REPLICAS = 2 /* below this, totals do not pay */
 };
 
 /* --- index ---------------------------------------------------------------- */
@@ -105,6 +104,8 @@ static size_t fill_column(const um_sync_list *l, um_replica *c, size_t most)
     size_t done = 0;
 
     for (; c->marked < l->pages.n && done < most; c->marked++) {
+        if (!c->changed[c->marked]) /* empty */
+            continue;
         mark_page(l, c, c->marked);
         done += um_page_of(&l->pages, c->marked).len;
     }
@@ -183,7 +184,7 @@ static bool widen_index(umbel_sync *s, um_sync_list *l)
 
     if (!row || width > UM_INDEX_MAX ||
         count_replicas(s, (size_t)(l - s->list)) < INDEX_MIN_REPLICAS ||
-        len + SPARE_REPLICAS * l->pages.bytes >
+        len + UM_SPARE_REPLICAS * l->pages.bytes >
             um_sync_memory_left(s) + l->index.bits.len)
         return false;
     size_t room = ((size_t)len / UM_LINE + 2) * UM_LINE;
@@ -197,6 +198,21 @@ static bool widen_index(umbel_sync *s, um_sync_list *l)
     l->index.bits.width = width;
     s->memory += len;
     return true;
+}
+
+uint64_t um_index_bytes(const umbel_sync_list *l, uint64_t replicas)
+{
+    const um_kind *kind = l->shape->kind;
+    unsigned width = UM_INDEX_MIN;
+    uint64_t bytes = 0;
+
+    while (width < replicas && width < UM_INDEX_MAX)
+        width *= 2;
+    if (l->indexed && kind->index && replicas >= INDEX_MIN_REPLICAS)
+        bytes += kind->index->len(l->shape->self, width);
+    if (l->indexed && kind->totals && replicas >= TOTALS_MIN_REPLICAS)
+        bytes += kind->totals->len(l->shape->self);
+    return bytes;
 }
 
 /* Returns the least shared column among those of replicas of the same epoch; 0
@@ -331,7 +347,7 @@ static void begin_totals(umbel_sync *s, um_sync_list *l)
     size_t room = ((size_t)len / UM_LINE + 1) * UM_LINE;
 
     if (count_replicas(s, (size_t)(l - s->list)) < TOTALS_MIN_REPLICAS ||
-        len + SPARE_REPLICAS * l->pages.bytes > um_sync_memory_left(s))
+        len + UM_SPARE_REPLICAS * l->pages.bytes > um_sync_memory_left(s))
         return;
     l->totals.cells.at = aligned_alloc(UM_LINE, room);
     if (!l->totals.cells.at)
@@ -361,6 +377,8 @@ static size_t fill_totals(const um_sync_list *l, um_replica *c, size_t most)
     size_t done = 0;
 
     for (; c->summed < l->pages.n && done < most; c->summed++) {
+        if (!c->changed[c->summed]) /* empty */
+            continue;
         add_totals_page(l, c, c->summed, NULL);
         done += um_page_of(&l->pages, c->summed).len;
     }

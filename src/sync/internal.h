@@ -34,7 +34,8 @@ enum {
     UM_SIGNATURE_LEN = 64,
     UM_ROOT_WORD = 8, /* bytes of a root that are sent to compare roots */
     UM_TREE_FAN = 16, /* part of the wire format: changes roots */
-    UM_TREE_LEVELS = 16
+    UM_TREE_LEVELS = 16,
+    UM_SPARE_REPLICAS = 4 /* that must still fit into memory beside the index */
 };
 
 /* Grows an array by one zeroed item; returns NULL if out of memory. */
@@ -85,12 +86,15 @@ typedef struct um_replica {
     um_sync_id id;
     umbel_filter *filter;
     um_tree tree;
-    uint64_t *changed; /* for each page, the version that changed it last */
+    uint64_t *changed; /* for each page, the version that changed it last; 0:
+                          it is empty, and takes no memory */
     um_statement now;
     um_version_step *step; /* the oldest first */
     size_t nsteps;
     size_t history_bytes;
-    uint64_t used;              /* non-empty entries, approximately */
+    uint64_t written; /* memory of its pages that were written; not counted if
+                         they all take memory at once */
+    uint64_t used;    /* non-empty entries, approximately */
     uint64_t admitted, claimed; /* used and keys at the last admission */
     uint64_t refused;           /* versions up to this one were refused */
     uint64_t not_admitted;      /* time when admission refused a version, + 1 */
@@ -125,6 +129,8 @@ typedef struct um_sync_list {
     char name[UMBEL_SYNC_MAX_NAME];
     umbel_filter *shape;
     um_pages pages;
+    size_t lazy_page; /* replicas take memory by pages of this size, when they
+                         are first written; 0: at once */
     umbel_sync_list set;
     char agree[UMBEL_SYNC_MAX_AGREE]; /* may be "" */
     uint8_t digest[UM_HASH_LEN]; /* of name, shape, pages, epochs and agree */
@@ -201,6 +207,8 @@ typedef struct um_receive_buffer {
     size_t npages;
     uint64_t next_page; /* lowest page number that may follow */
     uint64_t bytes, changed, fresh;
+    uint64_t written; /* memory of pages that are still empty in the replica */
+    uint64_t memory;  /* of this buffer, counted in that of the engine */
     uint64_t max_bytes; /* limit, including the current message */
     bool shrank;        /* a page contains less than before */
     bool unrooted;      /* the sender does not know the root of the base */
@@ -440,6 +448,9 @@ void um_index_remove(umbel_sync *s, const um_replica *c);
  * many of them are left. */
 size_t um_index_work(umbel_sync *s, size_t bytes);
 void um_index_fini(umbel_sync *s, um_sync_list *l);
+/* Returns the memory of the index and the totals of a list that has this many
+ * replicas of other origins. */
+uint64_t um_index_bytes(const umbel_sync_list *l, uint64_t replicas);
 /* Frees all indexes, to make memory available to replicas. */
 void um_index_release(umbel_sync *s);
 
@@ -476,8 +487,9 @@ const uint8_t *um_tree_root(const um_tree *t);
 bool um_same_id(const um_sync_id *a, const um_sync_id *b);
 um_replica *um_replica_find(const umbel_sync *s, const um_sync_id *id,
                             size_t *slot);
-/* Returns E_LIMIT if another replica would exceed a limit. */
+/* Checks that a replica may be created; *reason is that of a refusal. */
 umbel_status um_replica_check_limits(umbel_sync *s, const um_sync_id *id,
+                                     umbel_sync_reason *reason,
                                      umbel_error *err);
 /* Creates an empty replica, version 0, in a slot that no peer has information
  * about. */
@@ -491,11 +503,22 @@ bool um_replica_sign_next(umbel_sync *s, um_replica *c, const umbel_filter *f);
 /* Signs f as the first version of an incarnation of ours. */
 umbel_status um_replica_adopt(umbel_sync *s, const um_sync_id *id,
                               const umbel_filter *f, umbel_error *err);
-/* Creates an empty filter of that shape, without touching its memory. */
+/* Creates an empty filter of that shape, without touching its memory. If it
+ * takes memory by pages (um_lazy_page), these are not huge. */
 umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
                             umbel_error *err);
 /* Returns true if `bytes` more bytes of replicas fit into memory. */
 bool um_sync_has_memory(umbel_sync *s, uint64_t bytes);
+/* Returns the memory of a replica of that list whose written pages take that
+ * many bytes, at most: pages may share a page of the kernel. */
+uint64_t um_replica_bytes(const um_sync_list *l, uint64_t written);
+/* Returns the memory of a replica without empty pages. */
+uint64_t um_replica_full_bytes(const um_pages *pages);
+/* Returns the memory that a page takes from its first write on; 0 if the
+ * replica had it from the start. */
+uint64_t um_replica_page_bytes(const um_sync_list *l, uint64_t number);
+/* Adds the memory of pages that are written for the first time. */
+void um_replica_add_written(umbel_sync *s, um_replica *c, uint64_t bytes);
 
 bool um_step_index(um_version_step *step);
 void um_step_fini(um_version_step *step);

@@ -131,14 +131,17 @@ static void move_replica(umbel_sync *s, size_t slot, uint64_t incarnation)
     umbel_filter *filter = from->filter;
     um_statement first = {.version = 1, .keys = from->now.keys};
     um_buffer none = {.len = 0};
+    uint64_t written = from->written;
 
     id.incarnation = incarnation;
     if (um_replica_create(s, &id, &to, NULL))
         return;
     from->tree = to->tree;
     from->filter = to->filter;
+    from->written = to->written;
     to->tree = tree;
     to->filter = filter;
+    to->written = written;
     to->own = false;
     to->used = from->used;
     to->seen = s->now;

@@ -5,6 +5,7 @@
  * Each side starts a new session with each connection. It discards what it knew
  * about the other side, and ignores messages of old sessions.
  */
+#include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/rng.h"
@@ -23,7 +24,8 @@
 
 enum {
     TICK_BYTES = 512 << 10, /* of replicas indexed in one tick ... */
-    SLICE_BYTES = 32 << 10  /* ... or where no call may take long */
+    SLICE_BYTES = 32 << 10, /* ... or where no call may take long */
+    PAGE_BYTES = 65536      /* by default */
 };
 
 /* --- sessions with peers -------------------------------------------------- */
@@ -35,7 +37,7 @@ void um_receive_buffer_fini(umbel_sync *s, um_receive_buffer *g)
     free(g->page);
     umbel_close(g->filter);
     um_buffer_fini(&g->old);
-    s->memory -= g->bytes;
+    s->memory -= g->memory;
     *g = (um_receive_buffer){.active = false};
 }
 
@@ -251,7 +253,7 @@ static umbel_status open_list(um_sync_list *l, const umbel_sync_list *from,
     l->set = *from;
     l->set.epochs = from->epochs ? from->epochs : 1;
     l->set.quorum = from->quorum ? from->quorum : 1;
-    l->set.page_bytes = from->page_bytes ? from->page_bytes : 65536;
+    l->set.page_bytes = from->page_bytes ? from->page_bytes : PAGE_BYTES;
     UM_TRY(check_name(from->name, err));
     memcpy(l->name, from->name, strlen(from->name) + 1);
     UM_TRY(copy_agree(l, from->agree, err));
@@ -261,6 +263,7 @@ static umbel_status open_list(um_sync_list *l, const umbel_sync_list *from,
     UM_TRY(um_pages_init(&l->pages, um_shape_of(from->shape), l->set.page_bytes,
                          err));
     UM_TRY(um_filter_like(from->shape, &l->shape, err));
+    l->lazy_page = um_lazy_page(&l->shape->alloc, l->shape->payload_len);
     umbel_set_coded(l->shape, false);
     UM_TRY(umbel_set_data(l->shape, NULL, 0, err));
     digest_list(l);
@@ -294,6 +297,31 @@ static void set_limits(umbel_sync_limits *l)
     UM_SET(clock_skew);
     UM_SET(retry_seconds);
 #undef UM_SET
+}
+
+umbel_status umbel_sync_full_memory(const umbel_sync_list *list, size_t n,
+                                    uint64_t origins, umbel_sync_memory *out,
+                                    umbel_error *err)
+{
+    /* Parts of updates, one from each origin; the index leaves space for some
+     * replicas, too. */
+    uint64_t spare = origins > UM_SPARE_REPLICAS ? origins : UM_SPARE_REPLICAS;
+    umbel_sync_memory need = {0};
+    uint64_t largest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t page = list[i].page_bytes ? list[i].page_bytes : PAGE_BYTES;
+        uint64_t epochs = list[i].epochs ? list[i].epochs : 1;
+        um_pages pages;
+        UM_TRY(um_pages_init(&pages, um_shape_of(list[i].shape), page, err));
+        uint64_t one = um_replica_full_bytes(&pages);
+        need.replicas += (origins + 1) * epochs * one;
+        need.index += um_index_bytes(&list[i], origins * epochs);
+        largest = one > largest ? one : largest;
+    }
+    need.replicas += spare * largest;
+    *out = need;
+    return UMBEL_OK;
 }
 
 static umbel_status open_lists(umbel_sync *s, umbel_error *err)
@@ -402,6 +430,16 @@ uint64_t umbel_sync_incarnation(const umbel_sync *s)
     return s->incarnation;
 }
 
+/* Accepts origins again that were declined, because there is more memory. */
+static void forget_declined(umbel_sync *s)
+{
+    for (size_t i = 0; i < s->npeers; i++) {
+        um_peer *p = &s->peer[i];
+        p->report_rules |= p->used && p->ndeclined;
+        p->ndeclined = 0;
+    }
+}
+
 /* --- time ----------------------------------------------------------------- */
 
 static void expire(umbel_sync *s, size_t list, uint64_t oldest)
@@ -417,6 +455,8 @@ static void expire(umbel_sync *s, size_t list, uint64_t oldest)
         any = true;
         um_replica_free(s, i);
     }
+    if (any)
+        forget_declined(s);
     if (any)
         um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_EXPIRED,
                                             .peer = -1,

@@ -5,6 +5,10 @@
  * over its pages. A changed page costs its own hash and one hash of 512 bytes
  * for each level above it: four levels for a gigabyte.
  *
+ * Empty pages take no memory: the cells of a large filter are mapped, and the
+ * kernel provides a page when it is first written. Nothing writes a page before
+ * the version that changes it, so `changed` also shows which pages exist.
+ *
  * A replica keeps its slot as long as it exists, so peers can store an entry
  * for it by slot; `order` holds the slots sorted by id.
  *
@@ -20,10 +24,12 @@
  * all slices were published, a version claims more keys than its cells show,
  * which admission allows.
  */
+#include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "sync/internal.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 
@@ -461,6 +467,49 @@ static size_t count_incarnations(const umbel_sync *s, const um_sync_id *id)
     return n;
 }
 
+uint64_t um_replica_full_bytes(const um_pages *pages)
+{
+    uint64_t hashes = 1, n = pages->n;
+
+    for (; n > 1; n = (n + UM_TREE_FAN - 1) / UM_TREE_FAN)
+        hashes += n;
+    return sizeof(um_replica) + sizeof(umbel_filter) + hashes * UM_HASH_LEN +
+           pages->n * sizeof(uint64_t) /* changed */ + pages->bytes;
+}
+
+uint64_t um_replica_bytes(const um_sync_list *l, uint64_t written)
+{
+    uint64_t all = um_replica_full_bytes(&l->pages);
+
+    return l->lazy_page && written < l->pages.bytes
+               ? all - l->pages.bytes + written
+               : all;
+}
+
+uint64_t um_replica_page_bytes(const um_sync_list *l, uint64_t number)
+{
+    um_page p = um_page_of(&l->pages, number);
+
+    if (!l->lazy_page)
+        return 0;
+    return ((p.offset + p.len - 1) / l->lazy_page - p.offset / l->lazy_page +
+            1) *
+           l->lazy_page;
+}
+
+void um_replica_add_written(umbel_sync *s, um_replica *c, uint64_t bytes)
+{
+    const um_sync_list *l = &s->list[c->id.list];
+    bool filled =
+        c->written < l->pages.bytes && c->written + bytes >= l->pages.bytes;
+
+    s->memory -= um_replica_bytes(l, c->written);
+    c->written += bytes;
+    s->memory += um_replica_bytes(l, c->written);
+    if (filled) /* look-ups in large filters are faster with huge pages */
+        um_use_huge_pages(c->filter->payload, c->filter->payload_len, true);
+}
+
 bool um_sync_has_memory(umbel_sync *s, uint64_t bytes)
 {
     if (um_sync_memory_left(s) < bytes)
@@ -471,25 +520,32 @@ bool um_sync_has_memory(umbel_sync *s, uint64_t bytes)
 }
 
 umbel_status um_replica_check_limits(umbel_sync *s, const um_sync_id *id,
+                                     umbel_sync_reason *reason,
                                      umbel_error *err)
 {
+    const um_sync_list *l = &s->list[id->list];
+
     if (um_is_our_origin(s, id->origin))
         return UMBEL_OK;
+    *reason = UMBEL_SYNC_ORIGIN;
     if (s->norigins >= s->limit.origins && !find_origin(s, id->origin) &&
         !um_is_allowed_by_name(s, id->origin))
         return um_fail(err, UMBEL_E_LIMIT,
                        "origin limit reached (%u); raise origins",
                        s->limit.origins);
+    *reason = UMBEL_SYNC_INCARNATION;
     if (count_incarnations(s, id) >= s->limit.incarnations)
         return um_fail(err, UMBEL_E_LIMIT,
                        "incarnation limit of an origin in one epoch reached "
                        "(%u); raise incarnations",
                        s->limit.incarnations);
-    if (!um_sync_has_memory(s, s->list[id->list].pages.bytes))
-        return um_fail(
-            err, UMBEL_E_LIMIT,
-            "no memory left for a replica of %zu bytes; raise memory",
-            s->list[id->list].pages.bytes);
+    *reason = UMBEL_SYNC_MEMORY;
+    uint64_t need = um_replica_bytes(l, 0);
+    if (!um_sync_has_memory(s, need))
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "no memory left for a replica of %" PRIu64
+                       " bytes; raise memory",
+                       need);
     return UMBEL_OK;
 }
 
@@ -524,7 +580,7 @@ static void enter_slot(umbel_sync *s, um_replica *c, size_t slot)
             (s->norder++ - at) * sizeof *s->order);
     s->order[at] = slot;
     s->replica[slot] = c;
-    s->memory += s->list[c->id.list].pages.bytes;
+    s->memory += um_replica_bytes(&s->list[c->id.list], c->written);
     s->changes++;
 }
 
@@ -543,6 +599,8 @@ umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
 {
     UM_TRY(um_filter_create(um_shape_of(shape), &shape->alloc, out, err));
     um_hasher_copy_secret(&(*out)->hasher, &shape->hasher);
+    if (um_lazy_page(&shape->alloc, (*out)->payload_len))
+        um_use_huge_pages((*out)->payload, (*out)->payload_len, false);
     return UMBEL_OK;
 }
 
@@ -550,9 +608,10 @@ umbel_status um_replica_create(umbel_sync *s, const um_sync_id *id,
                                um_replica **out, umbel_error *err)
 {
     const um_sync_list *l = &s->list[id->list];
+    umbel_sync_reason reason;
     size_t slot;
 
-    UM_TRY(um_replica_check_limits(s, id, err));
+    UM_TRY(um_replica_check_limits(s, id, &reason, err));
     um_replica *c = calloc(1, sizeof *c);
     if (!c)
         return um_no_memory(err, sizeof *c);
@@ -585,7 +644,7 @@ void um_replica_free(umbel_sync *s, size_t slot)
     s->replica[slot] = NULL;
     um_index_remove(s, c);
     um_totals_remove(s, c);
-    s->memory -= s->list[c->id.list].pages.bytes;
+    s->memory -= um_replica_bytes(&s->list[c->id.list], c->written);
     discount_origin(s, c->id.origin);
     release_replica(c);
     s->changes++;
@@ -660,9 +719,10 @@ static umbel_status check_own(const um_replica *c, slice *x,
 
 /* Copies the pages that differ. Unless this is the first version, appends the
  * way back to old. */
-static void copy_pages(um_replica *c, const slice *x, const umbel_filter *f,
-                       uint64_t version, um_buffer *old)
+static void copy_pages(umbel_sync *s, um_replica *c, const slice *x,
+                       const umbel_filter *f, uint64_t version, um_buffer *old)
 {
+    const um_sync_list *l = &s->list[c->id.list];
     uint8_t *to = c->filter->payload;
 
     for (uint64_t i = x->first; i < x->end; i++) {
@@ -675,6 +735,8 @@ static void copy_pages(um_replica *c, const slice *x, const umbel_filter *f,
         memcpy(to + at.offset, f->payload + at.offset, at.len);
         um_tree_hash_page(to + at.offset, at.len, um_tree_leaf(&c->tree, i));
         um_tree_touch(&c->tree, i);
+        if (!c->changed[i])
+            um_replica_add_written(s, c, um_replica_page_bytes(l, i));
         c->changed[i] = version;
     }
 }
@@ -685,7 +747,7 @@ static void apply_own(umbel_sync *s, um_replica *c, const slice *x,
     um_statement next = {.version = version, .keys = umbel_added(f)};
     um_buffer old = {.len = 0};
 
-    copy_pages(c, x, f, version, &old);
+    copy_pages(s, c, x, f, version, &old);
     um_tree_end(&c->tree);
     c->filter->added = next.keys;
     memcpy(next.root, um_tree_root(&c->tree), UM_HASH_LEN);

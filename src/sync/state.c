@@ -145,17 +145,26 @@ static umbel_status fill_replica(umbel_sync *s, um_replica *c,
 {
     const um_sync_list *l = &s->list[c->id.list];
     um_statement now;
+    uint64_t written = 0;
 
     um_get_statement(r, &now);
     c->used = um_get_varint(r);
     if (um_get_varint(r) != l->pages.n)
         r->bad = true;
-    for (uint64_t i = 0; i < l->pages.n && !r->bad; i++)
+    for (uint64_t i = 0; i < l->pages.n && !r->bad; i++) {
         c->changed[i] = now.version - um_get_varint(r);
+        written += c->changed[i] ? um_replica_page_bytes(l, i) : 0;
+    }
     UM_TRY(get_steps(s, c, r, err));
-    memcpy(c->filter->payload, f->payload, f->payload_len - um_data_space(f));
+    if (!um_is_our_origin(s, c->id.origin) && !um_sync_has_memory(s, written))
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "no memory left for its pages; raise memory");
+    um_replica_add_written(s, c, written);
     for (uint64_t i = 0; i < l->pages.n; i++) {
         um_page p = um_page_of(&l->pages, i);
+        if (!c->changed[i]) /* it is empty, or else the root differs */
+            continue;
+        memcpy(c->filter->payload + p.offset, f->payload + p.offset, p.len);
         um_tree_hash_page(c->filter->payload + p.offset, p.len,
                           um_tree_leaf(&c->tree, i));
         um_tree_touch(&c->tree, i);

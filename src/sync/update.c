@@ -54,12 +54,27 @@ static uint64_t slice_pages_of(const umbel_sync *s)
 
 /* --- receive buffer ------------------------------------------------------- */
 
+/* Returns the memory of a buffer with that many bytes of pages, and of what the
+ * replica will take in addition when they are applied. */
+static uint64_t memory_with(const um_sync_list *l, const um_receive_buffer *g,
+                            const um_replica *c, uint64_t bytes,
+                            uint64_t written)
+{
+    if (g->filter) /* it becomes that of the replica */
+        return um_replica_bytes(l, written);
+    return bytes + um_replica_bytes(l, c->written + written) -
+           um_replica_bytes(l, c->written);
+}
+
 static umbel_status begin_page(umbel_sync *s, um_receive_buffer *g,
                                const um_replica *c, uint64_t number,
                                uint8_t **out, umbel_sync_reason *reason,
                                umbel_error *err)
 {
-    um_page p = um_page_of(&s->list[g->id.list].pages, number);
+    const um_sync_list *l = &s->list[g->id.list];
+    um_page p = um_page_of(&l->pages, number);
+    bool first = !c || !c->changed[number];
+    uint64_t written = first ? um_replica_page_bytes(l, number) : 0;
     um_received_page *all;
 
     *reason = UMBEL_SYNC_PAGE;
@@ -70,7 +85,9 @@ static umbel_status begin_page(umbel_sync *s, um_receive_buffer *g,
         return um_fail(err, UMBEL_E_LIMIT,
                        "a message has more pages than message_bytes allow");
     *reason = UMBEL_SYNC_MEMORY;
-    if (!um_sync_has_memory(s, p.len))
+    uint64_t memory =
+        memory_with(l, g, c, g->bytes + p.len, g->written + written);
+    if (!um_sync_has_memory(s, memory - g->memory))
         return um_fail(
             err, UMBEL_E_LIMIT,
             "no memory left for the pages of an update; raise memory");
@@ -85,7 +102,9 @@ static umbel_status begin_page(umbel_sync *s, um_receive_buffer *g,
     all[g->npages - 1] = (um_received_page){.number = number, .cells = cells};
     g->next_page = number + 1;
     g->bytes += p.len;
-    s->memory += p.len;
+    g->written += written;
+    s->memory += memory - g->memory;
+    g->memory = memory;
     if (g->base && cells)
         memcpy(cells, c->filter->payload + p.offset, p.len);
     *out = cells ? cells : g->filter->payload + p.offset;
@@ -241,6 +260,8 @@ static umbel_status admit_version(umbel_sync *s, um_replica *c,
         return UMBEL_OK;
     c->filter->added = c->now.keys;
     swap_cells(s, c, g);
+    if (!g->filter) /* pages were written, though they are empty again */
+        um_replica_add_written(s, c, g->written);
     return um_fail(err, UMBEL_E_REFUSED, "%.200s", why.text);
 }
 
@@ -249,6 +270,7 @@ static void accept_update(umbel_sync *s, int peer, um_replica *c,
 {
     for (size_t i = 0; i < g->npages; i++)
         c->changed[g->page[i].number] = g->version;
+    um_replica_add_written(s, c, g->written);
     um_index_update(s, c, g);
     um_totals_update(s, c, g);
     c->used += g->fresh;
@@ -299,11 +321,11 @@ static umbel_status apply_update(umbel_sync *s, int peer, um_receive_buffer *g,
     bool fresh = !c, signed_right = false;
     umbel_status status = UMBEL_OK;
 
-    if (g->filter) { /* its pages become the replica's */
-        s->memory -= g->bytes;
-        g->bytes = 0;
-    }
+    s->memory -= g->memory; /* the replica has it now, or it is freed soon */
+    g->memory = 0;
     if (!c)
+        status = um_replica_check_limits(s, &id, &reason, &why);
+    if (!c && !status)
         status = um_replica_create(s, &id, &c, &why);
     if (status)
         return um_sync_refuse(s, peer, reason, &id, status, why.text, err);
@@ -999,11 +1021,12 @@ static bool goes_on(const um_receive_buffer *g, const um_update_head *h,
 
 static umbel_status begin_buffer(umbel_sync *s, um_receive_buffer *g,
                                  const um_update_head *h, uint64_t have,
-                                 umbel_error *err)
+                                 umbel_sync_reason *reason, umbel_error *err)
 {
     um_receive_buffer_fini(s, g);
+    *reason = UMBEL_SYNC_MEMORY;
     if (!um_replica_find(s, &h->id, NULL))
-        UM_TRY(um_replica_check_limits(s, &h->id, err));
+        UM_TRY(um_replica_check_limits(s, &h->id, reason, err));
     *g = (um_receive_buffer){.active = true,
                              .id = h->id,
                              .base = h->base,
@@ -1029,12 +1052,12 @@ static umbel_status begin_part(umbel_sync *s, int peer, const um_update_head *h,
         *begun = goes_on(g, h, have); /* else one was lost */
         return UMBEL_OK;
     }
-    umbel_status status = begin_buffer(s, g, h, have, &why);
+    umbel_sync_reason reason;
+    umbel_status status = begin_buffer(s, g, h, have, &reason, &why);
     if (!status)
         return UMBEL_OK;
     um_receive_buffer_fini(s, g);
-    return um_sync_refuse(s, peer, UMBEL_SYNC_MEMORY, &h->id, status, why.text,
-                          err);
+    return um_sync_refuse(s, peer, reason, &h->id, status, why.text, err);
 }
 
 /* Returns true if the update is based on the replica's version and is newer. */

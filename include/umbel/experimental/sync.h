@@ -44,7 +44,10 @@ enum {
 /* Limits; 0 means the default. */
 typedef struct umbel_sync_limits {
     uint64_t memory;          /* bytes of replicas and of updates that are being
-                                 received; 1 GiB */
+                                 received; 1 GiB. Empty pages of a replica
+                                 above 1 MiB take no memory;
+                                 umbel_sync_full_memory computes what full
+                                 replicas take */
     uint32_t origins;         /* number of origins that have replicas here;
                                  256 */
     uint32_t incarnations;    /* per origin in one epoch of a list; 4 */
@@ -191,6 +194,23 @@ typedef struct umbel_sync_params {
         .size = sizeof(umbel_sync_params)                                      \
     }
 #endif
+
+/* What limits.memory should be. */
+typedef struct umbel_sync_memory {
+    uint64_t replicas; /* of replicas and updates; with less, some are refused */
+    uint64_t index;    /* of the index and totals; without it, look-ups take
+                          longer */
+} umbel_sync_memory;
+
+/*
+ * Computes the memory that replicas of our own and of `origins` other origins
+ * need once every live epoch of every list is full. E_UNSUPPORTED as for
+ * umbel_sync_open.
+ */
+UMBEL_API umbel_status umbel_sync_full_memory(const umbel_sync_list *list,
+                                              size_t n, uint64_t origins,
+                                              umbel_sync_memory *out,
+                                              umbel_error *err);
 
 typedef struct umbel_sync umbel_sync;
 

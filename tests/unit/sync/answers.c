@@ -379,8 +379,10 @@ static void an_index_gives_its_memory_to_copies(void **state)
     all.list.shape = shape;
     all.list.indexed = true;
     all.list.page_bytes = 512;
-    all.params.limits.memory = ROOM * umbel_encoded_len(shape);
+    all.params.limits.memory = 1;
     test_sync_open(&all, 1000);
+    all.machine->limit.memory = all.params.limits.memory =
+        ROOM * um_replica_full_bytes(&all.machine->list[0].pages);
     for (uint64_t i = 0; i < ROOM - 1; i++) {
         test_sync_server a = {.list = {.shape = shape, .page_bytes = 512}};
         test_sync_open(&a, 1 + i);
