@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <libmilter/mfapi.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,24 @@ typedef struct session {
     char *mail;
     size_t len, cap;
     bool failed; /* no memory: the mail passes */
+    bool open;   /* a mail has begun, and has no verdict yet */
 } session;
+
+static atomic_uint open_mails;
+
+unsigned um_milter_open_mails(void)
+{
+    return open_mails;
+}
+
+static void set_open(session *s, bool open)
+{
+    if (open && !s->open)
+        open_mails++;
+    if (!open && s->open)
+        open_mails--;
+    s->open = open;
+}
 
 /* --- log ------------------------------------------------------------------ */
 
@@ -152,6 +170,7 @@ static sfsistat on_sender(SMFICTX *ctx, char **argv)
     if (!s)
         return SMFIS_ACCEPT;
     reset_mail(s);
+    set_open(s, true);
     copy_word(s->sender, sizeof s->sender, argv[0]);
     s->authenticated = user && *user;
     return SMFIS_CONTINUE;
@@ -337,16 +356,13 @@ static sfsistat reject(SMFICTX *ctx, verdict *v)
                : SMFIS_ACCEPT;
 }
 
-static sfsistat on_end(SMFICTX *ctx)
+static sfsistat end_mail(SMFICTX *ctx, session *s)
 {
     static char name[] = UM_MILTER_HEADER;
-    session *s = smfi_getpriv(ctx);
     um_dccifd_response reply;
     verdict v;
     umbel_error err;
 
-    if (!s)
-        return SMFIS_ACCEPT;
     remove_forged(ctx, s);
     if (s->own || s->authenticated)
         return SMFIS_ACCEPT;
@@ -368,12 +384,25 @@ static sfsistat on_end(SMFICTX *ctx)
     return SMFIS_ACCEPT;
 }
 
+static sfsistat on_end(SMFICTX *ctx)
+{
+    session *s = smfi_getpriv(ctx);
+
+    if (!s)
+        return SMFIS_ACCEPT;
+    sfsistat answer = end_mail(ctx, s);
+    set_open(s, false);
+    return answer;
+}
+
 static sfsistat on_abort(SMFICTX *ctx)
 {
     session *s = smfi_getpriv(ctx);
 
-    if (s)
+    if (s) {
+        set_open(s, false);
         reset_mail(s);
+    }
     return SMFIS_CONTINUE;
 }
 
@@ -381,8 +410,10 @@ static sfsistat on_close(SMFICTX *ctx)
 {
     session *s = smfi_getpriv(ctx);
 
-    if (s)
+    if (s) {
+        set_open(s, false);
         free(s->mail);
+    }
     free(s);
     smfi_setpriv(ctx, NULL);
     return SMFIS_CONTINUE;

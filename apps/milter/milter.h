@@ -31,5 +31,7 @@ extern um_milter_settings um_milter;
 
 /* Registers the callbacks; returns false if libmilter refuses. */
 bool um_milter_register(void);
+/* Returns the number of mails that have begun and have no verdict yet. */
+unsigned um_milter_open_mails(void);
 
 #endif

@@ -151,6 +151,7 @@ struct um_peers {
     um_latest latest;
     um_latest_mails mails;
     um_replica_store *replicas;
+    uint64_t full_memory;       /* um_peers_full_memory */
     uint64_t logged;            /* entries of our own log */
     bool expired[UM_MAX_LISTS]; /* an epoch did: remove its markers */
     bool renewed;       /* event RENEWED: the store follows in this iteration */

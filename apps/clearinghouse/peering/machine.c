@@ -59,6 +59,11 @@ void um_peers_set_trust(um_peers *p)
                              c->peers.origin_cap);
 }
 
+uint64_t um_peers_needs(const um_peers *p)
+{
+    return p->full_memory;
+}
+
 /* --- events --------------------------------------------------------------- */
 
 /* Writes the name of an origin: the name of the peer with that key, or the
@@ -80,25 +85,59 @@ static void origin_name(const um_peers *p, const uint8_t *origin, char *out,
         snprintf(out, cap, "origin %.*s", SHORT_KEY, hex);
 }
 
+/* Describes a notice of another server that asks to drop an origin. */
+static void describe_notice(const um_peers *p, const umbel_sync_event *e,
+                            char *out, size_t cap)
+{
+    char who[UM_LOG_LINE_LEN / 4] = "", whom[UM_LOG_LINE_LEN / 4] = "";
+    char hex[UM_DIGEST_HEX];
+    uint64_t quorum = p->opened->peers.drop_quorum;
+
+    origin_name(p, e->origin, who, sizeof who);
+    origin_name(p, e->body.data, whom, sizeof whom);
+    um_digest_text(e->body.data, hex);
+    if (quorum)
+        snprintf(out, cap,
+                 "%s asks to drop %s, which happens if %" PRIu64
+                 " (drop_quorum) do",
+                 who, whom, quorum);
+    else
+        snprintf(out, cap,
+                 "%s asks to drop %s; it is not dropped here, because "
+                 "drop_quorum is 0. To drop it: umbel clearinghouse drop %.*s",
+                 who, whom, 2 * SHORT_KEY, hex);
+}
+
 /* Describes an event; returns false if it is not logged. */
 static bool describe(const um_peers *p, const umbel_sync_event *e, char *out,
                      size_t cap)
 {
     const char *list = e->list >= 0 ? um_list_name((size_t)e->list) : "";
     const char *in = e->list >= 0 ? ", list " : "";
-    char who[UM_LOG_LINE_LEN / 4] = "";
+    char who[UM_LOG_LINE_LEN / 4] = "", advice[96] = "";
 
+    if (e->kind == UMBEL_SYNC_LOGGED && e->type == UMBEL_SYNC_LOG_DROP &&
+        e->body.len == UMBEL_ORIGIN_LEN && e->peer >= 0) {
+        describe_notice(p, e, out, cap);
+        return true;
+    }
     if (e->kind == UMBEL_SYNC_APPLIED || e->kind == UMBEL_SYNC_LOGGED)
         return false; /* there may be thousands per second */
     origin_name(p, e->origin, who, sizeof who);
+    if (e->kind == UMBEL_SYNC_REFUSED && e->reason == UMBEL_SYNC_MEMORY &&
+        um_peers_needs(p))
+        snprintf(advice, sizeof advice,
+                 " to \"%" PRIu64
+                 "MB\" in peers { }, for full epochs of all peers",
+                 um_peers_needs(p) / 1000000);
     switch (e->kind) {
     case UMBEL_SYNC_APPLIED:
     case UMBEL_SYNC_LOGGED:
         break;
     case UMBEL_SYNC_REFUSED:
-        snprintf(out, cap, "refused (%s)%s%s%s%s: %s",
+        snprintf(out, cap, "refused (%s)%s%s%s%s: %s%s",
                  umbel_sync_reason_name(e->reason), who[0] ? " of " : "", who,
-                 in, list, e->text ? e->text : "");
+                 in, list, e->text ? e->text : "", advice);
         break;
     case UMBEL_SYNC_CONTRADICTED:
         snprintf(out, cap,

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFIX_MIN = 4 };
+enum { PREFIX_MIN = 4, MAX_NOTICES = 1024 };
 
 /* What the last tick recorded about a peer. */
 typedef struct progress {
@@ -31,12 +31,21 @@ typedef struct progress {
     bool found; /* it is still a peer */
 } progress;
 
+/* A server's request to drop an origin that has a row. */
+typedef struct drop_notice {
+    uint8_t from[UMBEL_ORIGIN_LEN], origin[UMBEL_ORIGIN_LEN];
+} drop_notice;
+
 struct um_origins {
     const um_peers *peers;
     const um_clock *clock;
     const um_store *store;
     progress *progress;
     size_t nprogress;
+    drop_notice *notice; /* each once */
+    size_t nnotices;
+    uint64_t notices_at; /* umbel_sync_log_changes, + 1, and rows then */
+    size_t notices_rows;
     um_origin *item;
     size_t n, cap;
     um_origins_view view;
@@ -236,6 +245,61 @@ static bool add_origin_status(um_origins *o)
     return true;
 }
 
+static bool has_notice(const um_origins *o, const drop_notice *n)
+{
+    for (size_t i = 0; i < o->nnotices; i++)
+        if (memcmp(&o->notice[i], n, sizeof *n) == 0)
+            return true;
+    return false;
+}
+
+/* Reads the notices of other servers from the logs, if logs or rows have
+ * changed. */
+static bool read_notices(um_origins *o)
+{
+    const umbel_sync *s = um_peers_machine(o->peers);
+    uint64_t at_change = umbel_sync_log_changes(s) + 1;
+    char hex[UM_ORIGIN_HEX];
+    umbel_sync_entry e;
+    drop_notice n;
+
+    if (o->notices_at == at_change && o->notices_rows == o->n)
+        return true;
+    o->nnotices = 0;
+    for (size_t at = 0;
+         o->nnotices < MAX_NOTICES && umbel_sync_next_entry(s, &at, &e);) {
+        if (e.type != UMBEL_SYNC_LOG_DROP || e.body.len != sizeof n.origin ||
+            memcmp(e.origin, umbel_sync_origin(s), sizeof n.from) == 0)
+            continue;
+        memcpy(n.from, e.origin, sizeof n.from);
+        memcpy(n.origin, e.body.data, sizeof n.origin);
+        um_digest_text(n.origin, hex);
+        if (!find_row(o, hex) || has_notice(o, &n))
+            continue;
+        if (!um_array_resize(&o->notice, o->nnotices + 1, sizeof *o->notice))
+            return false;
+        o->notice[o->nnotices++] = n;
+    }
+    o->notices_at = at_change;
+    o->notices_rows = o->n;
+    return true;
+}
+
+static bool add_notices(um_origins *o)
+{
+    char hex[UM_ORIGIN_HEX];
+
+    if (!read_notices(o))
+        return false;
+    for (size_t i = 0; i < o->nnotices; i++) {
+        um_digest_text(o->notice[i].origin, hex);
+        um_origin *r = find_row(o, hex);
+        if (r)
+            r->notices++;
+    }
+    return true;
+}
+
 static void read_agreement(um_origins *o)
 {
     for (unsigned i = 0; um_list_name(i); i++) {
@@ -252,11 +316,12 @@ const um_origins_view *um_origins_look(um_origins *o)
     um_origins_tick(o);
     read_agreement(o);
     if (!add_self(o) || !add_peers(o) || !add_replicas(o) ||
-        !add_origin_status(o))
+        !add_origin_status(o) || !add_notices(o))
         return NULL;
     o->view.item = o->item;
     o->view.n = o->n;
     o->view.strangers = um_peers_strangers(o->peers);
+    o->view.needs = um_peers_needs(o->peers);
     um_replica_store_stats_get(um_peers_replicas(o->peers), &o->view.saved);
     return &o->view;
 }
@@ -281,6 +346,7 @@ void um_origins_close(um_origins *o)
     if (!o)
         return;
     free(o->progress);
+    free(o->notice);
     free(o->item);
     free(o);
 }
@@ -477,6 +543,9 @@ static void write_problems(FILE *out, const um_origin *o)
         fputs("    held at its capacity: raise capacity of the list "
               "everywhere\n",
               out);
+    if (o->notices)
+        fprintf(out, "    servers that ask to drop it: %s\n",
+                um_format_count(o->notices).text);
     for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
         if (o->refused[i])
             fprintf(out, "    refused %s: %s\n",
@@ -524,6 +593,7 @@ static void write_origin(FILE *out, const um_origin *o, uint64_t now)
     write_number(out, "digests", o->digests);
     fprintf(out, ", \"fill\": %.6g", o->fill);
     write_number(out, "memory", o->memory);
+    write_number(out, "drop_notices", o->notices);
     if (o->seen)
         write_number(out, "last_seen_seconds", seconds_since(o->seen, now));
     else

@@ -24,6 +24,7 @@ typedef struct um_origin {
                             reports come through peers */
     const char *error;   /* why there is no link, or "" */
     bool own, up, held;
+    uint64_t notices; /* of other servers that ask to drop it */
     uint64_t since;   /* when the link went up or down; 0 if it is not a peer */
     uint64_t version; /* the highest of its replicas */
     uint64_t digests; /* in all its replicas */
@@ -44,6 +45,7 @@ typedef struct um_origins_view {
     bool alone[UM_MAX_LISTS]; /* an epoch of the list is not published */
     um_replica_store_stats saved;
     uint64_t strangers; /* connections that were refused */
+    uint64_t needs;     /* um_peers_needs */
 } um_origins_view;
 
 typedef struct um_origins um_origins;

@@ -25,7 +25,7 @@ enum {
     ENTRY_BYTES = 256,    /* bytes of an exception, or of an account */
     HISTORY_SHARE =
         8, /* of memory, for differences, as in umbel/experimental/sync.h */
-    TREE_SHARE = 64, /* of memory, for hashes of pages of 4096 bytes */
+    MEGABYTE = 1000000,
     LINK_BYTES = 5 * UM_PEERS_MESSAGE /* in, out, a message and unread bytes */
 };
 
@@ -212,8 +212,36 @@ uint64_t um_peers_bytes(const um_config *c)
 {
     uint64_t m = c->peers.memory;
 
-    return m + m / HISTORY_SHARE + m / TREE_SHARE + log_bytes(&c->peers) +
+    return m + m / HISTORY_SHARE + log_bytes(&c->peers) +
            c->npeers * LINK_BYTES;
+}
+
+/* Rounds up to whole megabytes. */
+static uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + MEGABYTE - 1) / MEGABYTE * MEGABYTE;
+}
+
+umbel_status um_peers_full_memory(const um_config *c, uint64_t *out,
+                                  umbel_error *err)
+{
+    static const uint8_t secret[UMBEL_SECRET_LEN]; /* any has this size */
+    umbel_sync_list list[UM_MAX_LISTS] = {{0}};
+    umbel_filter *shape[UM_MAX_LISTS] = {NULL};
+    char agree[UM_MAX_LISTS][UMBEL_SYNC_MAX_AGREE];
+    umbel_sync_memory need;
+    umbel_status status =
+        um_peers_create_shapes(c, secret, list, shape, agree, err);
+
+    if (status == UMBEL_OK)
+        status = umbel_sync_full_memory(list, UM_LISTS, c->npeers, &need, err);
+    for (size_t i = 0; i < UM_LISTS; i++)
+        umbel_close(shape[i]);
+    if (status == UMBEL_OK)
+        *out = need.replicas <= c->peers.memory
+                   ? 0
+                   : round_up(need.replicas + need.index);
+    return status;
 }
 
 /* --- lists ---------------------------------------------------------------- */

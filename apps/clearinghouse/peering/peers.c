@@ -43,6 +43,9 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
         return status;
     }
     um_replace_remotes(p, fresh, p->config->npeers);
+    um_config now = *p->config; /* only read */
+    now.peers.memory = p->opened->peers.memory;
+    um_peers_full_memory(&now, &p->full_memory, NULL);
     um_peers_set_trust(p);
     um_peers_want_all(p);
     return UMBEL_OK;
@@ -128,6 +131,7 @@ umbel_status um_peers_open(const um_peers_params *params, um_peers **out,
     p->addresses = params->addresses;
     um_lists_set_peers(p->lists, append_for_lists, p);
     p->strangers = (um_log_topic){.source = "peers", .name = "stranger"};
+    UM_TRY(um_peers_full_memory(p->config, &p->full_memory, err));
     UM_TRY(um_latest_open(p, err));
     UM_TRY(um_mails_open(p, err));
     UM_TRY(um_peers_keys_read(p->config, &p->keys, err));
@@ -245,12 +249,29 @@ void um_peers_child_ended(um_peers *p)
         um_replica_store_tick(p->replicas, p->clock->now);
 }
 
-static void save_replicas(um_peers *p)
+void um_peers_save(um_peers *p)
+{
+    if (p && p->replicas)
+        um_replica_store_save_now(p->replicas);
+}
+
+bool um_peers_saving(const um_peers *p)
+{
+    return p && p->replicas && um_replica_store_saving(p->replicas);
+}
+
+static void close_replicas(um_peers *p)
 {
     umbel_error err;
 
-    if (p->replicas && um_replica_store_save(p->replicas, &err) != UMBEL_OK)
-        um_peers_log(p, NULL, 0, "replicas were not saved: %s", err.text);
+    if (p->replicas && um_replica_store_saving(p->replicas))
+        um_peers_log(p, NULL, 0,
+                     "stopped before all replicas were saved: peers send the "
+                     "others again");
+    if (p->replicas &&
+        um_replica_store_finish_state(p->replicas, &err) != UMBEL_OK)
+        um_peers_log(p, NULL, 0, "the state of origins was not saved: %s",
+                     err.text);
     um_replica_store_close(p->replicas);
     p->replicas = NULL;
 }
@@ -270,7 +291,7 @@ void um_peers_close(um_peers *p)
     }
     for (size_t i = 0; i < p->nlisteners; i++)
         um_listener_close(p->listener[i]);
-    save_replicas(p);
+    close_replicas(p);
     umbel_sync_close(p->machine);
     p->machine = NULL;
     um_lists_set_machine(p->lists, NULL);

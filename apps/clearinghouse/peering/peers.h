@@ -35,6 +35,11 @@ um_sync_parameters um_peers_parameters(const um_config *c, size_t list,
 
 /* Returns the memory that peers may use. */
 uint64_t um_peers_bytes(const um_config *c);
+/* Computes what memory in peers { } should be, in whole megabytes, for this
+ * server and the configured peers, once every epoch of every list is full; 0 if
+ * it is large enough. */
+umbel_status um_peers_full_memory(const um_config *c, uint64_t *out,
+                                  umbel_error *err);
 
 typedef struct um_peers_params {
     const um_config *opened, *config; /* at the start, and now */
@@ -62,10 +67,17 @@ void um_peers_tick(um_peers *p);
 /* Runs the links, and renews the incarnation if needed. Call it at the end of
  * each iteration of the loop, when the store is flushed. */
 void um_peers_end_iteration(um_peers *p);
-/* Ends all links and closes p. Call it before the loop is closed. */
+/* Starts to save replicas in the background, before a stop. */
+void um_peers_save(um_peers *p);
+/* Returns true until that is done, or has failed. */
+bool um_peers_saving(const um_peers *p);
+/* Ends all links and closes p. What is not saved yet, peers send again. Call it
+ * before the loop is closed. */
 void um_peers_close(um_peers *p);
 
 umbel_sync *um_peers_machine(const um_peers *p);
+/* Returns um_peers_full_memory of the current peers. */
+uint64_t um_peers_needs(const um_peers *p);
 /* Returns true if an epoch of the list has another shape than the settings: it
  * is not published. */
 bool um_peers_counts_alone(const um_peers *p, size_t list);

@@ -568,16 +568,23 @@ static void stop_job(um_replica_store *p)
 
 /* --- scheduling ----------------------------------------------------------- */
 
+static bool has_new_state(const um_replica_store *p)
+{
+    size_t len;
+    uint8_t *state = export_state(p, &len);
+    bool new = state &&um_checksum(state, len) != p->state_sum;
+
+    free(state);
+    return new;
+}
+
 /* Saves replicas once per interval, and the state if it changed. */
 static void begin_interval(um_replica_store *p)
 {
     p->next = p->now + p->set.interval;
     p->replicas_due = true;
-    size_t len;
-    uint8_t *state = export_state(p, &len);
-    if (state && um_checksum(state, len) != p->state_sum)
+    if (has_new_state(p))
         p->asked++;
-    free(state);
 }
 
 static void begin_job(um_replica_store *p)
@@ -634,9 +641,33 @@ void um_replica_store_save_begin(um_replica_store *p)
     p->replicas_due = true;
 }
 
+void um_replica_store_save_now(um_replica_store *p)
+{
+    if (p->job == REPLICAS_JOB)
+        stop_job(p);
+    p->retry_at = 0;
+    p->replicas_due = true;
+    begin_job(p);
+}
+
+bool um_replica_store_saving(const um_replica_store *p)
+{
+    return p->job != NO_JOB ||
+           ((p->replicas_due || p->asked > p->done) && p->now >= p->retry_at);
+}
+
 static int last_error(const um_replica_store *p)
 {
     return p->error[STATE_JOB] ? p->error[STATE_JOB] : p->error[REPLICAS_JOB];
+}
+
+umbel_status um_replica_store_finish_state(um_replica_store *p,
+                                           umbel_error *err)
+{
+    stop_job(p);
+    if ((p->asked > p->done || has_new_state(p)) && prepare_state(p))
+        end_job(p, run_job(p));
+    return um_disk_status(p->error[STATE_JOB], "peers", err);
 }
 
 umbel_status um_replica_store_save(um_replica_store *p, umbel_error *err)

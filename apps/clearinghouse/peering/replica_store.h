@@ -62,7 +62,15 @@ uint64_t um_replica_store_tried(const um_replica_store *p);
 void um_replica_store_note_change(um_replica_store *p);
 /* Starts a save of replicas in the background, before it is due. */
 void um_replica_store_save_begin(um_replica_store *p);
-/* Saves what changed and waits for it: at a clean shutdown. */
+/* The same, but at once, and again if a save is running. */
+void um_replica_store_save_now(um_replica_store *p);
+/* Returns true while a save is running, or is about to. */
+bool um_replica_store_saving(const um_replica_store *p);
+/* Ends a save that is running, and saves the state if it changed: at a clean
+ * shutdown. */
+umbel_status um_replica_store_finish_state(um_replica_store *p,
+                                           umbel_error *err);
+/* Saves what changed and waits for it. */
 umbel_status um_replica_store_save(um_replica_store *p, umbel_error *err);
 
 typedef struct um_replica_store_stats {

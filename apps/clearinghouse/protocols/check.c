@@ -9,8 +9,11 @@
 #include "clearinghouse/runtime/format.h"
 #include "store/store.h"
 
+#include <inttypes.h>
+
 /* For socket buffers, connections, and the code itself. */
 #define BASE_BYTES UINT64_C(8000000)
+#define MEGABYTE UINT64_C(1000000)
 
 um_mail_pool_config um_protocols_pool_config(const um_config *c)
 {
@@ -114,6 +117,29 @@ uint64_t um_protocols_extra_bytes(const um_config *c)
     uint64_t left = memory_left(c);
 
     return left - left / 4 - um_protocols_sums_bytes(c);
+}
+
+bool um_protocols_short_memory(const um_config *c, char *out, size_t cap)
+{
+    um_config enough = *c; /* only read */
+    uint64_t total;
+
+    if (!c->origin ||
+        um_peers_full_memory(c, &enough.peers.memory, NULL) != UMBEL_OK ||
+        !enough.peers.memory || add_all(&enough, &total, NULL) != UMBEL_OK)
+        return false;
+    int len = snprintf(
+        out, cap,
+        "peers: memory = %s in peers { } is too small for %zu servers, this "
+        "one included, when all epochs are full; write memory = \"%" PRIu64
+        "MB\" there",
+        um_format_bytes(c->peers.memory).text, c->npeers + 1,
+        enough.peers.memory / MEGABYTE);
+    if (total > c->memory && len > 0 && (size_t)len < cap)
+        snprintf(out + len, cap - (size_t)len,
+                 ", and memory = \"%" PRIu64 "MB\" outside of it",
+                 (total + MEGABYTE - 1) / MEGABYTE);
+    return true;
 }
 
 umbel_status um_protocols_check_memory(const um_config *c, umbel_error *err)

@@ -60,6 +60,8 @@ typedef struct um_protocol {
     /* Sends answers that waited for the store, which has committed a ticket or
      * has failed. NULL if answers never wait. */
     void (*committed)(void *state);
+    /* It is a client of another protocol, and is stopped before that one. */
+    bool asks;
     /* Handles the requests that have arrived, and accepts no more. */
     void (*stop)(void *state);
     /* Returns true while answers are pending. */
@@ -95,6 +97,9 @@ umbel_status um_protocols_check_files(const um_config *c, FILE *out,
  * configuration allows.
  */
 umbel_status um_protocols_check_memory(const um_config *c, umbel_error *err);
+/* Returns true if memory in peers { } is too small for the configured peers
+ * once their epochs are full, and writes what to set instead. */
+bool um_protocols_short_memory(const um_config *c, char *out, size_t cap);
 /* Returns the memory for um_store_build_totals: half of what is left, so that
  * the welcome file may grow. 0 without peers, where totals gain little. */
 uint64_t um_protocols_sums_bytes(const um_config *c);
@@ -113,8 +118,10 @@ umbel_status um_running_open(const um_environment *env, um_running **out,
                              umbel_error *err);
 umbel_status um_running_reload(um_running *r, umbel_error *err);
 void um_running_committed(um_running *r);
-void um_running_stop(um_running *r);
-bool um_running_busy(const um_running *r);
+/* Stop the protocols that ask others (um_protocol.asks), or the others; return
+ * true while one of them is busy. */
+void um_running_stop(um_running *r, bool asks);
+bool um_running_busy(const um_running *r, bool asks);
 void um_running_print_hints(const um_running *r, FILE *out);
 /* Returns the state of a protocol, or NULL if it is not open. */
 const void *um_running_state(const um_running *r, const um_protocol *p);

@@ -39,18 +39,19 @@ void um_running_committed(um_running *r)
             um_protocols[i]->committed(r->state[i]);
 }
 
-void um_running_stop(um_running *r)
+void um_running_stop(um_running *r, bool asks)
 {
     for (size_t i = 0; um_protocols[i]; i++)
-        if (r->state[i] && um_protocols[i]->stop)
+        if (r->state[i] && um_protocols[i]->asks == asks &&
+            um_protocols[i]->stop)
             um_protocols[i]->stop(r->state[i]);
 }
 
-bool um_running_busy(const um_running *r)
+bool um_running_busy(const um_running *r, bool asks)
 {
     for (size_t i = 0; um_protocols[i]; i++)
-        if (r->state[i] && um_protocols[i]->busy &&
-            um_protocols[i]->busy(r->state[i]))
+        if (r->state[i] && um_protocols[i]->asks == asks &&
+            um_protocols[i]->busy && um_protocols[i]->busy(r->state[i]))
             return true;
     return false;
 }

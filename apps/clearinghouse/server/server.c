@@ -5,6 +5,11 @@
  * answered at once, and reports go into the store's buffer. At the end of the
  * iteration the store writes them all together. They are answered when the
  * store has committed them: at once, or when its thread has called fdatasync.
+ *
+ * A stop has two steps. First everything is answered as usual, while
+ * umbel-milter ends and a child process saves the replicas of peers. Then
+ * protocols accept no more requests, and the loop ends when they have answered
+ * those that they accepted. Each step ends after a time, whatever happens.
  */
 
 #include "base/error.h"
@@ -24,7 +29,10 @@
 
 enum {
     TICK_MS = 1000,
-    DRAIN_MS = 10000 /* after which pending answers are given up */
+    /* After SIGTERM: when umbel-milter and the save are no longer waited for,
+     * and when pending answers are given up. */
+    SERVE_MS = 1400,
+    DRAIN_MS = 1800
 };
 
 typedef struct um_server {
@@ -41,10 +49,11 @@ typedef struct um_server {
     um_running *running;
     um_operator *control;
     um_hook *hook;
-    um_timer *tick, *drain;
+    um_timer *tick, *serve, *drain;
     um_watch *event;
     um_signal *signals[5];
-    bool stopping;
+    bool stopping;  /* SIGTERM came */
+    bool unhurried; /* umbel-milter and the save are still waited for */
     umbel_error not_reloaded; /* why the last reload was refused, or "" */
     const char *failure;      /* of the store, as last logged */
     int snapshot_error;       /* of the last snapshot, as last logged */
@@ -98,6 +107,18 @@ static void note_snapshot(um_server *h)
     h->snapshot_error = s.snapshot_error;
 }
 
+/* Continues a stop. */
+static void continue_stop(um_server *h)
+{
+    if (h->unhurried && !um_running_busy(h->running, true) &&
+        !um_peers_saving(h->env.peers)) {
+        h->unhurried = false;
+        um_running_stop(h->running, false);
+    }
+    if (!h->unhurried && !um_running_busy(h->running, false))
+        um_loop_stop(h->env.loop);
+}
+
 static void end_iteration(void *ctx)
 {
     um_server *h = ctx;
@@ -110,8 +131,8 @@ static void end_iteration(void *ctx)
         um_running_committed(h->running);
         if (h->control)
             um_operator_committed(h->control);
-        if (h->stopping && !um_running_busy(h->running))
-            um_loop_stop(h->env.loop);
+        if (h->stopping)
+            continue_stop(h);
         um_store_flush(h->env.store, NULL);
     } while (um_store_committed(h->env.store) > committed);
     um_peers_end_iteration(h->env.peers);
@@ -138,6 +159,15 @@ static void tick(void *ctx)
     um_origins_tick(h->env.origins);
     note_snapshot(h);
     um_statistics_tick(h->env.statistics, um_clock_uptime(&h->clock) / 60);
+}
+
+/* Warns if the peers may need more memory than is configured. */
+static void note_short_memory(um_server *h)
+{
+    char text[UM_LOG_LINE_LEN];
+
+    if (um_protocols_short_memory(&h->config, text, sizeof text))
+        um_log_event(&h->log, "%s", text);
 }
 
 /* --- reload --------------------------------------------------------------- */
@@ -185,6 +215,7 @@ static void apply_config(um_server *h, um_config *fresh)
     h->reloaded = true;
     h->not_reloaded.text[0] = '\0';
     um_log_event(&h->log, "reloaded");
+    note_short_memory(h);
 }
 
 static umbel_status read_again(const um_server *h, um_config *out,
@@ -217,6 +248,16 @@ static void reload(um_server *h)
 
 /* --- signals -------------------------------------------------------------- */
 
+static void hurry(void *ctx)
+{
+    um_server *h = ctx;
+
+    if (!h->unhurried)
+        return;
+    h->unhurried = false;
+    um_running_stop(h->running, false);
+}
+
 static void abandon(void *ctx)
 {
     um_server *h = ctx;
@@ -237,10 +278,12 @@ static void begin_stop(um_server *h, int number)
         um_loop_stop(h->env.loop);
         return;
     }
-    h->stopping = true;
+    h->stopping = h->unhurried = true;
     um_log_event(&h->log, "stopping: %s", why);
     um_notify("STOPPING=1", NULL);
-    um_running_stop(h->running);
+    um_running_stop(h->running, true);
+    um_peers_save(h->env.peers);
+    um_timer_open(h->env.loop, SERVE_MS, 0, hurry, h, &h->serve, NULL);
     um_timer_open(h->env.loop, DRAIN_MS, 0, abandon, h, &h->drain, NULL);
 }
 
@@ -422,6 +465,7 @@ static umbel_status serve(const char *config, umbel_error *err)
     if (status == UMBEL_OK) {
         if (!config)
             um_running_print_hints(h->running, stderr);
+        note_short_memory(h);
         print_ready(h);
         um_loop_run(h->env.loop);
         um_log_event(&h->log, "stopped");
@@ -450,6 +494,8 @@ static umbel_status check_welcome(const um_config *c, bool quiet,
  * no port and creates nothing. Prints the result; if quiet, only warnings. */
 static umbel_status check(const char *config, bool quiet, umbel_error *err)
 {
+    const char *name = config ? config : "the default settings";
+    char warning[UM_LOG_LINE_LEN];
     um_config c = {0};
     umbel_status status = um_load_config(&c, config, err);
 
@@ -459,8 +505,11 @@ static umbel_status check(const char *config, bool quiet, umbel_error *err)
         status = um_protocols_check_files(&c, stdout, err);
     if (status == UMBEL_OK)
         status = check_welcome(&c, quiet, err);
-    if (status == UMBEL_OK && !quiet)
-        printf("%s: fine\n", config ? config : "the default settings");
+    if (status == UMBEL_OK &&
+        um_protocols_short_memory(&c, warning, sizeof warning))
+        printf("%s: %s\n", name, warning);
+    else if (status == UMBEL_OK && !quiet)
+        printf("%s: fine\n", name);
     um_config_fini(&c);
     return status;
 }

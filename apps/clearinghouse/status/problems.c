@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "clearinghouse/runtime/format.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -392,7 +393,8 @@ static void check_alone(const um_status *s, um_problems *out)
 static bool is_common(unsigned reason)
 {
     return reason == UMBEL_SYNC_SHAPE || reason == UMBEL_SYNC_LIST ||
-           reason == UMBEL_SYNC_EPOCH || reason == UMBEL_SYNC_CAPACITY;
+           reason == UMBEL_SYNC_EPOCH || reason == UMBEL_SYNC_CAPACITY ||
+           reason == UMBEL_SYNC_MEMORY;
 }
 
 static bool is_refused(const um_origin *o, uint64_t now)
@@ -421,6 +423,36 @@ static void check_refused_peers(const um_status *s, um_problems *out)
     print(p->advice,
           "The log names the origin and the reason. If it lies: umbel "
           "clearinghouse drop ORIGIN.");
+}
+
+static bool does_not_fit(const um_origin *o, uint64_t now)
+{
+    return is_recent(o->refused_at[UMBEL_SYNC_MEMORY], now);
+}
+
+static void check_peer_memory(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o = NULL;
+
+    if (!name_origins(s, does_not_fit, names, &o))
+        return;
+    um_status_problem *p = next_problem(out, UM_WARNING);
+    print(p->what,
+          "Some of what %s sent was refused in the last %d minutes: it does "
+          "not fit into memory in peers { }. It does not count here.",
+          names, RECENT_SECONDS / 60);
+    if (s->peers->needs)
+        print(p->advice,
+              "Write memory = \"%" PRIu64
+              "MB\" in peers { }: that is enough when all epochs of the "
+              "configured peers are full. --check says whether memory outside "
+              "of it must grow, too. Then restart.",
+              s->peers->needs / 1000000);
+    else
+        print(p->advice,
+              "Raise memory in peers { } and restart: origins that are not "
+              "peers use it as well. umbel clearinghouse peers lists them.");
 }
 
 static bool is_held(const um_origin *o, uint64_t now)
@@ -473,11 +505,11 @@ static void check_saved(const um_status *s, um_problems *out)
 }
 
 static void (*const checks[])(const um_status *s, um_problems *out) = {
-    check_store,        check_held,   check_workers, check_reload,
-    check_clock,        check_early,  check_share,   check_snapshot,
-    check_memory,       check_errors, check_full,    check_refusals,
-    check_away,         check_shapes, check_alone,   check_refused_peers,
-    check_held_origins, check_saved};
+    check_store,       check_held,         check_workers, check_reload,
+    check_clock,       check_early,        check_share,   check_snapshot,
+    check_memory,      check_errors,       check_full,    check_refusals,
+    check_away,        check_shapes,       check_alone,   check_refused_peers,
+    check_peer_memory, check_held_origins, check_saved};
 
 void um_status_problems(const um_status *s, um_problems *out)
 {

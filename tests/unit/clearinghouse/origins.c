@@ -206,6 +206,20 @@ static void what_was_refused_of_late_is_a_problem(void **state)
     assert_problem(&n, "another shape, seed or secret", "same secret");
 }
 
+static void what_does_not_fit_has_a_number_to_write(void **state)
+{
+    network n;
+
+    (void)state;
+    open_network(&n);
+    n.item[NORTH].refused_at[UMBEL_SYNC_MEMORY] = NOW - 30;
+    n.view.needs = 1685000000;
+    assert_problem(&n, "north sent was refused in the last 10 minutes: it does",
+                   "Write memory = \"1685MB\" in peers { }");
+    n.view.needs = 0; /* origins that are not peers */
+    assert_problem(&n, "does not fit", "Raise memory in peers { }");
+}
+
 static void an_origin_at_its_capacity_is_a_problem(void **state)
 {
     network n;
@@ -264,6 +278,7 @@ TEST_GROUP(origins)
         cmocka_unit_test(the_page_escapes_names),
         cmocka_unit_test(a_peer_that_is_away_for_long_is_a_problem),
         cmocka_unit_test(what_was_refused_of_late_is_a_problem),
+        cmocka_unit_test(what_does_not_fit_has_a_number_to_write),
         cmocka_unit_test(an_origin_at_its_capacity_is_a_problem),
         cmocka_unit_test(an_epoch_that_is_not_exchanged_is_a_problem),
         cmocka_unit_test(copies_that_are_not_saved_are_a_problem),

@@ -500,6 +500,35 @@ static bool survives_crash(uint64_t n, bool power)
     return !(told && saved);
 }
 
+/* A stop waits for a save in the background, but not for ever. */
+static void a_stop_saves_the_state_in_any_case(void **state)
+{
+    world w = {.disk = sim_open(1)};
+
+    (void)state;
+    open_world(&w);
+    receive(&w, 7, 5);
+    save(&w);
+    receive(&w, 7, 1);
+    umbel_sync_mute(w.here.machine, umbel_sync_origin(w.other[0].machine),
+                    NULL);
+    assert_false(um_replica_store_saving(w.store));
+    um_replica_store_save_now(w.store);
+    assert_true(um_replica_store_saving(w.store));
+    assert_ok(um_replica_store_finish_state(w.store, &test_refusal));
+    assert_ok(restart(&w));
+    found f = look(&w);
+    assert_int_equal(f.copies, OTHERS);
+    assert_int_equal(f.muted, 1);
+    assert_true(f.oldest == 1);
+
+    um_replica_store_save_now(w.store);
+    while (um_replica_store_saving(w.store))
+        um_replica_store_tick(w.store, w.now);
+    assert_ok(um_replica_store_finish_state(w.store, &test_refusal));
+    close_world(&w);
+}
+
 static void a_crash_leaves_the_old_version_or_the_new(void **state)
 {
     (void)state;
@@ -577,6 +606,7 @@ TEST_GROUP(replica_store)
         cmocka_unit_test(thousands_of_bad_files_are_removed),
         cmocka_unit_test(a_drop_holds_once_its_ticket_is_saved),
         cmocka_unit_test(a_state_does_not_wait_for_copies),
+        cmocka_unit_test(a_stop_saves_the_state_in_any_case),
         cmocka_unit_test(a_damaged_state_is_named_and_kept),
         cmocka_unit_test(a_crash_leaves_the_old_version_or_the_new),
         cmocka_unit_test(a_full_disk_is_a_problem_until_it_is_not),

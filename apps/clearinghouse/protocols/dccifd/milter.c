@@ -201,9 +201,11 @@ static void tick(void *ctx)
 {
     milter_protocol *f = ctx;
 
+    if (f->stopping)
+        return;
     if (f->pid)
         check_process(f);
-    else if (um_clock_ms(f->env->clock) >= f->start && !f->stopping)
+    else if (um_clock_ms(f->env->clock) >= f->start)
         try_start(f);
 }
 
@@ -256,9 +258,26 @@ static umbel_status open_protocol(const um_environment *env, void **state,
     return UMBEL_OK;
 }
 
+/* Ends the process, which gets its answers until then. It ends at SIGTERM,
+ * too, but only after up to five seconds. */
 static void stop(void *state)
 {
-    ((milter_protocol *)state)->stopping = true;
+    milter_protocol *f = state;
+
+    f->stopping = true;
+    if (f->pid)
+        kill(f->pid, SIGUSR1);
+}
+
+static bool busy(const void *state)
+{
+    const milter_protocol *f = state;
+    siginfo_t ended = {.si_pid = 0};
+
+    return f->pid &&
+           waitid(P_PID, (id_t)f->pid, &ended, WEXITED | WNOHANG | WNOWAIT) ==
+               0 &&
+           ended.si_pid != f->pid;
 }
 
 static void close_protocol(void *state)
@@ -266,7 +285,7 @@ static void close_protocol(void *state)
     milter_protocol *f = state;
 
     if (f->pid) {
-        kill(f->pid, SIGTERM);
+        kill(f->pid, SIGKILL); /* it had its time, if stop was called */
         waitpid(f->pid, NULL, 0);
     }
     free(f);
@@ -460,7 +479,9 @@ const um_protocol um_protocol_milter = {
     .section = &um_section_milter,
     .memory = check,
     .open = open_protocol,
+    .asks = true,
     .stop = stop,
+    .busy = busy,
     .close = close_protocol,
     .hint = hint,
     .doctor = doctor,
