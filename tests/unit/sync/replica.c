@@ -211,6 +211,35 @@ static void a_replica_that_does_not_fit_is_refused_for_memory(void **state)
     umbel_close(shape);
 }
 
+static void an_epoch_that_ends_makes_room(void **state)
+{
+    umbel_filter *shape = large_shape("table");
+    uint64_t full = umbel_encoded_len(shape);
+    test_sync_server s[3];
+    test_sync_link l[2];
+
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++)
+        open_server(&s[i], shape, 1 + i, i ? 0 : full * 3 / 2, false);
+    s[0].machine->set.announce = true; /* as servers and umbel sync do */
+    umbel_sync_tick(s[0].machine, EPOCH);
+    for (size_t i = 0; i < 2; i++) {
+        begin_epoch(&s[1 + i], EPOCH, CAPACITY / 8);
+        test_sync_connect(&l[i], &s[0], &s[1 + i]);
+        test_sync_run(&l[i], EPOCH);
+    }
+    assert_int_equal(s[0].machine->norder, 1);
+    assert_int_equal(s[0].last_reason, UMBEL_SYNC_MEMORY);
+    uint64_t now = (EPOCHS + 1) * EPOCH;
+    umbel_sync_tick(s[0].machine, now);
+    begin_epoch(&s[2], now, CAPACITY / 8);
+    test_sync_run(&l[1], now);
+    assert_int_equal(test_sync_count(&s[0], s[2].seed * CAPACITY), 1);
+    for (size_t i = 0; i < 3; i++)
+        test_sync_close(&s[i]);
+    umbel_close(shape);
+}
+
 TEST_GROUP(replica)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +247,7 @@ TEST_GROUP(replica)
         cmocka_unit_test(full_replicas_take_what_was_computed),
         cmocka_unit_test(a_loaded_replica_takes_the_same_memory),
         cmocka_unit_test(a_replica_that_does_not_fit_is_refused_for_memory),
+        cmocka_unit_test(an_epoch_that_ends_makes_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
