@@ -527,13 +527,12 @@ umbel_status um_replica_check_limits(umbel_sync *s, const um_sync_id *id,
 
     if (um_is_our_origin(s, id->origin))
         return UMBEL_OK;
-    *reason = UMBEL_SYNC_ORIGIN;
+    *reason = UMBEL_SYNC_LIMIT;
     if (s->norigins >= s->limit.origins && !find_origin(s, id->origin) &&
         !um_is_allowed_by_name(s, id->origin))
         return um_fail(err, UMBEL_E_LIMIT,
                        "origin limit reached (%u); raise origins",
                        s->limit.origins);
-    *reason = UMBEL_SYNC_INCARNATION;
     if (count_incarnations(s, id) >= s->limit.incarnations)
         return um_fail(err, UMBEL_E_LIMIT,
                        "incarnation limit of an origin in one epoch reached "

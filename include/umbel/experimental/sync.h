@@ -105,8 +105,8 @@ typedef struct umbel_sync_list {
     X(CHECKSUM, "checksum") /* damaged */                                      \
     X(SHAPE, "shape")       /* a list of another shape, secret or agree */     \
     X(LIST, "list")         /* a list that we do not have */                   \
-    X(ORIGIN, "origin")     /* dropped, not allowed, or too many */            \
-    X(INCARNATION, "incarnation") /* too many, or one that contradicted */     \
+    X(ORIGIN, "origin")     /* dropped, or not allowed */                      \
+    X(INCARNATION, "incarnation") /* one that contradicted itself */           \
     X(EPOCH, "epoch")             /* expired, or in the future */              \
     X(VERSION, "version")         /* out of range */                           \
     X(PAGE, "page")               /* past the end, or damaged */               \
@@ -116,7 +116,8 @@ typedef struct umbel_sync_list {
                                      explain */                                \
     X(CAPACITY, "capacity") /* more keys than the capacity of the list */      \
     X(LOG, "log")           /* an entry out of order, or not signed */         \
-    X(MEMORY, "memory")     /* a limit was reached */
+    X(MEMORY, "memory")     /* no memory left */                               \
+    X(LIMIT, "limit")       /* too many origins, or incarnations of one */
 
 typedef enum umbel_sync_reason {
 #define UMBEL_SYNC_REASON_ENUM(name, text) UMBEL_SYNC_##name,
@@ -197,9 +198,10 @@ typedef struct umbel_sync_params {
 
 /* What limits.memory should be. */
 typedef struct umbel_sync_memory {
-    uint64_t replicas; /* of replicas and updates; with less, some are refused */
-    uint64_t index;    /* of the index and totals; without it, look-ups take
-                          longer */
+    uint64_t
+        replicas;   /* of replicas and updates; with less, some are refused */
+    uint64_t index; /* of the index and totals; without it, look-ups take
+                       longer */
 } umbel_sync_memory;
 
 /*

@@ -364,7 +364,7 @@ static void origins_have_a_limit_and_a_cap(void **state)
         test_sync_connect(&l, &a[i], &b);
         test_sync_run(&l, 10);
     }
-    assert_named(&b, UMBEL_SYNC_ORIGIN, &a[2]);
+    assert_named(&b, UMBEL_SYNC_LIMIT, &a[2]);
     assert_int_equal(test_sync_count(&b, 1), 8);
     for (int i = 0; i < 3; i++)
         test_sync_close(&a[i]);
