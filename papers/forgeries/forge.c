@@ -509,31 +509,48 @@ static umbel_status forge_cells(const target *t, um_rng *rng,
 /* --- chains of filters ------------------------------------------------------
  *
  * One in 512 is made as costly as possible: many hashes, and so few free cells
- * that a query reads many cells of each link.
+ * that a query reads a hundred cells of each link.
  */
 
-enum { MAX_LINKS = 8 };
+/* A number of bytes without small divisors: few keys return to their cells. */
+enum {
+    USUAL_LINKS = 8,
+    MAX_LINKS = 32,
+    MANY_HASHES = 1000,
+    COSTLY_BYTES = 120121
+};
 
 static um_chain_link draw_link(um_rng *rng, bool costly)
 {
-    uint64_t bytes =
-        costly ? between(rng, 1 << 14, 1 << 15) : (draw_cells(rng) + 7) / 8;
+    uint64_t bytes = costly ? COSTLY_BYTES : (draw_cells(rng) + 7) / 8;
 
-    return (um_chain_link){
-        .nbits = 8 * bytes,
-        .items = um_random_below(rng, 100),
-        .capacity = 100,
-        .error = 0.01,
-        .bits_per_item = 10,
-        .hashes = costly ? (uint32_t)between(rng, 900, UM_CHAIN_MAX_HASHES)
-                         : draw_hashes(rng)};
+    return (um_chain_link){.nbits = 8 * bytes,
+                           .items = um_random_below(rng, 100),
+                           .capacity = 100,
+                           .error = 0.01,
+                           .bits_per_item = 10,
+                           .hashes = costly ? MANY_HASHES : draw_hashes(rng)};
+}
+
+/* Leaves so few cells free that about half of the budget is used. */
+static void fill_costly(umbel_filter *f, um_rng *rng)
+{
+    uint64_t cells = f->layout.cells;
+    double clear = (11.3 + unit(rng)) / MANY_HASHES * (double)cells;
+
+    memset(f->payload, 0xFF, (size_t)cells / 8);
+    for (uint64_t i = 0; i < (uint64_t)clear; i++) {
+        uint64_t at = um_random_below(rng, cells);
+        f->payload[at / 8] = (uint8_t)(f->payload[at / 8] & ~(1u << at % 8));
+    }
+    claim(f, false);
 }
 
 static umbel_status forge_chain(const target *t, um_rng *rng,
                                 umbel_filter **out, umbel_error *err)
 {
     bool costly = um_random_below(rng, 512) == 0;
-    uint64_t n = costly ? MAX_LINKS : between(rng, 1, MAX_LINKS);
+    uint64_t n = costly ? MAX_LINKS : between(rng, 1, USUAL_LINKS);
     um_chain_link link[MAX_LINKS];
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
@@ -551,7 +568,11 @@ static umbel_status forge_chain(const target *t, um_rng *rng,
     UM_TRY(um_filter_create(&s, &alloc, &f, err));
     for (uint64_t i = 0; i < n; i++)
         um_chain_set_link(f->self, (size_t)i, &link[i]);
-    umbel_status status = choose_cells(t, rng, f, err);
+    umbel_status status = UMBEL_OK;
+    if (costly)
+        fill_costly(f, rng);
+    else
+        status = choose_cells(t, rng, f, err);
     if (status == UMBEL_OK)
         *out = f;
     else
