@@ -27,7 +27,7 @@ static void create_keys(void)
  * Checks that an update route costs less than the full file and starts at the
  * filter that the reader has.
  */
-static void parse_routes(const um_manifest *m)
+static void check_routes(const um_manifest *m)
 {
     static const uint8_t strange[UM_DIGEST_LEN] = {1, 2, 3};
 
@@ -128,7 +128,7 @@ static bool read_manifest(const char *text, size_t len, bool dear,
     }
     UM_WANT(um_name_is_fine(out->name, strlen(out->name)));
     UM_WANT(out->serial > 0 && out->nsteps <= UMBEL_MAX_STEPS);
-    parse_routes(out);
+    check_routes(out);
     follow(out, dear);
     judge(out);
     return true;

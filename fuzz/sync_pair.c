@@ -86,7 +86,7 @@ static void open_end(end *e, uint8_t number)
 }
 
 /* Advances the clock, and clears the filter when a new epoch begins. */
-static void retain_time(end *e, uint64_t now)
+static void advance_clock(end *e, uint64_t now)
 {
     umbel_sync_tick(e->machine, now);
     if (umbel_sync_epoch(e->machine, 0) == e->epoch)
@@ -189,8 +189,8 @@ static void happen(end pair[2], uint8_t what, uint64_t *now)
         else
             deliver(e, other, x, *now);
     }
-    retain_time(&pair[0], *now);
-    retain_time(&pair[1], *now);
+    advance_clock(&pair[0], *now);
+    advance_clock(&pair[1], *now);
 }
 
 /* Checks that the replica of an origin holds no more than the origin. */
@@ -264,7 +264,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
     for (uint8_t i = 0; i < 2; i++) {
         open_end(&pair[i], i + 1);
-        retain_time(&pair[i], now);
+        advance_clock(&pair[i], now);
     }
     for (size_t i = 0; i < len && i < 512; i++)
         happen(pair, data[i], &now);

@@ -189,6 +189,5 @@ static const test_promise promises[] = {
 
 int main(void)
 {
-    return test_retain_promises("contract: bytes", promises,
-                                TEST_COUNT(promises));
+    return test_run_promises("contract: bytes", promises, TEST_COUNT(promises));
 }

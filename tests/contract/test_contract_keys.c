@@ -262,6 +262,5 @@ static const test_promise promises[] = {
 
 int main(void)
 {
-    return test_retain_promises("contract: keys", promises,
-                                TEST_COUNT(promises));
+    return test_run_promises("contract: keys", promises, TEST_COUNT(promises));
 }

@@ -159,6 +159,5 @@ static const test_promise promises[] = {
 
 int main(void)
 {
-    return test_retain_promises("contract: words", promises,
-                                TEST_COUNT(promises));
+    return test_run_promises("contract: words", promises, TEST_COUNT(promises));
 }

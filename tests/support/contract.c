@@ -152,8 +152,7 @@ static size_t create_all(subject *out)
     return n;
 }
 
-int test_retain_promises(const char *group, const test_promise *promises,
-                         size_t n)
+int test_run_promises(const char *group, const test_promise *promises, size_t n)
 {
     static subject subjects[MAX_SUBJECTS];
     size_t nsubjects = create_all(subjects);

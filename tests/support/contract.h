@@ -62,7 +62,7 @@ const umbel_field *test_field(const umbel_info *info, const char *name,
  * Runs each promise with each subject that it applies to. Returns main's exit
  * status.
  */
-int test_retain_promises(const char *group, const test_promise *promises,
-                         size_t n);
+int test_run_promises(const char *group, const test_promise *promises,
+                      size_t n);
 
 #endif

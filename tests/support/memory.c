@@ -27,7 +27,7 @@ static void *get(void *ctx, size_t align, size_t len)
     return p + SPACE;
 }
 
-static void append(void *ctx, void *memory, size_t len)
+static void put(void *ctx, void *memory, size_t len)
 {
     test_memory *m = ctx;
     uint8_t *p = (uint8_t *)memory - SPACE;
@@ -42,5 +42,5 @@ static void append(void *ctx, void *memory, size_t len)
 
 umbel_alloc test_alloc(test_memory *m)
 {
-    return (umbel_alloc){.ctx = m, .get = get, .put = append};
+    return (umbel_alloc){.ctx = m, .get = get, .put = put};
 }

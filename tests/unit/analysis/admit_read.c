@@ -167,7 +167,7 @@ static void *get(void *ctx, size_t align, size_t len)
     return p;
 }
 
-static void append(void *ctx, void *memory, size_t len)
+static void put(void *ctx, void *memory, size_t len)
 {
     (void)len;
     ((budget *)ctx)->live--;
@@ -179,7 +179,7 @@ static void without_memory_nothing_is_ruled(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     budget b = {0};
-    umbel_alloc alloc = {&b, get, append};
+    umbel_alloc alloc = {&b, get, put};
     umbel_source source = UMBEL_SOURCE_INIT;
     umbel_admission w = test_no_demand;
     umbel_filter *f = test_made("counting", &p, TEST_RULED_KEYS,

@@ -43,7 +43,7 @@ static block head_of(const void *memory)
     return head;
 }
 
-static void write_block(void *ctx, void *memory, size_t len)
+static void free_block(void *ctx, void *memory, size_t len)
 {
     (void)ctx;
     assert_int_equal(head_of(memory).len, len);
@@ -62,13 +62,13 @@ static void *move_block(void *ctx, void *memory)
     to = get_block(NULL, 16, len);
     memcpy(to, memory, len);
     memset(memory, 0xa5, len);
-    write_block(NULL, memory, len);
+    free_block(NULL, memory, len);
     return to;
 }
 
 static void moves_a_kind(const char *kind)
 {
-    const umbel_alloc alloc = {NULL, get_block, write_block};
+    const umbel_alloc alloc = {NULL, get_block, free_block};
     umbel_params params = UMBEL_PARAMS_INIT;
     unsigned moves = 0;
     umbel_filter *f;
