@@ -280,7 +280,9 @@ static umbel_status open_origins(const check_args *a, check_filters *out,
 
     UM_TRY(um_sync_dir_files(a->file, (uint64_t)time(NULL), &files, &n, err));
     out->origin = calloc(n + 1, sizeof(umbel_filter *));
-    for (; !status && out->origin && opened < n; opened++)
+    if (!out->origin)
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu filters", n);
+    for (; !status && opened < n; opened++)
         status =
             um_open_filter(&a->open, files[opened], &out->origin[opened], err);
     for (size_t i = 0; i < n; i++)

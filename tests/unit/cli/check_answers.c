@@ -5,6 +5,7 @@
 #include "support/test.h"
 
 #include "cli/commands/internal.h"
+#include "cli/framework/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ void *__wrap_calloc(size_t n, size_t len);
 void *__wrap_realloc(void *old, size_t len);
 
 static size_t allocations;
+static size_t until_failure; /* calls of calloc; 0: none fails */
 
 void *__wrap_malloc(size_t len)
 {
@@ -30,6 +32,8 @@ void *__wrap_malloc(size_t len)
 void *__wrap_calloc(size_t n, size_t len)
 {
     allocations++;
+    if (until_failure && --until_failure == 0)
+        return NULL;
     return __real_calloc(n, len);
 }
 
@@ -222,6 +226,35 @@ static void a_quiet_check_is_decided_by_the_first_match(void **state)
     umbel_close(f);
 }
 
+/* Checks a member of a directory of 'umbel sync', with each call of calloc
+ * failing once: the answer is "yes" or trouble, never "no". */
+static void a_member_is_never_absent_for_lack_of_memory(void **state)
+{
+    char *dir = test_dir_make(), *path = test_path(dir, "sync");
+    char *list = test_path(dir, "list");
+    char quiet[] = "-q", init[] = "--init", name[] = "--name=a", n[] = "-n100";
+    char *sync[] = {quiet, init, path, name, n, NULL}, key[] = "hello";
+    char *add[] = {quiet, path, list, NULL},
+         *check[] = {quiet, path, key, NULL};
+    bool failed = true;
+
+    (void)state;
+    test_write_file(list, "hello\n", 6);
+    assert_int_equal(um_run_command(&um_cmd_sync, sync), UM_EXIT_FINE);
+    assert_int_equal(um_run_command(&um_cmd_add, add), UM_EXIT_FINE);
+    for (size_t i = 1; failed; i++) {
+        until_failure = i;
+        int code = um_run_command(&um_cmd_check, check);
+        failed = until_failure == 0;
+        until_failure = 0;
+        assert_true(code == UM_EXIT_FINE ||
+                    (failed && code == UM_EXIT_TROUBLE));
+    }
+    free(list);
+    test_dir_remove(path);
+    test_dir_remove(dir);
+}
+
 TEST_GROUP(check_answers)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +262,7 @@ TEST_GROUP(check_answers)
         cmocka_unit_test(long_json_is_printed_whole),
         cmocka_unit_test(one_key_allocates_nothing),
         cmocka_unit_test(a_quiet_check_is_decided_by_the_first_match),
+        cmocka_unit_test(a_member_is_never_absent_for_lack_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
