@@ -17,6 +17,7 @@
 #include <umbel/describe.h>
 #include <umbel/plan.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static umbel_status refuse_empty(umbel_error *err)
@@ -165,31 +166,43 @@ static umbel_status add_keys(const um_build_job *job, umbel_filter *f,
     return refuse_no_member(job, out->keys, err);
 }
 
+/* Keys of a list that is read twice, counted in the first pass. */
+typedef struct first_pass {
+    uint64_t keys;
+    um_distinct seen;
+} first_pass;
+
 static umbel_status consume_distinct(void *ctx, const um_key_batch *batch,
                                      const umbel_digest *digests,
                                      umbel_error *err)
 {
-    return um_distinct_add(ctx, digests, batch->n)
+    first_pass *p = ctx;
+
+    p->keys += batch->n;
+    return um_distinct_add(&p->seen, digests, batch->n)
                ? UMBEL_OK
                : um_fail(err, UMBEL_E_NOMEM, "no memory to count the keys");
 }
 
-/* Counts distinct keys: in a list of events most lines are repeated. */
-static umbel_status count_distinct(const um_key_source *s, uint64_t *n,
-                                   umbel_error *err)
+/* Counts keys and distinct keys: in a list of events most lines are
+ * repeated. */
+static umbel_status count_distinct(const um_key_source *s, uint64_t *keys,
+                                   uint64_t *distinct, umbel_error *err)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_alloc alloc = um_alloc_or_default(NULL);
-    um_distinct seen = {.alloc = &alloc};
+    first_pass pass = {.seen.alloc = &alloc};
     umbel_filter *hashing;
     umbel_status status;
 
     p.capacity = 1;
     UM_TRY(umbel_create("bloom", &p, &hashing, err));
-    status = um_keys_each_digest(s, hashing, consume_distinct, &seen, err);
-    if (!status)
-        *n = um_distinct_count(&seen);
-    um_distinct_fini(&seen);
+    status = um_keys_each_digest(s, hashing, consume_distinct, &pass, err);
+    if (!status) {
+        *keys = pass.keys;
+        *distinct = um_distinct_count(&pass.seen);
+    }
+    um_distinct_fini(&pass.seen);
     umbel_close(hashing);
     return status;
 }
@@ -207,26 +220,44 @@ static umbel_status count_members(const um_key_source *members, uint64_t *n,
 }
 
 /* Counts the keys, unless the capacity is set or not needed, or they cannot be
- * read twice. */
+ * read twice. Sets *keys to their number; 0: not counted. */
 static umbel_status count_capacity(const um_build_job *job, umbel_params *p,
-                                   um_build_result *out, umbel_error *err)
+                                   uint64_t *keys, um_build_result *out,
+                                   umbel_error *err)
 {
+    *keys = 0;
     if (p->capacity || umbel_is_growing(job->kind) ||
         !um_keys_rereadable(&job->members))
         return UMBEL_OK;
     if (umbel_is_counting(job->kind)) {
-        UM_TRY(count_distinct(&job->members, &out->distinct, err));
+        UM_TRY(count_distinct(&job->members, keys, &out->distinct, err));
         p->capacity = out->distinct;
     } else {
-        UM_TRY(count_members(&job->members, &p->capacity, err));
+        UM_TRY(count_members(&job->members, keys, err));
+        p->capacity = *keys;
     }
     return p->capacity ? UMBEL_OK : refuse_empty(err);
+}
+
+/* Refuses a list that changed between the two passes: the filter has the wrong
+ * size, and may lack keys. */
+static umbel_status check_second_pass(uint64_t counted, uint64_t added,
+                                      umbel_error *err)
+{
+    if (!counted || counted == added)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_IO,
+                   "the list changed while it was read: %" PRIu64
+                   " keys were counted, then %" PRIu64
+                   " were added. Build from a copy of it, or give the capacity",
+                   counted, added);
 }
 
 static umbel_status build_sized(const um_build_job *job, um_build_result *out,
                                 umbel_error *err)
 {
     umbel_params p = job->params;
+    uint64_t counted;
 
     if (job->never.npaths)
         return build_chosen(job, out, err);
@@ -234,13 +265,15 @@ static umbel_status build_sized(const um_build_job *job, um_build_result *out,
         UM_TRY(open_like(job, &out->filter, err));
         return add_keys(job, out->filter, out, err);
     }
-    UM_TRY(count_capacity(job, &p, out, err));
+    UM_TRY(count_capacity(job, &p, &counted, out, err));
     if (job->max_memory) {
         UM_TRY(um_build_sized_within(job, &p, out, err));
-        return refuse_no_member(job, out->keys, err);
+        UM_TRY(refuse_no_member(job, out->keys, err));
+    } else {
+        UM_TRY(umbel_create(job->kind, &p, &out->filter, err));
+        UM_TRY(add_keys(job, out->filter, out, err));
     }
-    UM_TRY(umbel_create(job->kind, &p, &out->filter, err));
-    return add_keys(job, out->filter, out, err);
+    return check_second_pass(counted, out->keys, err);
 }
 
 static umbel_status build_unsized(const um_build_job *job, um_build_result *out,
