@@ -43,6 +43,13 @@ const char *umbel_status_text(umbel_status status)
     return "unlisted status";
 }
 
+/* Ends a text that was cut with "...". len is the length of all of it. */
+static void mark_cut(umbel_error *err, size_t len)
+{
+    if (len >= sizeof err->text)
+        memcpy(err->text + sizeof err->text - 4, "...", 4);
+}
+
 void um_set_error(umbel_error *err, umbel_status status, const char *format,
                   ...)
 {
@@ -53,8 +60,9 @@ void um_set_error(umbel_error *err, umbel_status status, const char *format,
     va_start(args, format);
     err->status = status;
     err->detail = UMBEL_D_NONE;
-    vsnprintf(err->text, sizeof err->text, format, args);
+    int len = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
+    mark_cut(err, len < 0 ? 0 : (size_t)len);
     um_disarm(err->text);
 }
 
@@ -77,7 +85,9 @@ void um_set_errno(umbel_error *err, const char *format, ...)
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     size_t len = strlen(err->text);
-    snprintf(err->text + len, sizeof err->text - len, ": %s", strerror(number));
+    const char *reason = strerror(number);
+    snprintf(err->text + len, sizeof err->text - len, ": %s", reason);
+    mark_cut(err, len + 2 + strlen(reason));
     um_disarm(err->text);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/decimal.h"
 #include "base/error.h"
+#include "base/text.h"
 
 #include <curl/curl.h>
 #include <inttypes.h>
@@ -476,15 +477,17 @@ static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
     t->out->bad_range |= answer == 416;
     t->out->unchanged = answer == 304 && tag && *tag;
     if (answer == 404 || answer == 410 || no_file)
-        return um_fail(t->err, UMBEL_E_IO, "%.150s does not exist", url);
+        return um_fail(t->err, UMBEL_E_IO, "%s%s does not exist",
+                       um_path_dots(url), um_path_tail(url));
     if (t->refused)
         return t->refused;
     if (code == CURLE_OK && is_answer(t, answer))
         return UMBEL_OK;
     if (code == CURLE_OK || code == CURLE_HTTP_RETURNED_ERROR)
-        return um_fail(t->err, UMBEL_E_IO, "the server answers %ld to %.150s",
-                       answer, url);
-    return um_fail(t->err, UMBEL_E_IO, "%.120s: %.70s%s", url,
+        return um_fail(t->err, UMBEL_E_IO, "the server answers %ld to %s%s",
+                       answer, um_path_dots(url), um_path_tail(url));
+    return um_fail(t->err, UMBEL_E_IO, "%s%s: %s%s", um_path_dots(url),
+                   um_path_tail(url),
                    *reason ? reason : curl_easy_strerror(code),
                    code == CURLE_SSL_CONNECT_ERROR
                        ? ": does the server speak https? If not, its address "

@@ -446,7 +446,7 @@ static umbel_status use_ruling(umbel_puller *p, const umbel_ruling *ruling,
                       ruling->bytes <= p->wants.max_bytes;
         return um_fail_detail(err, UMBEL_E_REFUSED,
                               memory ? UMBEL_D_MEMORY_LIMIT : UMBEL_D_NONE,
-                              "not admitted: %.160s", why->text);
+                              "not admitted: %s", why->text);
     }
     memcpy(p->admitted, digest, sizeof p->admitted);
     p->has_admitted = true;

@@ -48,6 +48,25 @@ static void a_failure_fills_the_callers_error(void **state)
     assert_string_equal(err.text, "k is 7");
 }
 
+static void a_text_that_is_cut_ends_with_dots(void **state)
+{
+    umbel_error err;
+    char word[sizeof err.text];
+
+    (void)state;
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    um_set_error(&err, UMBEL_E_RANGE, "%s", word);
+    assert_string_equal(err.text, word);
+    um_set_error(&err, UMBEL_E_RANGE, "%sy", word);
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+    assert_string_equal(err.text + sizeof err.text - 5, "x...");
+    word[sizeof word - 9] = '\0';
+    errno = ENOENT;
+    um_set_errno(&err, "%s", word);
+    assert_string_equal(err.text + sizeof err.text - 4, "...");
+}
+
 static void nobody_has_to_ask_for_the_text(void **state)
 {
     (void)state;
@@ -178,6 +197,7 @@ TEST_GROUP(status)
         cmocka_unit_test(an_unlisted_status_still_has_words),
         cmocka_unit_test(the_version_has_three_numbers),
         cmocka_unit_test(a_failure_fills_the_callers_error),
+        cmocka_unit_test(a_text_that_is_cut_ends_with_dots),
         cmocka_unit_test(nobody_has_to_ask_for_the_text),
         cmocka_unit_test(texts_cannot_steer_a_terminal),
         cmocka_unit_test(long_texts_are_cut_not_overrun),
