@@ -12,57 +12,69 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAGIC_LEN = 14 };
+enum { MAGIC_LEN = 16 };
 
 #define FILTER_MAGIC "\x89UMB\r\n\x1A\n"
 
 typedef struct file_type {
     const char *magic; /* the first bytes */
     size_t len;
+    size_t any; /* the magic byte with this number may differ; 0: none */
     const char *not_keys; /* why it is not a list of keys, and what to do; NULL:
                              may be one */
     const char *not_filter; /* the same for filters; NULL: it is one */
 } file_type;
 
 static const file_type types[] = {
-    {FILTER_MAGIC, 8,
+    {FILTER_MAGIC, 8, 0,
      "this is a filter, not a list of keys: give the list that it was built "
      "from, or unite filters with umbel merge",
      NULL},
-    {"\x89UMD\r\n\x1A\n", 8, "this is a difference, not a list of keys",
+    {"\x89UMD\r\n\x1A\n", 8, 0, "this is a difference, not a list of keys",
      "this is a difference, not a filter: umbel patch OLD DIFFERENCE makes "
      "one"},
-    {"\x1F\x8B\x08", 3, NULL,
+    {"\x1F\x8B\x08", 3, 0, NULL,
      "this is compressed: gunzip it; umbel convert --from dcso takes files of "
      "DCSO's bloom as they are"},
-    {"\x28\xB5\x2F\xFD", 4,
+    {"\x28\xB5\x2F\xFD", 4, 0,
      "this is compressed: decompress it with zstdcat, and pipe the keys to "
      "umbel",
      "this is compressed: decompress it with unzstd"},
     {"\xFD"
      "7zXZ\0",
-     6,
+     6, 0,
      "this is compressed: decompress it with xzcat, and pipe the keys to umbel",
      "this is compressed: decompress it with unxz"},
-    {"\1\0\0\0\0\0\0\0", 8,
+    {"BZh91AY&SY", 10, 3, /* the digit is the size of a block */
+     "this is compressed: decompress it with bzcat, and pipe the keys to umbel",
+     "this is compressed: decompress it with bunzip2"},
+    {"PK\3\4", 4, 0,
+     "this is a zip archive: unpack it with unzip -p, and pipe the keys to "
+     "umbel",
+     "this is a zip archive: unpack it with unzip"},
+    {"SQLite format 3", 16, 0,
+     "this is an SQLite database: pipe the keys to umbel with sqlite3 FILE "
+     "'select COLUMN from TABLE'",
+     "this is an SQLite database, not a filter"},
+    {"\1\0\0\0\0\0\0\0", 8, 0,
      "this begins like a file of DCSO's bloom, not like a list of keys: umbel "
      "convert --from dcso makes a filter of it",
      "this begins like a file of DCSO's bloom: umbel convert --from dcso makes "
      "a filter of it"},
-    {"umbel-manifest", 14,
+    {"umbel-manifest", 14, 0,
      "this is a manifest, not a list of keys: umbel pull fetches what it names",
      "this is a manifest, not a filter: umbel pull fetches what it names"},
-    {"umbel-secret-", 13,
+    {"umbel-secret-", 13, 0,
      "this is the secret of keyed filters, not a list of keys: did you mean "
      "--key-file?",
      "this is the secret of keyed filters, not a filter: did you mean "
      "--key-file?"},
-    {"umbel-sign-", 11,
+    {"umbel-sign-", 11, 0,
      "this is a secret key that signs, not a list of keys: did you mean "
      "publish --sign?",
      "this is a secret key that signs, not a filter: did you mean publish "
      "--sign?"},
-    {"umbel-trust-", 12,
+    {"umbel-trust-", 12, 0,
      "this is a public key, not a list of keys: did you mean pull --trust?",
      "this is a public key, not a filter: did you mean pull --trust?"},
 };
@@ -72,11 +84,19 @@ static const file_type unknown_type = {
                   "makes a filter of a list of keys, umbel convert of some "
                   "other formats"};
 
+/* Compares as many bytes as there are with the magic of a type. */
+static bool begins_like(const file_type *t, const char *bytes, size_t len)
+{
+    for (size_t i = 0; i < t->len && i < len; i++)
+        if (bytes[i] != t->magic[i] && (i == 0 || i != t->any))
+            return false;
+    return true;
+}
+
 static const file_type *find_type(const void *bytes, size_t len)
 {
     for (size_t i = 0; i < UM_COUNT(types); i++)
-        if (len >= types[i].len &&
-            memcmp(bytes, types[i].magic, types[i].len) == 0)
+        if (len >= types[i].len && begins_like(&types[i], bytes, len))
             return &types[i];
     return &unknown_type;
 }
@@ -84,7 +104,7 @@ static const file_type *find_type(const void *bytes, size_t len)
 bool um_may_begin_type(const void *bytes, size_t len)
 {
     for (size_t i = 0; i < UM_COUNT(types); i++)
-        if (len < types[i].len && memcmp(bytes, types[i].magic, len) == 0)
+        if (len < types[i].len && begins_like(&types[i], bytes, len))
             return true;
     return false;
 }
@@ -106,63 +126,148 @@ const char *um_why_not_filter(int fd)
 
 /* --- suspicious lists ----------------------------------------------------- */
 
-static bool has_nul(const um_key_source *s, const um_piece *p)
+/*
+ * Each of these functions finds one mistake in the first piece of a list. They
+ * return a warning that says what to do, or NULL.
+ */
+typedef const char *find_mistake(const um_key_source *s, const um_piece *p);
+
+enum { LOOK_AT = 1000, MD5_DIGITS = 32 }; /* keys; the shortest usual digest */
+
+static size_t first_keys(const um_piece *p)
 {
-    return p->len && !s->format.null_ended && memchr(p->text, '\0', p->len);
+    return p->n < LOOK_AT ? p->n : LOOK_AT;
 }
 
-/* Returns true if every line has a tab, although the format takes weights only
- * from *.tsv files. */
-static bool has_silent_weights(const um_key_source *s, const um_piece *p)
+#define UTF16(order)                                                           \
+    "this is UTF-16, whose bytes are taken as they are, so that no key will "  \
+    "match: convert the list with iconv -f UTF-16" order " -t UTF-8"
+
+/* Finds UTF-16: its byte order mark, or text in which every other byte is
+ * NUL. */
+static const char *find_utf16(const um_key_source *s, const um_piece *p)
+{
+    enum { SHORTEST = 8, LONGEST = 256 };
+    size_t n = p->len < LONGEST ? p->len : LONGEST, nul[2] = {0, 0};
+    const uint8_t *t = p->text;
+    bool mark = n >= 2 && ((t[0] == 0xFF && t[1] == 0xFE) ||
+                           (t[0] == 0xFE && t[1] == 0xFF));
+
+    for (size_t i = 0; i < n; i++)
+        nul[i % 2] += t[i] == '\0';
+    bool text =
+        n >= SHORTEST && !(nul[0] && nul[1]) && 5 * (nul[0] + nul[1]) >= 2 * n;
+    if (mark)
+        return UTF16("");
+    if (!text || s->format.null_ended)
+        return NULL;
+    return nul[0] ? UTF16("BE") : UTF16("LE");
+}
+
+static const char *find_nul(const um_key_source *s, const um_piece *p)
+{
+    return p->len && !s->format.null_ended && memchr(p->text, '\0', p->len)
+               ? "there are NUL bytes in it: is it a list of keys, one per "
+                 "line? Keys that end with NUL need -0"
+               : NULL;
+}
+
+/* Finds a tab in every line, although the format takes weights only from *.tsv
+ * files. */
+static const char *find_weights(const um_key_source *s, const um_piece *p)
 {
     const um_key_format *f = &s->format;
     size_t i = 0;
 
     if (f->weights != UM_WEIGHTS_TSV || f->field ||
         um_file_has_weights(f, p->file))
-        return false;
+        return NULL;
     while (i < p->n &&
            memchr(p->lines[i].data, f->delimiter ? f->delimiter : '\t',
                   p->lines[i].len))
         i++;
-    return i && i == p->n;
+    return i && i == p->n
+               ? "every line has a tab in it, and is taken as a key, tab "
+                 "included: if a weight follows the tab, name the file *.tsv; "
+                 "if the key comes first, give --field 1"
+               : NULL;
 }
 
-/* Returns true if every key has at least as many hexadecimal digits as MD5. */
-static bool has_silent_hex(const um_key_source *s, const um_piece *p)
+/* Finds keys in quotation marks, and lines that begin with one. */
+static const char *find_quotes(const um_key_source *s, const um_piece *p)
 {
-    enum { LOOK_AT = 1000, SHORTEST = 32, LONGEST = 256 };
-    uint8_t bytes[LONGEST / 2];
-    size_t i = 0, n = p->n < LOOK_AT ? p->n : LOOK_AT;
+    size_t quoted = 0, n = first_keys(p);
 
-    while (s->suggest_hex && i < n && p->keys[i].len >= SHORTEST &&
+    for (size_t i = 0; i < n && !s->format.hex; i++) {
+        const char *key = p->keys[i].data;
+        size_t len = p->keys[i].len;
+        quoted += key[0] == '"' && memchr(key + 1, '"', len - 1) != NULL;
+    }
+    return 2 * quoted > n
+               ? "keys are in quotation marks, as in CSV, and the marks are "
+                 "taken as part of the keys: remove them, as with tr -d '\"', "
+                 "and choose a field with --field N --delimiter ,"
+               : NULL;
+}
+
+#define DIGEST(delimiter)                                                      \
+    "every line begins with a hexadecimal digest, but is taken as a key as a " \
+    "whole: if the digest is the key, give --field 1 --delimiter '" delimiter  \
+    "' --hex"
+
+/* Finds lines such as those of sha1sum, or HASH:COUNT. */
+static const char *find_digests(const um_key_source *s, const um_piece *p)
+{
+    static const struct {
+        char delimiter;
+        const char *text;
+    } rows[] = {{':', DIGEST(":")}, {',', DIGEST(",")}, {';', DIGEST(";")},
+                {'|', DIGEST("|")}, {' ', DIGEST(" ")}, {'\t', DIGEST("\\t")}};
+    size_t i = 0, n = first_keys(p), digits = 0, row = 0;
+
+    for (; i < n && !s->format.hex; i++) {
+        const char *key = p->keys[i].data;
+        size_t len = p->keys[i].len;
+        for (digits = 0;
+             digits < len && um_hex_value((uint8_t)key[digits]) >= 0;)
+            digits++;
+        if (digits < MD5_DIGITS || digits == len)
+            return NULL;
+        for (row = 0;
+             row < UM_COUNT(rows) && rows[row].delimiter != key[digits];)
+            row++;
+        if (row == UM_COUNT(rows))
+            return NULL;
+    }
+    return i && i == n ? rows[row].text : NULL;
+}
+
+static const char *find_hex(const um_key_source *s, const um_piece *p)
+{
+    enum { LONGEST = 256 };
+    uint8_t bytes[LONGEST / 2];
+    size_t i = 0, n = first_keys(p);
+
+    while (s->suggest_hex && i < n && p->keys[i].len >= MD5_DIGITS &&
            p->keys[i].len <= LONGEST &&
            um_hex_decode(p->keys[i].data, p->keys[i].len, bytes))
         i++;
-    return i && i == n;
+    return i && i == n
+               ? "all keys look like hexadecimal, but are taken as text, where "
+                 "upper and lower case differ: did you mean --hex?"
+               : NULL;
 }
 
 const char *um_what_is_odd(const um_key_source *s, const um_piece *p)
 {
-    static const struct {
-        bool (*found)(const um_key_source *s, const um_piece *p);
-        const char *text;
-    } rows[] = {
-        {has_nul, "there are NUL bytes in it: is it a list of keys, one per "
-                  "line? Keys that end with NUL need -0"},
-        {has_silent_weights,
-         "every line has a tab in it, and is taken as a key, tab included: if "
-         "a weight follows the tab, name the file *.tsv; if the key comes "
-         "first, give --field 1"},
-        {has_silent_hex,
-         "all keys look like hexadecimal, but are taken as text, where upper "
-         "and lower case differ: did you mean --hex?"},
-    };
+    static find_mistake *const mistakes[] = {find_utf16,   find_nul,
+                                             find_weights, find_quotes,
+                                             find_digests, find_hex};
+    const char *text = NULL;
 
-    for (size_t i = 0; i < UM_COUNT(rows); i++)
-        if (rows[i].found(s, p))
-            return rows[i].text;
-    return NULL;
+    for (size_t i = 0; !text && i < UM_COUNT(mistakes); i++)
+        text = mistakes[i](s, p);
+    return text;
 }
 
 void um_explain_not_filter(const char *path, umbel_error *err)

@@ -65,14 +65,20 @@ static uint64_t field_number(const um_whole *field)
     return field->n == UM_LAST_FIELD ? field->n - 1 : field->n;
 }
 
-/* Warns only once, since some lists are read twice. */
+/* Warns only once of each file, since some lists are read repeatedly. */
 static void warn_once(const void *ctx, const char *file, const char *text)
 {
-    static bool done;
+    enum { MAX_WARNINGS = 16 };
+    static const char *warned[MAX_WARNINGS];
+    static size_t n;
 
-    if (!done)
-        um_warn(ctx, "%s%s: %s", um_path_dots(file), um_path_tail(file), text);
-    done = true;
+    for (size_t i = 0; i < n; i++)
+        if (warned[i] == file)
+            return;
+    if (n == MAX_WARNINGS)
+        return;
+    warned[n++] = file;
+    um_warn(ctx, "%s%s: %s", um_path_dots(file), um_path_tail(file), text);
 }
 
 umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
