@@ -25,6 +25,13 @@ cp keys ./-n
 try umbel build -q -o got -n 20 -- -n
 try cmp want got
 
+# A key that is called like standard input.
+echo - | umbel build -q -o dash.umb
+try umbel check dash.umb -- -
+try umbel check dash.umb - < keys
+try umbel check dash.umb -- - 7
+try umbel check dash.umb -- < keys
+
 # An option of another command says whose it is.
 try umbel build --threshold 3
 try umbel info --members list

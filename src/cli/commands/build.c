@@ -140,7 +140,8 @@ static umbel_status set_sources(const um_args *args, um_build_job *job,
 {
     static const char *const standard_input[] = {"-"};
     const build_args *a = args->values;
-    um_list keys = a->keys.n ? a->keys : (um_list){standard_input, 1};
+    um_list keys =
+        a->keys.n ? a->keys : (um_list){.item = standard_input, .n = 1};
 
     if (!a->keys.n)
         UM_TRY(um_claim_stdin(args, err));

@@ -77,12 +77,13 @@ static const um_option options[] = {
      UM_TARGET(check_args, line_buffered)},
     {0}};
 
-/* Returns true if keys are on the command line; a lone "-" is standard
- * input. */
+/* Returns true if keys are on the command line; a lone "-" is standard input,
+ * unless it follows "--". */
 static bool are_typed(const check_args *a)
 {
     return a->operands.n > 1 ||
-           (a->operands.n == 1 && strcmp(a->operands.item[0], "-") != 0);
+           (a->operands.n == 1 &&
+            (a->operands.literal || strcmp(a->operands.item[0], "-") != 0));
 }
 
 static unsigned mode(const void *values)

@@ -136,7 +136,7 @@ static bool has_size(const plan_args *a)
 /* Reads --counts, whose keys are those to plan for. */
 static umbel_status read_counts(size_plan *p, umbel_error *err)
 {
-    um_list paths = {&p->a->counts, 1};
+    um_list paths = {.item = &p->a->counts, .n = 1};
     um_key_source source;
 
     UM_TRY(um_key_source_from_args(p->args, &p->a->keys, NULL, paths, &source,

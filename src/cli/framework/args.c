@@ -278,7 +278,8 @@ static bool visit_operands(const um_args *a, visit_file *visit, void *ctx,
     for (const um_operand *o = a->command->operands;
          o < a->command->operands + UM_MAX_OPERANDS && o->name; o++) {
         const void *target = values + o->target;
-        const um_list one = {target, *(const char *const *)target != NULL};
+        const um_list one = {.item = target,
+                             .n = *(const char *const *)target != NULL};
         const um_list *list = o->type == UM_LIST ? target : &one;
         for (size_t i = 0; i < list->n; i++)
             if (!visit(ctx, list->item[i], o->role, err))
@@ -583,7 +584,8 @@ static bool parse_words(um_args *a, char **argv, umbel_error *err)
     for (; fine && *argv; argv++) {
         if (!options || **argv != '-' || strcmp(*argv, "-") == 0)
             a->texts[a->noperands++] = *argv;
-        else if (strcmp(*argv, "--") == 0)
+            a->nfree += options;
+        } else if (strcmp(*argv, "--") == 0) {
             options = false;
         else if ((*argv)[1] == '-')
             fine = parse_long(a, &argv, err);
@@ -725,7 +727,7 @@ static bool set_operands(um_args *a, umbel_error *err)
             return refuse(err, "%s is missing", o->name);
         if (o->type == UM_LIST) {
             *(um_list *)(void *)(values + o->target) =
-                (um_list){a->texts + at, left};
+                (um_list){a->texts + at, left, left && at >= a->nfree};
             at = a->noperands;
         } else if (left) {
             *(const char **)(void *)(values + o->target) = a->texts[at++];

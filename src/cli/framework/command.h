@@ -60,6 +60,7 @@ typedef struct um_choice { /* one of the row's choices */
 typedef struct um_list { /* texts of an option that may be repeated */
     const char *const *item;
     size_t n;
+    bool literal; /* operands after "--": "-" is not standard input */
 } um_list;
 
 typedef enum um_option_type {
@@ -206,6 +207,7 @@ struct um_args {
     bool stdout_taken;  /* an output is "-": reports go to standard error */
     const char **texts; /* operands, then the items of lists */
     size_t noperands;
+    size_t nfree; /* operands before "--" */
 };
 
 /*
