@@ -333,6 +333,38 @@ static umbel_status report_way(um_report *r, const comparing *c, size_t i,
     return UMBEL_OK;
 }
 
+/* Returns the way with the smallest next edition, of those that lose no more
+ * members than the best one. */
+static size_t smallest_update(const umbel_comparison *c)
+{
+    size_t found = c->best;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (c->way[i].status == UMBEL_OK && c->way[i].next_bytes &&
+            c->way[i].lost <= c->way[c->best].lost &&
+            c->way[i].next_bytes < c->way[found].next_bytes)
+            found = i;
+    return found;
+}
+
+/* Notes the best way, and another one for a list that is published again and
+ * again. */
+static void note_best(um_report *r, const umbel_comparison *c)
+{
+    const umbel_strategy *best = &c->way[c->best];
+    const umbel_strategy *update = &c->way[smallest_update(c)];
+
+    um_report_note(r, "Best: %s (%s).", best->name, CRITERION);
+    if (2 * update->next_bytes < best->next_bytes)
+        um_report_note(r,
+                       "For a list that is published again when it changes: "
+                       "%s, whose next edition is %s bytes instead of %s; it "
+                       "leaves %s of the weight.",
+                       update->name, um_grouped(update->next_bytes).text,
+                       um_grouped(best->next_bytes).text,
+                       um_rate(share(update->weight_left, c->weight)).text);
+}
+
 static void report_notes(um_report *r, const umbel_comparison *c)
 {
     um_text members = um_counted(c->members, "member", "members");
@@ -359,7 +391,7 @@ static void report_notes(um_report *r, const umbel_comparison *c)
                            "one key in %s, and is not the best.",
                            c->way[i].name, um_grouped(c->way[i].sample).text);
     if (c->best < c->n)
-        um_report_note(r, "Best: %s (%s).", c->way[c->best].name, CRITERION);
+        note_best(r, c);
     else
         um_report_note(r, "No way is possible: give more --bytes.");
 }
