@@ -76,10 +76,13 @@ typedef enum umbel_detail {
     UMBEL_D_OTHER_KEY = 6,      /* E_REFUSED: signed with another key */
     UMBEL_D_STATE = 7, /* E_REFUSED: conflicts with the state of the last pull;
                           a reader without that state would accept it */
-    UMBEL_D_NOT_A_SECRET = 8, /* E_SECRET: not a secret key file */
-    UMBEL_D_NOT_A_KEY = 9,    /* E_FORMAT: not a signing key or trust key
-                                 file */
-    UMBEL_D_DIFFERENCE = 10   /* E_MISMATCH: a difference from other counts */
+    UMBEL_D_NOT_A_SECRET = 8,  /* E_SECRET: not a secret key file */
+    UMBEL_D_NOT_A_KEY = 9,     /* E_FORMAT: not a signing key or trust key
+                                  file */
+    UMBEL_D_DIFFERENCE = 10,   /* E_MISMATCH: a difference from other counts */
+    UMBEL_D_NOT_ADMITTED = 11, /* E_REFUSED: readers would not admit it */
+    UMBEL_D_OVERFULL = 12, /* E_REFUSED: its error is above the requested one */
+    UMBEL_D_CELLS = 13     /* E_MISMATCH: filters of different sizes */
 } umbel_detail;
 
 /*

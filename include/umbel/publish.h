@@ -80,12 +80,13 @@ typedef struct umbel_publication {
     uint64_t reports;        /* false positives that were removed from the
                                 filter (umbel_remove_reported), recorded in the
                                 manifest */
+    bool force; /* publish it although readers would not admit it */
 } umbel_publication;
 
 #ifdef __cplusplus
 #define UMBEL_PUBLICATION_INIT                                                 \
     {                                                                          \
-        sizeof(umbel_publication), 0, 0, {0, 0}, 0, 0, 0, 16, 0, 0             \
+        sizeof(umbel_publication), 0, 0, {0, 0}, 0, 0, 0, 16, 0, 0, false      \
     }
 #else
 #define UMBEL_PUBLICATION_INIT                                                 \
@@ -118,7 +119,9 @@ typedef struct umbel_published {
  * Publishes a filter in a directory: first its file and a difference from the
  * previous one, then the manifest, so that every file a manifest names exists
  * at all times. E_REFUSED when the previous manifest was signed with another
- * key, E_RANGE when the name or a number is out of range.
+ * key, or when a reader without demands of its own would not admit the filter
+ * (UMBEL_D_NOT_ADMITTED), unless it is forced; E_RANGE when the name or a
+ * number is out of range.
  */
 UMBEL_API umbel_status umbel_publish(const umbel_publication *what,
                                      const umbel_store *dir,

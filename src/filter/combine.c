@@ -175,11 +175,11 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                        x->secret_id, y->secret_id);
     UM_TRY(settings_agree(x, y, err)); /* they determine the sizes */
     if (x->cells != y->cells)
-        return um_fail(err, UMBEL_E_MISMATCH,
-                       "the filters differ in cells (bits): %" PRIu64
-                       " and %" PRIu64
-                       "; build both for the same capacity and error",
-                       x->cells, y->cells);
+        return um_fail_detail(err, UMBEL_E_MISMATCH, UMBEL_D_CELLS,
+                              "the filters differ in cells (bits): %" PRIu64
+                              " and %" PRIu64
+                              "; build both for the same capacity and error",
+                              x->cells, y->cells);
     if (x->hashes != y->hashes)
         return counts_differ("hashes", x->hashes, y->hashes, err);
     if (x->key_form != UMBEL_KEYS_UNRECORDED &&

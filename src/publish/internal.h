@@ -17,4 +17,6 @@ umbel_status um_store_object_digest(const umbel_store *s, const char *name,
 /* Returns the text by which messages refer to a name. */
 const char *um_store_where(const umbel_store *s, const char *name);
 
+enum { UM_PULL_MAX_BYTES = 1 << 30 }; /* of a filter, unless a reader sets it */
+
 #endif

@@ -239,6 +239,20 @@ typedef struct edition {
     um_manifest last, next;
 } edition;
 
+umbel_status um_check_readers(const umbel_filter *f, umbel_error *err)
+{
+    umbel_admission wants = UMBEL_ADMISSION_INIT;
+    umbel_ruling ruling;
+
+    wants.max_bytes = UM_PULL_MAX_BYTES;
+    UM_TRY(umbel_admit(f, &wants, &ruling, err));
+    if (ruling.admitted)
+        return UMBEL_OK;
+    return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_NOT_ADMITTED,
+                          "readers would not admit this filter: %s",
+                          ruling.reason[0].text);
+}
+
 static umbel_status check_publication(const umbel_publication *w,
                                       umbel_error *err)
 {
@@ -381,6 +395,8 @@ umbel_status umbel_publish(const umbel_publication *what,
 
     UM_TRY(check_publication(what, err));
     UM_TRY(um_store_check(dir, false, err));
+    if (!what->force)
+        UM_TRY(um_check_readers(what->filter, err));
     if (sodium_init() < 0) /* chooses the fast digest */
         return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
     e.part[0] = what->file;

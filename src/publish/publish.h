@@ -43,4 +43,8 @@ typedef struct um_name_text {
 } um_name_text;
 um_name_text um_name_of(const umbel_filter *f);
 
+/* Checks that a reader without demands of its own admits the filter. Otherwise
+ * E_REFUSED with the detail UMBEL_D_NOT_ADMITTED. */
+umbel_status um_check_readers(const umbel_filter *f, umbel_error *err);
+
 #endif

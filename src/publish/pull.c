@@ -181,7 +181,7 @@ static umbel_status run_download(download *d, umbel_error *err)
     return status != UMBEL_OK && again ? try_once(d, &again, err) : status;
 }
 
-enum { URL_MAX = 2048, MAX_BYTES = 1 << 30 };
+enum { URL_MAX = 2048 };
 
 /* Names in the store. */
 static const char filter_name[] = "", state_name[] = ".pull";
@@ -257,7 +257,7 @@ static umbel_status set_params(umbel_puller *p, const umbel_pull_params *params,
     if (params->wants)
         p->wants = *params->wants;
     if (p->wants.max_bytes == 0)
-        p->wants.max_bytes = MAX_BYTES;
+        p->wants.max_bytes = UM_PULL_MAX_BYTES;
     return set_url(p, params->url, err);
 }
 

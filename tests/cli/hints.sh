@@ -39,7 +39,13 @@ umbel build -q keys --bits 512 --hashes 4 -o block.umb
 umbel convert block.umb --fpr 5% -o f.umb | grep -o 'compress it with --coded.*'
 umbel build -q keys --never others -o old.umb
 seq 1000 2000 > thousand
-umbel build thousand --never others --like old.umb -o f.umb | grep -o 'without --like.*'
+umbel build thousand --never others --like old.umb -o f.umb 2>&1 | grep -o 'without --like.*'
 hint 'mean --members keys' umbel verify plain.umb keys
 hint 'mean -n 1000' umbel plan 1000
 hint 'mean --keys' umbel check plain.umb --file keys
+
+# Advice that would change nothing is not given.
+printf 'a\nb\n' > two
+umbel build two -o f.umb | grep -c Only
+printf 'a\na\nb\n' > three
+umbel build three -o f.umb | grep Only

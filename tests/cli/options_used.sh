@@ -39,6 +39,8 @@ umbel diff z.umb y.umb -q -o z.umd
 umbel build list --kind aging -n 400 -q -o a.umb
 umbel sync --init w --name w -n 100 -q
 umbel publish site f.umb -q
+umbel build list -n 150 -q -o high.umb 2> /dev/null
+umbel build many -n 100 -q -o full.umb 2> /dev/null
 for i in 1 2 3; do
     (cat list; seq 900 90$i) | umbel build -n 5000 -q -o edition.umb
     [ $i = 3 ] || umbel publish kept edition.umb -q
@@ -132,6 +134,7 @@ used build reset 'list -o out --kind generalized' '--reset 1'
 used build set 'list -o out --kind generalized' '--set 1'
 used build fill 'list -o out --kind generalized' '--fill 0.4'
 used build key-file 'list -o out --hash sip' '--key-file secret'
+used build strict 'list -n 150 -o out' --strict
 keys build '' '-o out'
 
 used check keys 'f.umb' '-f list'
@@ -160,6 +163,7 @@ used info cpu 'f.umb' --cpu
 opened info FILTER other
 
 used add turn 'a.umb later' --turn
+used add strict 'f.umb many' --strict
 used add remove 'c.umb list' --remove
 used add times 'c.umb list' '--times 3'
 used add amount-field 'c.umb amounts' '--amount-field 2'
@@ -169,6 +173,7 @@ opened add 'FILTER later' secret
 used merge output 'f.umb g.umb -o out' instead 'f.umb g.umb -o out2'
 used merge op 'f.umb g.umb -o out' '--op and'
 used merge as-counts 'c.umb c.umb --op minus -o out' --as-counts
+used merge strict 'f.umb n.umb -o out' --strict
 opened merge 'FILTER FILTER -o out' other
 
 used diff output 'f.umb g.umb -o out' instead 'f.umb g.umb -o out2'
@@ -256,6 +261,8 @@ used publish valid 'site g.umb' '--valid 3'
 used publish keep 'kept edition.umb' '--keep 1'
 used publish never 'site f.umb --members list' '--never never'
 used publish members 'site f.umb --never never' '--members list'
+used publish strict 'site high.umb' --strict
+used publish force 'site full.umb' --force
 keys publish 'site f.umb --never never --members'
 used publish key-file 'site s.umb --never never --members list' '--key-file secret'
 used publish max-memory 'site z.umb --never never --members list' '--max-memory 1'

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
+#include "cli/framework/overfull.h"
 #include "cli/framework/report.h"
 #include "filter/save.h"
 #include "sync/directory.h"
@@ -21,6 +22,7 @@ typedef struct add_args {
     um_amount_args amounts;
     um_key_args key;
     um_open_args open;
+    um_strict_args strict;
 } add_args;
 
 static const um_option options[] = {
@@ -31,38 +33,58 @@ static const um_option options[] = {
      UM_TARGET(add_args, turn), .excludes = "remove"},
     {0}};
 
-static void report(const um_args *args, const umbel_filter *f, uint64_t n,
-                   uint64_t before, bool renewed)
+/* What was done to the filter. */
+typedef struct change {
+    uint64_t keys;   /* in the input */
+    uint64_t before; /* keys of the filter */
+    bool renewed;    /* of a directory: it continues with a new filter */
+    um_report report;
+} change;
+
+/* Adds or removes the keys, and checks the error of the result. */
+static umbel_status apply_keys(const um_args *args, um_key_source *source,
+                               umbel_filter *f, change *c, umbel_error *err)
+{
+    const add_args *a = args->values;
+    um_new_filter written = {
+        .filter = f, .strict = a->strict.strict, .build = "build it again"};
+
+    c->before = umbel_added(f);
+    UM_TRY(
+        (a->remove ? um_keys_remove : um_keys_add)(source, f, &c->keys, err));
+    written.keys = a->remove ? umbel_added(f) : c->before + c->keys;
+    return um_check_overfull(args, &written, &c->report, err);
+}
+
+static void report(const um_args *args, const umbel_filter *f, change *c)
 {
     const add_args *a = args->values;
     uint64_t now = umbel_added(f);
-    um_report r = {0};
+    um_report *r = &c->report;
 
-    um_report_file(&r, "file", NULL, a->file);
-    um_report_count(&r, "keys", a->remove ? "keys removed" : NULL, NULL, n);
+    um_report_file(r, "file", NULL, a->file);
+    um_report_count(r, "keys", a->remove ? "keys removed" : NULL, NULL,
+                    c->keys);
     if (a->remove)
-        um_report_count(&r, "gone", "keys gone", NULL, before - now);
+        um_report_count(r, "gone", "keys gone", NULL, c->before - now);
     else
-        um_report_count(&r, "new", "new keys", NULL, now - before);
-    um_report_rate(&r, "predicted_error", NULL, umbel_predict(f));
-    um_note_overfull(&r, f, a->remove ? now : before + n, false);
-    um_note_counts(&r, f);
-    um_note_retouched(&r, f, "new keys may bring back keys that were removed");
-    if (renewed)
-        um_report_note(&r, "The directory was copied or restored from a "
-                           "backup: it continues with a new filter beside the "
-                           "old one.");
-    um_report_print(args, &r);
-    um_report_fini(&r);
+        um_report_count(r, "new", "new keys", NULL, now - c->before);
+    um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
+    um_note_counts(r, f);
+    um_note_retouched(r, f, "new keys may bring back keys that were removed");
+    if (c->renewed)
+        um_report_note(r, "The directory was copied or restored from a backup: "
+                          "it continues with a new filter beside the old one.");
+    um_report_print(args, r);
 }
 
 static umbel_status change_filter(const um_args *args, um_key_source *source,
                                   umbel_error *err)
 {
     const add_args *a = args->values;
+    change c = {.keys = 0};
     umbel_filter *f;
     umbel_status status;
-    uint64_t n = 0, before;
 
     UM_TRY(um_load_filter(&a->open, a->file, &f, err));
     status = um_obey_key_form(f, &source->format, err);
@@ -72,15 +94,15 @@ static umbel_status change_filter(const um_args *args, um_key_source *source,
         status = umbel_rotate(f, err);
     if (status)
         goto done;
-    before = umbel_added(f);
-    status = (a->remove ? um_keys_remove : um_keys_add)(source, f, &n, err);
+    status = apply_keys(args, source, f, &c, err);
     if (status)
         goto done;
     status = umbel_save(f, a->file, err);
     if (status)
         goto done;
-    report(args, f, n, before, false);
+    report(args, f, &c);
 done:
+    um_report_fini(&c.report);
     umbel_close(f);
     return status;
 }
@@ -92,8 +114,8 @@ static umbel_status change_own(const um_args *args, um_key_source *source,
 {
     const add_args *a = args->values;
     umbel_filter *f = NULL;
+    change c = {.keys = 0};
     um_sync_dir dir;
-    uint64_t n = 0, before;
     umbel_status status;
 
     if (a->remove)
@@ -108,15 +130,16 @@ static umbel_status change_own(const um_args *args, um_key_source *source,
         status = um_obey_key_form(f, &source->format, err);
     if (status)
         goto done;
-    before = umbel_added(f);
-    status = um_keys_add(source, f, &n, err);
+    status = apply_keys(args, source, f, &c, err);
     if (!status)
         status = um_sync_dir_publish(&dir, f, err);
     if (!status)
         status = um_sync_dir_save(&dir, err);
+    c.renewed = dir.renewed;
     if (!status)
-        report(args, f, n, before, dir.renewed);
+        report(args, f, &c);
 done:
+    um_report_fini(&c.report);
     umbel_close(f);
     um_sync_dir_close(&dir);
     return status;
@@ -159,7 +182,8 @@ const um_command um_cmd_add = {
     .options = {{.rows = options},
                 {um_amount_options, .base = offsetof(add_args, amounts)},
                 {um_key_options, .base = offsetof(add_args, key)},
-                {um_open_options, .base = offsetof(add_args, open)}},
+                {um_open_options, .base = offsetof(add_args, open)},
+                {um_strict_options, .base = offsetof(add_args, strict)}},
     .run = run,
     .example = "words.umb more",
     .details = "KEYS are files with one key per line; none, or -, is standard "

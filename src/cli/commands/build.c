@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
+#include "cli/framework/overfull.h"
 #include "cli/framework/report.h"
 #include "filter/kind.h"
 #include "filter/sizing.h"
@@ -29,6 +30,7 @@ typedef struct build_args {
     um_shape_args shape;
     um_key_args key;
     um_secret_args secret;
+    um_strict_args strict;
 } build_args;
 
 /* --- options -------------------------------------------------------------- */
@@ -338,7 +340,7 @@ static void note_repeated(um_report *r, const build_args *a,
     uint64_t fresh = umbel_added(b->filter);
 
     if (a->capacity.given || b->distinct || b->chosen ||
-        !um_keys_rereadable(&members) || fresh > b->keys - b->keys / 5)
+        !um_keys_rereadable(&members) || (double)fresh > 0.8 * (double)b->keys)
         return;
     um_report_note(r,
                    "Only %s of the %s keys are different: --capacity %" PRIu64
@@ -356,17 +358,21 @@ static bool is_plain_set(const build_args *a)
            !a->capacity.given && !a->coded;
 }
 
-/* Reports the target error, unless the size was requested instead. */
+/* Returns true if the filter was built for an error, not for a size. */
+static bool has_target(const build_args *a, const um_build_result *b)
+{
+    return a->shape.fpr.given || has_default_fpr(a) ||
+           !(has_size(a) || b->exact || umbel_value_bits(b->filter));
+}
+
 static void report_target(um_report *r, const build_args *a,
                           const um_build_result *b)
 {
     const umbel_filter *f = b->filter;
 
-    if (!a->shape.fpr.given && !has_default_fpr(a) &&
-        (has_size(a) || b->exact || umbel_value_bits(f)))
+    if (!has_target(a, b))
         return;
     um_report_rate(r, "target_error", NULL, umbel_target_fpr(f));
-    um_note_overfull(r, f, b->distinct ? b->distinct : b->keys, a->like);
     if (is_plain_set(a))
         um_note_smaller(r, b->keys, umbel_target_fpr(f), umbel_encoded_len(f),
                         WORTH_SAYING);
@@ -420,55 +426,76 @@ static void warn_matching(const um_args *args, const um_build_result *b)
                 um_grouped(left).text);
 }
 
-static void report(const um_args *args, const um_build_result *b)
+static void report(const um_args *args, const um_build_result *b, um_report *r)
 {
     const build_args *a = args->values;
     const umbel_filter *f = b->filter;
-    um_report r = {0};
 
-    um_report_file(&r, "file", NULL, a->output);
-    um_report_count(&r, "keys", NULL, NULL, b->keys);
-    um_report_count(&r, "new", "new keys", NULL, umbel_added(f));
-    um_report_count(&r, "bits", umbel_count_limit(f) ? "cells" : NULL, NULL,
+    um_report_file(r, "file", NULL, a->output);
+    um_report_count(r, "keys", NULL, NULL, b->keys);
+    um_report_count(r, "new", "new keys", NULL, umbel_added(f));
+    um_report_count(r, "bits", umbel_count_limit(f) ? "cells" : NULL, NULL,
                     umbel_cells(f));
-    um_report_count(&r, "hashes", NULL, NULL, umbel_hashes(f));
-    um_report_count(&r, "bytes", NULL, NULL, umbel_encoded_len(f));
-    um_report_rate(&r, "predicted_error", NULL, umbel_predict(f));
-    um_report_hex(&r, "payload_checksum", NULL, umbel_payload_checksum(f));
+    um_report_count(r, "hashes", NULL, NULL, umbel_hashes(f));
+    um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
+    um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
+    um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
     if (b->chosen)
-        report_choice(&r, a, &b->choice);
+        report_choice(r, a, &b->choice);
     if (b->exact)
-        report_exclusion(&r, a, &b->exclusion);
-    report_cost(&r, a, f);
+        report_exclusion(r, a, &b->exclusion);
+    report_cost(r, a, f);
     if (b->distinct && b->distinct < b->keys)
-        um_report_note(&r, "Sized for the different keys, about %s.",
+        um_report_note(r, "Sized for the different keys, about %s.",
                        um_grouped(b->distinct).text);
-    report_target(&r, a, b);
-    um_note_counts(&r, f);
+    report_target(r, a, b);
+    um_note_counts(r, f);
     if (!umbel_is_static(a->shape.kind))
-        um_note_rounding(&r, um_size_asked(&a->shape).n, umbel_cells(f));
-    note_next(&r, args);
-    um_report_print(args, &r);
-    um_report_fini(&r);
+        um_note_rounding(r, um_size_asked(&a->shape).n, umbel_cells(f));
+    note_next(r, args);
+    um_report_print(args, r);
     warn_matching(args, b);
+}
+
+/* Checks the error of the filter. That of a static kind whose size was
+ * requested follows from the lists. */
+static umbel_status check_error(const um_args *args, const um_build_result *b,
+                                um_report *r, umbel_error *err)
+{
+    const build_args *a = args->values;
+    const um_new_filter written = {.filter = b->filter,
+                                   .strict = a->strict.strict,
+                                   .sized = !has_target(a, b),
+                                   .keys = b->distinct ? b->distinct : b->keys,
+                                   .build = a->like ? "build it without --like,"
+                                                    : "build it"};
+
+    if (umbel_is_static(a->shape.kind) && written.sized)
+        return UMBEL_OK;
+    return um_check_overfull(args, &written, r, err);
 }
 
 static int run(const um_args *args)
 {
     const build_args *a = args->values;
     um_build_result b = {0};
+    um_report r = {0};
     umbel_error err;
     umbel_status status;
 
     status = build(args, &b, &err);
     if (status)
         goto done;
+    status = check_error(args, &b, &r, &err);
+    if (status)
+        goto done;
     umbel_set_coded(b.filter, a->coded || umbel_coded(b.filter));
     status = um_save_filter(b.filter, a->output, &err);
     if (status)
         goto done;
-    report(args, &b);
+    report(args, &b, &r);
 done:
+    um_report_fini(&r);
     umbel_close(b.filter);
     return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
@@ -486,7 +513,8 @@ const um_command um_cmd_build = {
                 {um_thread_options, .base = offsetof(build_args, threads)},
                 {um_shape_options, .base = offsetof(build_args, shape)},
                 {um_key_options, .base = offsetof(build_args, key)},
-                {um_secret_options, .base = offsetof(build_args, secret)}},
+                {um_secret_options, .base = offsetof(build_args, secret)},
+                {um_strict_options, .base = offsetof(build_args, strict)}},
     .modes = {[GROUPS] = {"for kinds with groups such as bloom", ""},
               [PLAIN] = {"for other sets such as aging", "--kind aging"},
               [COUNTS] = {"for kinds that count", "--kind counting"},

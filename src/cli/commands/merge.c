@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
+#include "cli/framework/overfull.h"
 #include "cli/framework/report.h"
 
 #include <umbel/counting.h>
@@ -18,6 +19,7 @@ typedef struct merge_args {
     um_choice op;
     bool as_counts;
     um_open_args open;
+    um_strict_args strict;
 } merge_args;
 
 /* In the same order as ops. */
@@ -143,32 +145,68 @@ static umbel_status merge_data(const um_args *args, umbel_filter *into,
 
 /* --- filters -------------------------------------------------------------- */
 
-static umbel_status merge_one(const um_args *args, umbel_filter *into,
-                              const char *path, um_report *r, umbel_error *err)
+/* A merge, and the filter that it changes. */
+typedef struct merging {
+    const um_args *args;
+    const merge_args *a;
+    umbel_filter *into;
+    uint64_t keys; /* of all filters so far, common ones counted repeatedly */
+    um_report report;
+} merging;
+
+/* Returns the sum of the keys of all filters; 0 if one cannot be opened. */
+static uint64_t sum_keys(const merge_args *a)
 {
-    const merge_args *a = args->values;
-    umbel_error inner;
+    uint64_t sum = 0;
+    umbel_filter *f;
+
+    for (size_t i = 0; i < a->filters.n; i++) {
+        if (um_open_filter(&a->open, a->filters.item[i], &f, NULL))
+            return 0;
+        sum += umbel_added(f);
+        umbel_close(f);
+    }
+    return sum;
+}
+
+/* Reports why path cannot be merged. If the sizes differ, names the capacity
+ * that suffices for all. */
+static umbel_status explain(const merge_args *a, const char *path,
+                            const umbel_error *why, umbel_error *err)
+{
+    uint64_t keys = why->detail == UMBEL_D_CELLS ? sum_keys(a) : 0;
+    char capacity[48] = "";
+
+    if (why->status == UMBEL_E_UNSUPPORTED) /* by the kind of the first one */
+        path = a->filters.item[0];
+    if (keys)
+        snprintf(capacity, sizeof capacity, ", with --capacity %" PRIu64, keys);
+    return um_fail_detail(err, why->status, why->detail, "%s%s: %s%s",
+                          um_path_dots(path), um_path_tail(path), why->text,
+                          capacity);
+}
+
+static umbel_status merge_one(merging *m, const char *path, umbel_error *err)
+{
+    const merge_args *a = m->a;
+    umbel_error why;
     umbel_filter *f;
 
     UM_TRY(um_open_filter(&a->open, path, &f, err));
     if (a->as_counts) {
-        umbel_to_counting(into);
+        umbel_to_counting(m->into);
         umbel_to_counting(f);
     }
-    bool alike = umbel_key_form_of(into) == umbel_key_form_of(f);
-    umbel_status status = umbel_merge(into, f, ops[a->op.index], &inner);
+    bool alike = umbel_key_form_of(m->into) == umbel_key_form_of(f);
+    umbel_status status = umbel_merge(m->into, f, ops[a->op.index], &why);
     if (!status)
-        status = merge_data(args, into, f, path, &inner);
+        status = merge_data(m->args, m->into, f, path, &why);
     if (!status && !alike)
-        um_report_note(r, "How the keys of one were read is not recorded, so "
-                          "it is not in the result.");
+        um_report_note(&m->report, "How the keys of one were read is not "
+                                   "recorded, so it is not in the result.");
+    m->keys += umbel_added(f);
     umbel_close(f);
-    if (!status)
-        return UMBEL_OK;
-    if (status == UMBEL_E_UNSUPPORTED) /* depends on the kind of the first */
-        path = a->filters.item[0];
-    return um_fail_detail(err, status, inner.detail, "%s%s: %s",
-                          um_path_dots(path), um_path_tail(path), inner.text);
+    return status ? explain(a, path, &why, err) : UMBEL_OK;
 }
 
 /* Requires --op for counts: both ways are common, and the wrong one silently
@@ -185,17 +223,33 @@ static umbel_status check_op(const merge_args *a, const umbel_filter *f,
                    "the same counts");
 }
 
-static umbel_status merge_all(const um_args *args, umbel_filter *f,
-                              um_report *r, umbel_error *err)
+/* Checks the error of the result. Filters that were each sized for their own
+ * keys have to be built for all keys. */
+static umbel_status check_error(merging *m, umbel_error *err)
 {
-    const merge_args *a = args->values;
+    umbel_merge_op op = ops[m->a->op.index];
+    bool united = op == UMBEL_OR || op == UMBEL_ADD || op == UMBEL_MAX;
+    const um_new_filter written = {.filter = m->into,
+                                   .strict = m->a->strict.strict,
+                                   .keys =
+                                       united ? m->keys : umbel_added(m->into),
+                                   .build = "build each of the filters"};
 
+    return um_check_overfull(m->args, &written, &m->report, err);
+}
+
+static umbel_status merge_all(merging *m, umbel_error *err)
+{
+    const merge_args *a = m->a;
+
+    m->keys = umbel_added(m->into);
     for (size_t i = 1; i < a->filters.n; i++)
-        UM_TRY(merge_one(args, f, a->filters.item[i], r, err));
-    UM_TRY(check_op(a, f, err));
+        UM_TRY(merge_one(m, a->filters.item[i], err));
+    UM_TRY(check_op(a, m->into, err));
     if (a->as_counts)
-        umbel_to_counting(f);
-    return um_save_filter(f, a->output, err);
+        umbel_to_counting(m->into);
+    UM_TRY(check_error(m, err));
+    return um_save_filter(m->into, a->output, err);
 }
 
 static void note_difference(um_report *r, const umbel_filter *f)
@@ -221,7 +275,6 @@ static void fill_report(const merge_args *a, const umbel_filter *f,
     um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
     um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
-    um_note_overfull(r, f, umbel_added(f), false);
     um_note_counts(r, f);
     note_difference(r, f);
     um_note_retouched(r, f, "merging may bring back keys that were removed");
@@ -229,23 +282,21 @@ static void fill_report(const merge_args *a, const umbel_filter *f,
 
 static int run(const um_args *args)
 {
-    const merge_args *a = args->values;
-    um_report report = {0};
-    umbel_filter *f = NULL;
+    merging m = {.args = args, .a = args->values};
     umbel_error err;
     umbel_status status;
 
-    status = um_load_filter(&a->open, a->filters.item[0], &f, &err);
+    status = um_load_filter(&m.a->open, m.a->filters.item[0], &m.into, &err);
     if (status)
         goto done;
-    status = merge_all(args, f, &report, &err);
+    status = merge_all(&m, &err);
     if (status)
         goto done;
-    fill_report(a, f, &report);
-    um_report_print(args, &report);
+    fill_report(m.a, m.into, &m.report);
+    um_report_print(args, &m.report);
 done:
-    um_report_fini(&report);
-    umbel_close(f);
+    um_report_fini(&m.report);
+    umbel_close(m.into);
     return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
@@ -257,7 +308,9 @@ const um_command um_cmd_merge = {
     .operands = {{"FILE", UM_LIST, offsetof(merge_args, filters),
                   UM_REPLACEABLE, .min = 1}},
     .options = {{.rows = options},
-                {.rows = um_open_options, .base = offsetof(merge_args, open)}},
+                {.rows = um_open_options, .base = offsetof(merge_args, open)},
+                {.rows = um_strict_options,
+                 .base = offsetof(merge_args, strict)}},
     .run = run,
     .example = "words.umb other.umb -o both.umb",
     .details = "The output may be one of the filters: it is replaced when the "

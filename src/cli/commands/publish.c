@@ -9,6 +9,7 @@
 #include "build/negatives.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/option_groups.h"
+#include "cli/framework/overfull.h"
 #include "cli/framework/report.h"
 #include "filter/content.h"
 #include "keylist/key_list.h"
@@ -32,6 +33,8 @@ typedef struct publish_args {
     const char *sign;
     um_whole valid, keep;
     um_list never, members;
+    bool force;
+    um_strict_args strict;
     um_key_args keys;
     um_secret_args secret;
     um_memory_args memory;
@@ -286,6 +289,8 @@ static const um_option options[] = {
      UM_TARGET(publish_args, never), .role = UM_INPUT, .needs = "members"},
     {"members", 0, "FILE", "all keys of the filter; may be repeated",
      UM_TARGET(publish_args, members), .role = UM_INPUT, .needs = "never"},
+    {"force", 0, NULL, "publish a filter that readers would not admit",
+     UM_TARGET(publish_args, force), .excludes = "strict"},
     {0}};
 
 /* Modes of the command: with lists of keys, or without. */
@@ -433,6 +438,23 @@ static void print_edition(const publishing *p, edition *e)
     um_report_print(p->args, r);
 }
 
+/* Checks the error of a filter as it will be published. That of a static kind
+ * follows from its lists. */
+static umbel_status check_error(const publishing *p, edition *e,
+                                umbel_error *err)
+{
+    const um_new_filter written = {.filter = e->filter,
+                                   .strict = p->a->strict.strict,
+                                   .keys = umbel_added(e->filter),
+                                   .build = "build it"};
+    umbel_field kind;
+
+    if (umbel_info_get(e->filter, "kind", &kind, NULL) == UMBEL_OK &&
+        umbel_is_static(kind.value.text))
+        return UMBEL_OK;
+    return um_check_overfull(p->args, &written, &e->report, err);
+}
+
 static umbel_status publish(publishing *p, edition *e, umbel_error *err)
 {
     umbel_publication what = p->what;
@@ -441,6 +463,7 @@ static umbel_status publish(publishing *p, edition *e, umbel_error *err)
                ? publish_never(p->args, &p->dir, e->name, e->filter,
                                &e->taken_back, &e->report, err)
                : check_reports(p->args, &p->dir, e->name, e->filter, err));
+    UM_TRY(check_error(p, e, err));
     what.name = e->name;
     what.reports = e->taken_back.matched - e->taken_back.left;
     what.filter = e->filter;
@@ -533,6 +556,10 @@ static umbel_status store_file(publishing *p, umbel_error *err)
     edition e = {.filter = NULL};
     umbel_status status = read_filter(p, path, &e, err);
 
+    if (!status)
+        status = check_error(p, &e, err);
+    if (!status && !p->a->force)
+        status = um_check_readers(e.filter, err);
     if (status)
         goto done;
     status = um_redis_store(p->a->dir, &limits, e.file.bytes, e.file.len, err);
@@ -572,6 +599,7 @@ static umbel_status apply_options(publishing *p, umbel_error *err)
     if (a->keep.given)
         p->what.keep = (size_t)a->keep.n;
     p->what.valid = a->valid.n * DAY;
+    p->what.force = a->force;
     if (a->sign) {
         UM_TRY(umbel_sign_key_load(a->sign, p->sign_key, err));
         p->what.sign_key = p->sign_key;
@@ -615,14 +643,14 @@ const um_command um_cmd_publish = {
     .operands = {{"DIR", UM_TEXT, offsetof(publish_args, dir), .min = 1},
                  {"FILTER", UM_LIST, offsetof(publish_args, filters), UM_INPUT,
                   .min = 1}},
-    .options = {{.rows = options},
-                {.rows = um_key_options,
-                 .base = offsetof(publish_args, keys),
-                 .modes = UM_MODE(NEVER)},
-                {.rows = um_secret_options,
-                 .base = offsetof(publish_args, secret)},
-                {.rows = um_memory_options,
-                 .base = offsetof(publish_args, memory)}},
+    .options =
+        {{.rows = options},
+         {.rows = um_key_options,
+          .base = offsetof(publish_args, keys),
+          .modes = UM_MODE(NEVER)},
+         {.rows = um_secret_options, .base = offsetof(publish_args, secret)},
+         {.rows = um_strict_options, .base = offsetof(publish_args, strict)},
+         {.rows = um_memory_options, .base = offsetof(publish_args, memory)}},
     .modes = {[PLAIN] = {"without --never", ""},
               [NEVER] = {"with --never", "--never n --members m"}},
     .mode = publish_mode,

@@ -582,15 +582,16 @@ static bool parse_words(um_args *a, char **argv, umbel_error *err)
     bool options = true, fine = true;
 
     for (; fine && *argv; argv++) {
-        if (!options || **argv != '-' || strcmp(*argv, "-") == 0)
+        if (!options || **argv != '-' || strcmp(*argv, "-") == 0) {
             a->texts[a->noperands++] = *argv;
             a->nfree += options;
         } else if (strcmp(*argv, "--") == 0) {
             options = false;
-        else if ((*argv)[1] == '-')
+        } else if ((*argv)[1] == '-') {
             fine = parse_long(a, &argv, err);
-        else
+        } else {
             fine = parse_letters(a, &argv, err);
+        }
     }
     return fine;
 }
@@ -832,6 +833,8 @@ static const char *advice(const um_args *args, const umbel_error *err)
         {UMBEL_D_NOT_A_KEY, true, "trust", keygen_sign},
         {UMBEL_D_DIFFERENCE, false, "as-counts",
          "; if it is meant as plain counts, give --as-counts"},
+        {UMBEL_D_NOT_ADMITTED, false, "force",
+         "; to publish it nevertheless, give --force"},
     };
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)
@@ -856,7 +859,10 @@ int um_trouble(const um_args *args, const umbel_error *err)
         fprintf(stderr, "; %s is a filter: did you mean it as FILE?", filter);
     putc('\n', stderr);
     um_progress_resume();
-    return UM_EXIT_TROUBLE;
+    return err->detail == UMBEL_D_NOT_ADMITTED ||
+                   err->detail == UMBEL_D_OVERFULL
+               ? UM_EXIT_NO
+               : UM_EXIT_TROUBLE;
 }
 
 void um_warn(const um_args *args, const char *format, ...)

@@ -224,7 +224,8 @@ void um_args_fini(um_args *args);
 const um_option *um_option_at(const um_command *c, size_t i, size_t *base,
                               unsigned *modes);
 
-/* Prints "umbel build: TEXT" to stderr; returns UM_EXIT_TROUBLE. */
+/* Prints "umbel build: TEXT" to stderr. Returns the exit code: UM_EXIT_NO if a
+ * filter was refused for its content, otherwise UM_EXIT_TROUBLE. */
 int um_trouble(const um_args *args, const umbel_error *err);
 /* Prints "umbel build: warning: TEXT" to stderr. */
 void um_warn(const um_args *args, const char *format, ...)

@@ -586,32 +586,6 @@ void um_report_to_table(FILE *out, const um_report *rows, size_t n)
 
 /* --- notes on filters ----------------------------------------------------- */
 
-void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys,
-                      bool like)
-{
-    double asked = umbel_target_fpr(f);
-
-    umbel_field capacity;
-
-    if (!(umbel_predict(f) > 1.2 * asked))
-        return;
-    if (umbel_info_get(f, "capacity", &capacity, NULL) == UMBEL_OK &&
-        capacity.value.count && keys > capacity.value.count)
-        um_report_note(r,
-                       "The error is above the %s asked for: the filter was "
-                       "sized for %s. Build it %swith --capacity %" PRIu64
-                       " or more.",
-                       um_rate(asked).text,
-                       um_counted(capacity.value.count, "key", "keys").text,
-                       like ? "without --like, " : "", keys);
-    else
-        um_report_note(r,
-                       "The error is above the %s asked for: blocks of a small "
-                       "filter fill unevenly. Build it with a smaller --fpr, "
-                       "or with another --seed.",
-                       um_rate(asked).text);
-}
-
 static void note_saturated(um_report *r, const umbel_filter *f, uint64_t stuck)
 {
     if (stuck <= umbel_cells(f) / 10000)

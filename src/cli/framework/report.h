@@ -92,12 +92,8 @@ void um_report_info(um_report *r, const umbel_info *info);
 void um_report_note(um_report *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Append notes on a filter, each only if it applies; keys is the number of keys
- * in the input, like is true if another filter determined its size. */
-void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys,
-                      bool like);
+/* Append notes on a filter, each only if it applies. */
 void um_note_counts(um_report *r, const umbel_filter *f);
-
 void um_note_retouched(um_report *r, const umbel_filter *f, const char *what);
 void um_note_rounding(um_report *r, uint64_t asked, uint64_t got);
 

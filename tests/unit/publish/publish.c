@@ -274,6 +274,21 @@ static void publications_out_of_range_are_refused(void **state)
     test_publisher_close(&s);
 }
 
+static void what_readers_refuse_is_not_published(void **state)
+{
+    test_publisher s;
+
+    (void)state;
+    test_publisher_open(&s);
+    test_add(s.filter, 1000, 99000);
+    assert_refused_as(test_publish(&s), UMBEL_E_REFUSED, UMBEL_D_NOT_ADMITTED,
+                      "readers would not");
+    assert_int_equal(s.site.n, 0);
+    s.what.force = true;
+    assert_ok(test_publish(&s));
+    test_publisher_close(&s);
+}
+
 static void a_manifest_that_is_wrong_stops_publishing(void **state)
 {
     char text[UM_MANIFEST_MAX];
@@ -565,6 +580,7 @@ TEST_GROUP(publish)
         cmocka_unit_test(only_the_last_signer_publishes),
         cmocka_unit_test(an_expiry_that_is_gone_is_reported),
         cmocka_unit_test(publications_out_of_range_are_refused),
+        cmocka_unit_test(what_readers_refuse_is_not_published),
         cmocka_unit_test(a_manifest_that_is_wrong_stops_publishing),
         cmocka_unit_test(tidying_keeps_what_is_named_and_what_was_replaced),
         cmocka_unit_test(tidying_keeps_many_files),

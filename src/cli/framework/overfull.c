@@ -1,0 +1,88 @@
+/*
+ * overfull.c - warns of filters whose error is above the one that they were
+ * built for, or refuses them.
+ *
+ * Filters sized for an error keep it on average, so chance takes about half of
+ * them above it, by a few per cent. That is no reason to warn. A filter with
+ * more keys than its capacity is above it for another reason, which --strict
+ * does not excuse.
+ */
+#include "cli/framework/overfull.h"
+
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+
+#include <inttypes.h>
+
+#define BY_CHANCE 1.2 /* times the error that was requested */
+#define USELESS 0.5   /* readers refuse a higher error by default */
+
+const um_option um_strict_options[] = {
+    {"strict", 0, NULL,
+     "refuse a filter whose error is above the one that it was built for",
+     UM_TARGET(um_strict_args, strict)},
+    {0}};
+
+/* Returns the highest error that the filter should have. A size in cells alone
+ * is not a request for an error. */
+static double max_error(const umbel_filter *f)
+{
+    bool requested = f->capacity || f->kind->built || f->fpr != UM_DEFAULT_FPR;
+
+    if (requested && f->fpr < USELESS)
+        return f->fpr;
+    return f->kind->counting ? 1 : USELESS; /* counts may serve nevertheless */
+}
+
+/* Formats what to do about it. */
+static void write_advice(const um_new_filter *n, bool crowded, char *out,
+                         size_t cap)
+{
+    const umbel_filter *f = n->filter;
+
+    if (f->kind->built)
+        snprintf(out, cap, "%s with more --bits or --bytes", n->build);
+    else if (!f->capacity || f->fpr >= USELESS)
+        snprintf(out, cap,
+                 "%s with more --bits, or with --capacity %" PRIu64 " instead",
+                 n->build, n->keys);
+    else if (crowded)
+        snprintf(out, cap,
+                 "it was sized for %s; %s with --capacity %" PRIu64 " or more",
+                 um_counted(f->capacity, "key", "keys").text, n->build,
+                 n->keys);
+    else
+        snprintf(out, cap,
+                 "blocks of a small filter fill unevenly; %s with a smaller "
+                 "--fpr, or with another --seed",
+                 n->build);
+}
+
+umbel_status um_check_overfull(const um_args *args, const um_new_filter *n,
+                               um_report *r, umbel_error *err)
+{
+    const umbel_filter *f = n->filter;
+    double most = max_error(f), error = umbel_predict(f);
+    bool useless = error > 1.02 * USELESS; /* some filters are at 50 % */
+    bool full = f->capacity && umbel_added(f) > f->capacity;
+    bool crowded = full || (f->capacity && n->keys > f->capacity);
+    bool chance = !useless && error <= BY_CHANCE * most;
+    char advice[160], text[384];
+
+    if (!(error > most) || (chance && !(n->strict && full)) ||
+        (n->sized && !crowded && !useless))
+        return UMBEL_OK;
+    write_advice(n, crowded, advice, sizeof advice);
+    snprintf(text, sizeof text, "error is %s, above the %s that %s: %s",
+             um_rate(error).text, um_rate(most).text,
+             most < USELESS ? "it was built for" : "readers allow", advice);
+    if (n->strict)
+        return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_OVERFULL,
+                              "the %s (refused by --strict)", text);
+    if (crowded || useless)
+        um_warn(args, "the %s", text);
+    if (!(crowded || useless) || args->common.json)
+        um_report_note(r, "The %s.", text);
+    return UMBEL_OK;
+}
