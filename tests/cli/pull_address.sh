@@ -21,3 +21,8 @@ read -r port <&5
 umbel pull "https://127.0.0.1:$port/words" -o copy.umb 2>&1 |
     grep -o 'does the server speak.*'
 absent copy.umb copy.umb.pull
+
+# A reason is printed whole, however long the address is.
+long=$(printf '%0100d' 0)
+umbel pull "http://127.0.0.1:1/$long/list" -o c.umb 2>&1 | grep -o 'to server$'
+umbel pull "http://127.0.0.1:1/$long$long/list" -o c.umb 2>&1 | grep -o '^umbel pull: \.\.\.00*\|to server$'
