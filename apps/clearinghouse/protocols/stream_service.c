@@ -41,7 +41,9 @@ umbel_status um_protocol_stream_open(um_protocol_stream *s, size_t connections,
         .total = connections,
         .per_network = connections / NETWORKS + 1,
         .prefixes = *um_limits_prefixes(env->limits),
-        .limit_loopback = env->config->limits.loopback};
+        .limit_loopback = env->config->limits.loopback,
+        /* The rest is for clients that are not local. */
+        .loopback = connections - connections / NETWORKS};
 
     s->stats = um_statistics_of(env->statistics, s->service);
     if (!s->stats)

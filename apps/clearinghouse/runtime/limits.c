@@ -106,16 +106,24 @@ static uint64_t rate_of(const um_limits *l, um_limit which)
                                       : l->settings.reports;
 }
 
+/* Returns the microseconds in which a rate yields n tokens, at most the
+ * burst. */
+static uint64_t cost_of(uint64_t rate, uint64_t burst_seconds, uint64_t n)
+{
+    uint64_t burst = burst_seconds * 1000000;
+    uint64_t cost = (n * 1000000 + rate - 1) / rate;
+
+    return cost < burst ? cost : burst;
+}
+
 /* Takes n tokens of a bucket; false: it has too few, and nothing was taken. */
 static bool consume(uint64_t *full_at, uint64_t rate, uint64_t burst_seconds,
                     uint64_t n, uint64_t now)
 {
     uint64_t us = now * 1000, from = *full_at > us ? *full_at : us;
-    uint64_t burst = burst_seconds * 1000000;
-    uint64_t cost = (n * 1000000 + rate - 1) / rate;
-    uint64_t next = from + (cost < burst ? cost : burst);
+    uint64_t next = from + cost_of(rate, burst_seconds, n);
 
-    if (next - us > burst)
+    if (next - us > burst_seconds * 1000000)
         return false;
     *full_at = next;
     return true;
@@ -130,10 +138,27 @@ bool um_shared_rate_consume(um_shared_rate *r, uint64_t rate, uint64_t burst,
 bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
                        uint64_t n, uint64_t now)
 {
+    return (!l->settings.loopback && um_address_is_loopback(client)) ||
+           um_limits_consume_of(l, um_limits_network(l, client), which, n, now);
+}
+
+bool um_limits_consume_of(um_limits *l, um_network network, um_limit which,
+                          uint64_t n, uint64_t now)
+{
     uint64_t rate = rate_of(l, which);
 
-    if (rate == 0 || (!l->settings.loopback && um_address_is_loopback(client)))
-        return true;
-    bucket *b = bucket_of(l, um_limits_network(l, client));
-    return consume(&b->full_at[which], rate, l->settings.burst, n, now);
+    return rate == 0 || consume(&bucket_of(l, network)->full_at[which], rate,
+                                l->settings.burst, n, now);
+}
+
+void um_limits_refund(um_limits *l, um_network network, um_limit which,
+                      uint64_t n)
+{
+    uint64_t rate = rate_of(l, which);
+
+    if (rate == 0)
+        return;
+    uint64_t *full_at = &bucket_of(l, network)->full_at[which];
+    uint64_t cost = cost_of(rate, l->settings.burst, n);
+    *full_at = *full_at > cost ? *full_at - cost : 0;
 }

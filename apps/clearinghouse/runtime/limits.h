@@ -38,6 +38,13 @@ void um_limits_set(um_limits *l, const um_limit_settings *s);
 bool um_limits_consume(um_limits *l, const um_address *client, um_limit which,
                        uint64_t n, uint64_t now);
 
+/* The same for a network, on loopback as well. */
+bool um_limits_consume_of(um_limits *l, um_network network, um_limit which,
+                          uint64_t n, uint64_t now);
+/* Gives back what was consumed. */
+void um_limits_refund(um_limits *l, um_network network, um_limit which,
+                      uint64_t n);
+
 /* A rate of all networks together. Zero to begin. */
 typedef struct um_shared_rate {
     uint64_t full_at; /* microseconds */

@@ -13,6 +13,7 @@ struct um_statistics {
     um_log *log;
     um_service_stats *item[UM_MAX_SERVICES];
     size_t n;
+    bool probing; /* `doctor` tries the services */
 };
 
 void um_service_stats_init(um_service_stats *s, const um_service *service,
@@ -104,6 +105,11 @@ uint64_t um_service_requests(const um_service_stats *s)
     for (unsigned i = 0; i < um_service_verdicts(s->service); i++)
         sum += um_service_with_verdict(s, i);
     return sum;
+}
+
+uint64_t um_service_client_requests(const um_service_stats *s)
+{
+    return um_service_requests(s) - s->probes;
 }
 
 uint64_t um_service_refused(const um_service_stats *s)
@@ -219,4 +225,19 @@ void um_statistics_tick(um_statistics *s, uint64_t minute)
 {
     for (size_t i = 0; i < s->n; i++)
         um_service_tick(s->item[i], minute);
+}
+
+void um_statistics_begin_probes(um_statistics *s)
+{
+    s->probing = true;
+    for (size_t i = 0; i < s->n; i++)
+        s->item[i]->probed_from = um_service_requests(s->item[i]);
+}
+
+void um_statistics_end_probes(um_statistics *s)
+{
+    for (size_t i = 0; s->probing && i < s->n; i++)
+        s->item[i]->probes +=
+            um_service_requests(s->item[i]) - s->item[i]->probed_from;
+    s->probing = false;
 }

@@ -17,7 +17,7 @@
 #include "clearinghouse/runtime/log.h"
 #include "net/server/address.h"
 
-enum { UM_MAX_OPS = 16, UM_MAX_VERDICTS = 32, UM_HOUR_MINUTES = 60 };
+enum { UM_MAX_OPS = 16, UM_MAX_VERDICTS = 40, UM_HOUR_MINUTES = 60 };
 
 /* The verdict on a request. */
 typedef struct um_verdict {
@@ -48,6 +48,8 @@ typedef struct um_service_stats {
     um_log *log; /* for refusals */
     uint64_t count[UM_MAX_OPS][UM_MAX_VERDICTS];
     uint64_t hits;
+    uint64_t probes, probed_from; /* requests of `doctor`; those before its
+                                     run */
     um_minutes minutes;
     um_log_topic topic[UM_MAX_VERDICTS]; /* one for each kind of refusal */
 } um_service_stats;
@@ -83,6 +85,9 @@ uint64_t um_service_with_code(const um_service_stats *s, unsigned op,
 /* Returns the number of requests of any operation that got this verdict. */
 uint64_t um_service_with_verdict(const um_service_stats *s, unsigned verdict);
 
+/* Returns the requests that did not come while `doctor` tried the service. */
+uint64_t um_service_client_requests(const um_service_stats *s);
+
 /* Records the totals if a minute has begun. Call it once a second. A minute
  * that was not recorded is empty. */
 void um_service_tick(um_service_stats *s, uint64_t minute);
@@ -109,5 +114,9 @@ um_service_stats *um_statistics_of(um_statistics *s, const um_service *service);
 /* Returns the services in the order of their first calls; NULL past the end. */
 const um_service_stats *um_statistics_at(const um_statistics *s, size_t i);
 void um_statistics_tick(um_statistics *s, uint64_t minute);
+/* Mark the beginning and the end of a run of `doctor`: requests between them
+ * are not those of clients. An end without a beginning does nothing. */
+void um_statistics_begin_probes(um_statistics *s);
+void um_statistics_end_probes(um_statistics *s);
 
 #endif

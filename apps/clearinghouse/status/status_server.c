@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 /* Connections that one client network may have, of 64 in total. */
-enum { PER_NETWORK = 16 };
+enum { CONNECTIONS = 64, PER_NETWORK = 16, LOCAL_CONNECTIONS = 48 };
 
 typedef struct http_settings {
     um_texts listen, hosts;
@@ -194,7 +194,9 @@ static umbel_status open_server(http_protocol *f, const char *address,
     const um_environment *env = f->env;
     um_http_config c = {
         .rows = documents,
-        .limits = {.per_network = PER_NETWORK,
+        .limits = {.total = CONNECTIONS,
+                   .per_network = PER_NETWORK,
+                   .loopback = LOCAL_CONNECTIONS,
                    .limit_loopback = env->config->limits.loopback,
                    .prefixes = *um_limits_prefixes(env->limits)},
         .host = check_host,

@@ -23,6 +23,7 @@ struct um_connection_limits {
     um_connection_limits_config config;
     uint64_t seed; /* keyed, so that clients cannot choose their slots */
     size_t used, mask;
+    size_t local; /* connections of loopback and unix sockets */
     slot *slots;
 };
 
@@ -140,12 +141,16 @@ um_admission um_connection_limits_acquire(um_connection_limits *p,
         return UM_ALL_FULL;
     um_network n = um_address_network(client, &p->config.prefixes);
     slot *s = find_slot(p, n);
-    bool limited = p->config.limit_loopback || !um_address_is_loopback(client);
+    bool local = um_address_is_loopback(client);
+    bool limited = p->config.limit_loopback || !local;
     if (limited && p->config.per_network && s->n >= p->config.per_network)
+        return UM_NETWORK_FULL;
+    if (local && p->config.loopback && p->local >= p->config.loopback)
         return UM_NETWORK_FULL;
     s->network = n;
     s->n++;
     p->used++;
+    p->local += local;
     return UM_ADMITTED;
 }
 
@@ -158,6 +163,7 @@ void um_connection_limits_release(um_connection_limits *p,
     if (s->n == 0)
         return;
     p->used--;
+    p->local -= um_address_is_loopback(client);
     if (--s->n == 0)
         um_map_remove(&rule, p, p->slots, p->mask + 1, s);
 }

@@ -137,6 +137,15 @@ static size_t count_network(const um_http *h, const um_address *client)
     return count;
 }
 
+static size_t count_local(const um_http *h)
+{
+    size_t count = 0;
+
+    for (const visit *v = h->first; v; v = v->next)
+        count += um_address_is_loopback(&v->peer);
+    return count;
+}
+
 static void report_end(um_http *h, const um_address *client, um_end why)
 {
     if (h->config.ended)
@@ -163,6 +172,9 @@ static enum MHD_Result admit(void *ctx, const struct sockaddr *name,
         why = UM_END_ALL_FULL;
     else if (is_limited(limits, &client) &&
              count_network(h, &client) >= limits->per_network)
+        why = UM_END_NETWORK_FULL;
+    else if (limits->loopback && um_address_is_loopback(&client) &&
+             count_local(h) >= limits->loopback)
         why = UM_END_NETWORK_FULL;
     if (why == UM_END_DONE)
         return MHD_YES;

@@ -23,6 +23,7 @@ typedef struct um_http_limits {
     size_t total;         /* connections: 64 */
     size_t per_network;   /* of one client network: no limit */
     bool limit_loopback;  /* per_network also applies to local clients */
+    size_t loopback;      /* of all local clients together: no limit */
     um_prefixes prefixes; /* of client networks */
     size_t request;       /* bytes of a request and of the reply's head:
                              16 KiB */

@@ -467,6 +467,19 @@ const um_address *um_stream_peer(const um_stream *s)
     return &s->peer;
 }
 
+bool um_stream_peer_user(const um_stream *s, uid_t *out)
+{
+    struct ucred user;
+    socklen_t len = sizeof user;
+    uv_os_fd_t fd;
+
+    if (!s->listener->unix_socket || uv_fileno(&s->uv.handle, &fd) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &len) != 0)
+        return false;
+    *out = user.uid;
+    return true;
+}
+
 void *um_stream_ctx(const um_stream *s)
 {
     return s->listener->config.ctx;

@@ -12,6 +12,8 @@
 #include "net/server/address.h"
 #include "net/server/loop.h"
 
+#include <sys/types.h>
+
 /* --- connection limits (connection_limits.c) ------------------------------ */
 
 /* Limits the number of connections, per client network and in total. */
@@ -22,6 +24,7 @@ typedef struct um_connection_limits_config {
     size_t per_network;   /* of one client network; 0: no limit */
     um_prefixes prefixes; /* both 0: the defaults */
     bool limit_loopback;  /* per_network also applies to local clients */
+    size_t loopback;      /* of all local clients together; 0: no limit */
 } um_connection_limits_config;
 
 enum { UM_CONNECTIONS_MAX = 1 << 20 };
@@ -162,6 +165,9 @@ void um_stream_resume(um_stream *s);
  * was one. To be called by closed. */
 const char *um_stream_why(const um_stream *s);
 const um_address *um_stream_peer(const um_stream *s);
+/* Finds the user of the process that opened a unix socket; returns false for
+ * other connections. */
+bool um_stream_peer_user(const um_stream *s, uid_t *out);
 /* Returns config.ctx. */
 void *um_stream_ctx(const um_stream *s);
 /* Returns a pointer that belongs to the protocol, NULL at first. */

@@ -19,6 +19,16 @@ static um_address client(unsigned network, unsigned host)
     return a;
 }
 
+static um_address loopback(unsigned network)
+{
+    char text[UM_ADDRESS_TEXT];
+    um_address a;
+
+    snprintf(text, sizeof text, "127.0.%u.1:1", network & 255);
+    assert_ok(um_address_parse(text, &a, &test_refusal));
+    return a;
+}
+
 static um_connection_limits *open_places(size_t total, size_t per_network)
 {
     um_connection_limits *p;
@@ -109,6 +119,33 @@ static void the_table_agrees_with_plain_counts(void **state)
     um_connection_limits_close(p);
 }
 
+static void local_clients_leave_some_connections_to_others(void **state)
+{
+    um_connection_limits *p = NULL;
+    um_address unix_client = {.path = "/x"}, other = client(1, 1);
+
+    (void)state;
+    assert_ok(um_connection_limits_open(
+        &(um_connection_limits_config){.total = 8, .loopback = 6}, &p,
+        &test_refusal));
+    for (unsigned i = 0; i < 6; i++) { /* of different networks */
+        um_address a = loopback(i);
+        assert_int_equal(
+            um_connection_limits_acquire(p, i % 2 ? &a : &unix_client),
+            UM_ADMITTED);
+    }
+    um_address a = loopback(7);
+    assert_int_equal(um_connection_limits_acquire(p, &a), UM_NETWORK_FULL);
+    assert_int_equal(um_connection_limits_acquire(p, &unix_client),
+                     UM_NETWORK_FULL);
+    assert_int_equal(um_connection_limits_acquire(p, &other), UM_ADMITTED);
+    um_connection_limits_release(p, &unix_client);
+    assert_int_equal(um_connection_limits_acquire(p, &a), UM_ADMITTED);
+    assert_int_equal(um_connection_limits_acquire(p, &unix_client),
+                     UM_NETWORK_FULL);
+    um_connection_limits_close(p);
+}
+
 static void totals_out_of_range_are_refused(void **state)
 {
     um_connection_limits *p = NULL;
@@ -130,6 +167,7 @@ TEST_GROUP(connection_limits)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_network_has_its_share_and_all_have_theirs),
         cmocka_unit_test(local_clients_share_only_the_total),
+        cmocka_unit_test(local_clients_leave_some_connections_to_others),
         cmocka_unit_test(the_table_agrees_with_plain_counts),
         cmocka_unit_test(totals_out_of_range_are_refused),
     };

@@ -370,6 +370,18 @@ static void local_clients_are_limited_only_if_configured(void **state)
     assert_int_equal(s->ended[UM_END_ALL_FULL], 1);
 }
 
+static void local_clients_leave_some_connections_to_others(void **state)
+{
+    fixture *s = *state;
+
+    serve_at(
+        s, (um_http_limits){.total = 4, .loopback = 3, .idle_ms = PATIENCE_MS});
+    for (int i = 0; i < 5; i++)
+        join(s, i);
+    run_until_ended(s, 2);
+    assert_int_equal(s->ended[UM_END_NETWORK_FULL], 2);
+}
+
 TEST_GROUP(http)
 {
 #define ROW(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -386,6 +398,7 @@ TEST_GROUP(http)
         ROW(more_clients_than_places_are_refused_at_once),
         ROW(a_network_has_its_share),
         ROW(local_clients_are_limited_only_if_configured),
+        ROW(local_clients_leave_some_connections_to_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,6 +281,8 @@ void um_pyzor_answer_pending(void *state)
     }
 }
 
+enum { SHORTEST = 80 }; /* bytes: the refusal has 74, a client's ping 98 */
+
 /* --- look-ups ------------------------------------------------------------- */
 
 /* The look-ups of a batch: count[0][i] and count[1][i] belong to job[i]. */
@@ -346,11 +348,15 @@ static void answer_lookup(um_pyzor_service *f, um_datagrams *to,
     send_job(f, to, job, &r);
 }
 
-/* Returns true if nothing is sent: an answer from a server would be answered
- * again, and a flood may have forged senders. */
-static bool is_silent(um_pyzor_outcome outcome)
+/* Returns true if a request is not answered: a flood may have forged senders,
+ * the answers of servers would come back, and what is no request and shorter
+ * than the refusal would have it sent to a forged sender. */
+static bool is_silent(const um_pyzor_job *job)
 {
-    return outcome == UM_PYZOR_RATE_LIMIT || outcome == UM_PYZOR_ANSWER;
+    return job->outcome == UM_PYZOR_RATE_LIMIT ||
+           job->outcome == UM_PYZOR_ANSWER ||
+           (job->outcome == UM_PYZOR_BAD_VERSION &&
+            job->datagram->len < SHORTEST);
 }
 
 /* Answers ping, pong, look-ups without a digest, and refused requests. */
@@ -360,7 +366,7 @@ static void answer_plain(um_pyzor_service *f, um_datagrams *to,
     um_pyzor_reply r = {0};
     um_claim claim = claim_of(job);
 
-    if (is_silent(job->outcome)) {
+    if (is_silent(job)) {
         um_service_count(f->stats, job->decision.op, job->outcome);
         um_service_log_refusal(f->stats, job->outcome, job->datagram->from,
                                &claim);

@@ -230,6 +230,7 @@ typedef enum um_razor_outcome {
     UM_RAZOR_MALFORMED,
     UM_RAZOR_NOT_AUTHENTICATED,
     UM_RAZOR_WRONG_PASSWORD,
+    UM_RAZOR_LOGIN_LIMIT,
     UM_RAZOR_CLOSED,
     UM_RAZOR_NO_ENGINE,
     UM_RAZOR_NO_SIGNATURE,
@@ -285,7 +286,21 @@ typedef enum um_razor_op {
     UM_RAZOR_OPS
 } um_razor_op;
 
-enum { UM_RAZOR_SIGNUP_SECONDS = 3600 };
+enum {
+    UM_RAZOR_SIGNUP_SECONDS = 3600,
+    /* Wrong passwords: ten a minute for an account from one network, sixty for
+     * all accounts. A try takes that many seconds of the minute. */
+    UM_RAZOR_LOGIN_SECONDS = 60,
+    UM_RAZOR_ACCOUNT_TRY = 6,
+    UM_RAZOR_NETWORK_TRY = 1,
+    UM_RAZOR_MALFORMED_MAX = 32 /* requests in a row, then it is closed */
+};
+
+/* Returns true for the outcome of a request that no client sends. */
+static inline bool um_razor_is_malformed(um_razor_outcome outcome)
+{
+    return outcome == UM_RAZOR_MALFORMED || outcome == UM_RAZOR_NO_ACTION;
+}
 
 /* A signature of the current request. */
 typedef struct um_razor_item {
@@ -325,6 +340,8 @@ typedef struct um_razor_session {
     char user[UM_RAZOR_NAME + 1];
     char challenge[UM_RAZOR_CHALLENGE + 1]; /* "" if there is none */
     bool authenticated;
+    bool malformed;      /* the present request is */
+    unsigned nmalformed; /* requests in a row */
     bool in_mail;
     unsigned matched; /* bytes of the end marker that were received */
     uint64_t mail_bytes;
@@ -344,6 +361,7 @@ struct um_razor_service {
     uint64_t share_wait;         /* grows while the log accepts no account */
     uint64_t share_tell_at;      /* when the next log line about it is due */
     um_limits *signup;           /* limit on registrations per network */
+    um_limits *tries;            /* wrong passwords */
     um_duplicates *once; /* which account has reported which signature; NULL if
                             counts stop at 1 */
     um_razor_lookups lookups;

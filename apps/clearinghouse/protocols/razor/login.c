@@ -4,6 +4,7 @@
 #include "clearinghouse/protocols/razor/internal.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 
 #include <sha1.h>
 #include <sodium.h>
@@ -86,15 +87,16 @@ static bool read_credentials(const um_razor_query *q, credentials *c)
            read_text(password, c->password, &c->password_slice);
 }
 
-/* Returns true if the network may register another account. Each registration
- * consumes 1/N of an hour's tokens, where N is the setting. */
-static bool is_within_signups(um_razor_session *s)
+/* Returns true if the network may register another account, or (of the other
+ * limit) learn once more that an account does not exist. Each consumes 1/N of
+ * an hour's tokens, where N is the setting. */
+static bool is_within_signups(um_razor_session *s, um_limit which)
 {
     const um_razor_settings *set = um_razor_settings_of(s->service);
 
     return !set->registrations ||
            um_limits_consume(s->service->signup, um_stream_peer(s->stream),
-                             UM_LIMIT_REQUESTS,
+                             which,
                              UM_RAZOR_SIGNUP_SECONDS / set->registrations,
                              um_clock_ms(s->service->env->clock));
 }
@@ -109,11 +111,12 @@ judge_registration(um_razor_session *s, const um_razor_query *q, credentials *c)
         return UM_RAZOR_CLOSED;
     if (!read_credentials(q, c))
         return UM_RAZOR_MALFORMED;
-    if (find_account(f, c->name_slice, &old))
-        return UM_RAZOR_NAME_TAKEN;
     if (f->accounts >= UM_RAZOR_ACCOUNTS)
         return UM_RAZOR_ACCOUNTS_FULL;
-    return is_within_signups(s) ? UM_RAZOR_OK : UM_RAZOR_SIGNUP_LIMIT;
+    if (!is_within_signups(s, UM_LIMIT_REQUESTS))
+        return UM_RAZOR_SIGNUP_LIMIT;
+    return find_account(f, c->name_slice, &old) ? UM_RAZOR_NAME_TAKEN
+                                                : UM_RAZOR_OK;
 }
 
 static size_t print_credentials(const credentials *c, char out[UM_RAZOR_REPLY])
@@ -168,6 +171,15 @@ void um_razor_register(um_razor_session *s, const um_razor_query *q)
 
 /* --- challenge and answer ------------------------------------------------- */
 
+/* Returns true if the client gets to know that an account does not exist, so
+ * that it registers: only where it may, and not often. Other unknown names get
+ * a challenge, and fail like those with a wrong password. */
+static bool reveals_unknown(um_razor_session *s)
+{
+    return !um_razor_settings_of(s->service)->registration &&
+           is_within_signups(s, UM_LIMIT_REPORTS);
+}
+
 void um_razor_challenge(um_razor_session *s, const um_razor_query *q)
 {
     char text[UM_RAZOR_CHALLENGE + 16];
@@ -181,7 +193,7 @@ void um_razor_challenge(um_razor_session *s, const um_razor_query *q)
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_MALFORMED);
         return;
     }
-    if (!find_account(s->service, name, &password)) {
+    if (!find_account(s->service, name, &password) && reveals_unknown(s)) {
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_UNKNOWN_USER);
         return;
     }
@@ -193,26 +205,65 @@ void um_razor_challenge(um_razor_session *s, const um_razor_query *q)
 /* Checks the answer to the challenge. */
 static bool is_right_answer(um_razor_session *s, umbel_slice answer)
 {
-    umbel_slice password;
+    umbel_slice password = {"", 0};
     umbel_slice challenge = {s->challenge, UM_RAZOR_CHALLENGE};
     char right[UM_RAZOR_TEXT + 1], given[UM_RAZOR_TEXT];
     size_t len;
 
-    if (!find_account(s->service, (umbel_slice){s->user, strlen(s->user)},
-                      &password) ||
-        !um_razor_unescape(answer, given, sizeof given, &len) ||
-        len != sizeof given)
-        return false;
+    /* An unknown name takes the same time. */
+    bool known = find_account(s->service, um_razor_user_of(s), &password);
     um_razor_mac(password, challenge, right);
-    return sodium_memcmp(given, right, sizeof given) == 0;
+    return um_razor_unescape(answer, given, sizeof given, &len) &&
+           len == sizeof given &&
+           sodium_memcmp(given, right, sizeof given) == 0 && known;
+}
+
+/* The tries of a client: for one account, and for all. */
+typedef struct login_tries {
+    um_network account, network;
+    bool limited; /* of all accounts: not on loopback */
+} login_tries;
+
+/* Takes a try; returns false if none is left. */
+static bool begin_try(const um_razor_session *s, login_tries *t)
+{
+    const um_razor_service *f = s->service;
+    const um_address *client = um_stream_peer(s->stream);
+    uint64_t now = um_clock_ms(f->env->clock);
+
+    t->network = t->account = um_limits_network(f->tries, client);
+    t->account.hi ^= um_checksum(s->user, strlen(s->user)) | 1;
+    t->limited =
+        f->env->config->limits.loopback || !um_address_is_loopback(client);
+    return um_limits_consume_of(f->tries, t->account, UM_LIMIT_REQUESTS,
+                                UM_RAZOR_ACCOUNT_TRY, now) &&
+           (!t->limited ||
+            um_limits_consume_of(f->tries, t->network, UM_LIMIT_REPORTS,
+                                 UM_RAZOR_NETWORK_TRY, now));
+}
+
+/* Only wrong passwords count. */
+static void refund_try(const um_razor_session *s, const login_tries *t)
+{
+    um_limits *l = s->service->tries;
+
+    um_limits_refund(l, t->account, UM_LIMIT_REQUESTS, UM_RAZOR_ACCOUNT_TRY);
+    if (t->limited)
+        um_limits_refund(l, t->network, UM_LIMIT_REPORTS, UM_RAZOR_NETWORK_TRY);
 }
 
 void um_razor_authenticate(um_razor_session *s, const um_razor_query *q)
 {
     static const umbel_slice accepted = {"res=1\r\n", 7};
+    login_tries tries;
 
     if (!s->challenge[0]) {
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_NOT_AUTHENTICATED);
+        return;
+    }
+    if (!begin_try(s, &tries)) {
+        s->challenge[0] = '\0';
+        um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_LOGIN_LIMIT);
         return;
     }
     s->authenticated = is_right_answer(s, q->value[UM_RAZOR_ARESP]);
@@ -221,6 +272,7 @@ void um_razor_authenticate(um_razor_session *s, const um_razor_query *q)
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_WRONG_PASSWORD);
         return;
     }
+    refund_try(s, &tries);
     um_razor_note(s->service, UM_RAZOR_OP_LOGIN, UM_RAZOR_OK,
                   um_stream_peer(s->stream), (umbel_slice){NULL, 0});
     um_razor_send(s, accepted);

@@ -76,12 +76,12 @@ static const char *const ops[] = {"check",    "report",     "revoke",
 
 /* Returns the limit on registrations: one token per second, of which a
  * registration takes its share of an hour. */
-static um_limit_settings signup_limits(const um_config *c)
+static um_limit_settings limits_of(const um_config *c, uint64_t seconds)
 {
     um_limit_settings s = c->limits;
 
-    s.requests = 1;
-    s.burst = UM_RAZOR_SIGNUP_SECONDS;
+    s.requests = s.reports = 1;
+    s.burst = seconds;
     s.networks = SIGNUP_NETWORKS;
     return s;
 }
@@ -103,7 +103,7 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
     const um_razor_settings *s = um_config_get(c, &um_section_razor);
-    um_limit_settings signup = signup_limits(c);
+    um_limit_settings signup = limits_of(c, UM_RAZOR_SIGNUP_SECONDS);
 
     if (s->accounts && !c->origin)
         return um_fail(err, UMBEL_E_RANGE,
@@ -115,7 +115,7 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
                        "counters that hold it: set cell_bits = 7 in list "
                        "\"razor-spam\" and in list \"razor-revoked\"");
     if (s->listen.n)
-        *need += um_limits_bytes(&signup) +
+        *need += 2 * um_limits_bytes(&signup) +
                  s->connections * (sizeof(um_razor_session) + 2048);
     return UMBEL_OK;
 }
@@ -225,6 +225,7 @@ static void free_protocol(void *state)
 
     um_razor_shared_free(f->shared);
     um_limits_close(f->signup);
+    um_limits_close(f->tries);
     um_duplicates_close(f->once);
     free(f);
 }
@@ -260,7 +261,8 @@ static umbel_status open_protocol(const um_environment *env, void **state,
 {
     um_razor_service *f = calloc(1, sizeof *f);
     const um_razor_settings *s = um_config_get(env->opened, &um_section_razor);
-    um_limit_settings signup = signup_limits(env->config);
+    um_limit_settings signup = limits_of(env->config, UM_RAZOR_SIGNUP_SECONDS);
+    um_limit_settings tries = limits_of(env->config, UM_RAZOR_LOGIN_SECONDS);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
@@ -288,6 +290,7 @@ static umbel_status open_protocol(const um_environment *env, void **state,
         return um_no_memory(err, 1);
     UM_TRY(choose_unit(f, err));
     UM_TRY(um_limits_open(&signup, &f->signup, err));
+    UM_TRY(um_limits_open(&tries, &f->tries, err));
     UM_TRY(open_state(f, err));
     return open_streams(f, err);
 }
@@ -295,12 +298,15 @@ static umbel_status open_protocol(const um_environment *env, void **state,
 static umbel_status reload(void *state, umbel_error *err)
 {
     um_razor_service *f = state;
-    um_limit_settings signup = signup_limits(f->env->config);
+    um_limit_settings signup =
+        limits_of(f->env->config, UM_RAZOR_SIGNUP_SECONDS);
+    um_limit_settings tries = limits_of(f->env->config, UM_RAZOR_LOGIN_SECONDS);
 
     if (!f->streams.n)
         return UMBEL_OK;
     UM_TRY(check_announced(um_razor_settings_of(f), NULL, err));
     um_limits_set(f->signup, &signup);
+    um_limits_set(f->tries, &tries);
     log_lost_weights(f);
     return UMBEL_OK;
 }
@@ -367,8 +373,10 @@ static void hint(const void *state, FILE *out)
             "razor-agents, in razor-agent.conf:\n"
             "    razordiscovery = %s\n"
             "then, once: razor-admin -discover; razor-admin -register\n"
-            "SpamAssassin, in local.cf (with loadplugin "
-            "Mail::SpamAssassin::Plugin::Razor2):\n"
+            "SpamAssassin, in umbel.pre beside local.cf, unless v310.pre "
+            "has it:\n"
+            "    loadplugin Mail::SpamAssassin::Plugin::Razor2\n"
+            "SpamAssassin, in local.cf:\n"
             "    use_razor2 1\n"
             "    razor_config /etc/razor/razor-agent.conf\n",
             address);

@@ -24,7 +24,9 @@ const um_verdict um_razor_verdicts[] = {
     [UM_RAZOR_MALFORMED] = {400, "not a query", "malformed"},
     [UM_RAZOR_NOT_AUTHENTICATED] = {401, "not authenticated",
                                     "not_authenticated"},
-    [UM_RAZOR_WRONG_PASSWORD] = {401, "wrong password", "wrong_password"},
+    [UM_RAZOR_WRONG_PASSWORD] = {401, "wrong password, or no such account",
+                                 "wrong_password"},
+    [UM_RAZOR_LOGIN_LIMIT] = {429, "too many wrong passwords", "login_limit"},
     [UM_RAZOR_CLOSED] = {403, "registration is closed", "closed"},
     [UM_RAZOR_NO_ENGINE] = {404, "an engine other than 4", "engine"},
     [UM_RAZOR_NO_SIGNATURE] = {409, "a mail without a report of its signature",
@@ -39,7 +41,7 @@ const um_verdict um_razor_verdicts[] = {
     [UM_RAZOR_NOT_STORED] = {503, "not counted: the disk cannot be written",
                              "not_stored"},
     [UM_RAZOR_ACCOUNTS_FULL] = {507, "too many accounts", "accounts_full"},
-    [UM_RAZOR_LIST_FULL] = {503, "not counted: the list is full", "list_full"},
+    [UM_RAZOR_LIST_FULL] = {507, "not counted: the list is full", "list_full"},
     UM_END_VERDICTS(UM_RAZOR_ENDS)};
 _Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,
                "space for verdicts");
@@ -137,6 +139,7 @@ void um_razor_refuse(um_razor_session *s, um_razor_op op,
     um_razor_answer a = {.outcome = outcome};
     char text[UM_RAZOR_REPLY];
 
+    s->malformed |= um_razor_is_malformed(outcome);
     um_razor_note(s->service, op, outcome, um_stream_peer(s->stream),
                   um_razor_user_of(s));
     um_razor_send(s, (umbel_slice){text, um_razor_print(&a, text)});

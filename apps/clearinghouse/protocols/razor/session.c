@@ -42,6 +42,8 @@ static void answer_job(um_razor_session *s, const um_razor_job *job)
     umbel_slice reply = {text, print_answers(job, batch, true, text)};
 
     for (size_t i = 0; i < job->n; i++)
+        s->malformed |= um_razor_is_malformed(job->item[i].answer.outcome);
+    for (size_t i = 0; i < job->n; i++)
         if (job->item[i].counted)
             counted[job->item[i].op]++;
         else
@@ -253,12 +255,16 @@ static size_t consume(um_stream *stream, const uint8_t *bytes, size_t len)
     if (s->in_mail)
         return skip_mail(s, bytes, len);
     um_razor_request r = um_razor_find(bytes, len);
+    s->malformed = false;
     if (r.form == UM_RAZOR_LINE)
         handle_line(s, &r);
     else if (r.form == UM_RAZOR_BATCHED)
         handle_signatures(s, &r);
     else if (r.form == UM_RAZOR_MAIL)
         begin_mail(s);
+    if (r.len && (s->nmalformed = s->malformed ? s->nmalformed + 1 : 0) ==
+                     UM_RAZOR_MALFORMED_MAX)
+        um_stream_end(s->stream, UM_END_BAD);
     return r.len;
 }
 
