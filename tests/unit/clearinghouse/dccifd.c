@@ -177,6 +177,84 @@ static void replies_have_the_bytes_that_clients_parse(void **state)
     expect_reply(&failed, UM_DCCIFD_HEADER, 2, "T\nTT\n");
 }
 
+/* --- mails that several programs of a host send ----------------------------
+ */
+
+enum {
+    MILTER = UM_DCCIFD_HEADER | UM_DCCIFD_CKSUMS,
+    PLUGIN = UM_DCCIFD_CKSUMS
+};
+
+static um_same_mail *open_same(void)
+{
+    um_same_mail *s = NULL;
+
+    assert_ok(um_same_mail_open(&s, &test_refusal));
+    return s;
+}
+
+/* Asks about a mail, as a program on a host. */
+static uint64_t ask(um_same_mail *s, const char *host, unsigned words,
+                    uint64_t digest, uint64_t now)
+{
+    um_dccifd_job job = {.envelope = {.words = words}};
+    um_entry e = {.list = 2, .amount = 1, .digest = {digest, ~digest}};
+
+    assert_ok(um_address_parse(host, &job.client, &test_refusal));
+    return um_same_mail_amount(s, &job, &e, now);
+}
+
+static void n_copies_through_two_programs_count_n_times(void **state)
+{
+    um_same_mail *s = open_same();
+    const char *local = "127.0.0.1:1", *far = "192.0.2.1:1",
+               *beside = "192.0.2.2:1";
+
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++) {
+        assert_int_equal(ask(s, local, MILTER, 1, 1000 + i), 1);
+        assert_int_equal(ask(s, i % 2 ? local : "/run/x", PLUGIN, 1, 1000 + i),
+                         0);
+    }
+    /* One is behind the other. */
+    for (uint64_t i = 0; i < 20; i++)
+        assert_int_equal(ask(s, far, PLUGIN, 2, 2000), 1);
+    for (uint64_t i = 0; i < 21; i++)
+        assert_int_equal(ask(s, far, MILTER, 2, 3000), i == 20);
+    /* Another host, another mail, another list. */
+    assert_int_equal(ask(s, beside, MILTER, 2, 3000), 1);
+    assert_int_equal(ask(s, far, MILTER, 3, 3000), 1);
+    um_same_mail_close(s);
+}
+
+static void after_a_minute_a_mail_counts_again(void **state)
+{
+    um_same_mail *s = open_same();
+    const char *host = "127.0.0.1:1";
+
+    (void)state;
+    assert_int_equal(ask(s, host, MILTER, 1, 100000), 1);
+    assert_int_equal(ask(s, host, PLUGIN, 1, 159999), 0);
+    assert_int_equal(ask(s, host, PLUGIN, 1, 219999), 1);
+    um_same_mail_close(s);
+}
+
+/* Programs beyond the third, and mails that a flood has replaced, count twice
+ * rather than not at all. */
+static void what_does_not_fit_is_counted(void **state)
+{
+    um_same_mail *s = open_same();
+    const char *host = "127.0.0.1:1";
+
+    (void)state;
+    for (unsigned words = 1; words <= 3; words++)
+        assert_int_equal(ask(s, host, words, 1, 1000), words == 1);
+    assert_int_equal(ask(s, host, 4, 1, 1000), 1);
+    for (uint64_t i = 0; i < 1000000; i++)
+        assert_int_equal(ask(s, host, MILTER, 10 + i, 2000), 1);
+    um_same_mail_close(s);
+}
+
 TEST_GROUP(dccifd)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +265,9 @@ TEST_GROUP(dccifd)
         cmocka_unit_test(envelopes_have_limits),
         cmocka_unit_test(values_that_are_too_long_are_none),
         cmocka_unit_test(replies_have_the_bytes_that_clients_parse),
+        cmocka_unit_test(n_copies_through_two_programs_count_n_times),
+        cmocka_unit_test(after_a_minute_a_mail_counts_again),
+        cmocka_unit_test(what_does_not_fit_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  *     protocol.c   the row: settings, opening, the probe of doctor
  *     session.c    a connection: envelope, mail, facts, counts, answer
  *     request.c    the bytes of the envelope and of an answer
+ *     same_mail.c  mails that several programs of a host send
  *     milter.c     umbel-milter, a client that the server starts
  *
  * The envelope that a client sends before the mail:
@@ -179,6 +180,7 @@ typedef enum um_dccifd_outcome {
 } um_dccifd_outcome;
 
 typedef struct um_dccifd_service um_dccifd_service;
+typedef struct um_same_mail um_same_mail;
 
 /* A connection and its mail. It outlives the connection while a worker reads
  * the mail. */
@@ -202,6 +204,7 @@ struct um_dccifd_service {
     const um_protocol_section *section;
     um_service_stats *stats;
     uint64_t many; /* setting that a reload does not change */
+    um_same_mail *same;
     um_protocol_stream streams;
     um_mail_budget budget;       /* for mails being received, and copies */
     size_t reading;              /* jobs that workers have */
@@ -228,5 +231,21 @@ static inline um_dccifd_op um_dccifd_op_of(const um_dccifd_envelope *e)
 
 /* Answers jobs whose ticket the store has committed, or cannot commit. */
 void um_dccifd_answer_pending(um_dccifd_service *f);
+
+/* --- mails that several programs of a host send (same_mail.c) --------------
+ */
+
+umbel_status um_same_mail_open(um_same_mail **out, umbel_error *err);
+/* Returns the memory that it needs. */
+uint64_t um_same_mail_bytes(void);
+/* Accepts NULL. */
+void um_same_mail_close(um_same_mail *s);
+/*
+ * Returns how often an entry of a mail counts: 0 if another program of the
+ * client's host has asked about this copy within a minute. now is in
+ * milliseconds.
+ */
+uint64_t um_same_mail_amount(um_same_mail *s, const um_dccifd_job *job,
+                             const um_entry *e, uint64_t now);
 
 #endif

@@ -73,7 +73,7 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
                        "dccifd: mails = %" PRIu64
                        " is too small for one mail (mail.bytes = %" PRIu64 ")",
                        s->mails, c->mail.bytes);
-    *need += s->mails +
+    *need += s->mails + um_same_mail_bytes() +
              s->connections * (sizeof(um_dccifd_job) + UM_DCCIFD_LINE + 512);
     return UMBEL_OK;
 }
@@ -102,6 +102,14 @@ static umbel_status open_streams(um_dccifd_service *f, umbel_error *err)
                                      &um_dccifd_protocol, &limits, err);
 }
 
+static void free_protocol(void *state)
+{
+    um_dccifd_service *f = state;
+
+    um_same_mail_close(f->same);
+    free(f);
+}
+
 static umbel_status open_protocol(const um_environment *env, void **state,
                                   umbel_error *err)
 {
@@ -126,11 +134,12 @@ static umbel_status open_protocol(const um_environment *env, void **state,
                                       .op = UM_DCCIFD_OP_CONNECTION,
                                       .ends = UM_DCCIFD_ENDS,
                                       .owner = f,
-                                      .gone = free,
+                                      .gone = free_protocol,
                                       /* Open to all users, like a port on
                                        * loopback: mail filters run as their own
                                        * users. */
                                       .socket_mode = 0666};
+    UM_TRY(um_same_mail_open(&f->same, err));
     return open_streams(f, err);
 }
 
@@ -167,8 +176,10 @@ static void hint(const void *state, FILE *out)
     if (!address)
         return;
     fprintf(out,
-            "SpamAssassin, in local.cf (with loadplugin "
-            "Mail::SpamAssassin::Plugin::DCC):\n"
+            "SpamAssassin, in umbel.pre beside local.cf, which loads no "
+            "plugins:\n"
+            "    loadplugin Mail::SpamAssassin::Plugin::DCC\n"
+            "SpamAssassin, in local.cf:\n"
             "    use_dcc 1\n"
             "    dcc_dccifd_path %s\n"
             "rspamd, in local.d/dcc.conf:\n"

@@ -34,6 +34,24 @@ static uint64_t amount_of(const um_dccifd_job *job)
     return s->count == UM_DCCIFD_PER_RECIPIENT ? job->envelope.recipients : 1;
 }
 
+/* Leaves out entries that another program of the client's host has counted. */
+static size_t leave_out_counted(const um_dccifd_job *job, um_entry *entry,
+                                size_t n)
+{
+    um_dccifd_service *f = job->service;
+    size_t kept = 0;
+
+    if (job->envelope.words & UM_DCCIFD_SPAM)
+        return n;
+    for (size_t i = 0; i < n; i++) {
+        entry[kept] = entry[i];
+        entry[kept].amount = (uint32_t)um_same_mail_amount(
+            f->same, job, &entry[i], um_clock_ms(f->env->clock));
+        kept += entry[kept].amount > 0;
+    }
+    return kept;
+}
+
 static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
 {
     um_dccifd_service *f = job->service;
@@ -57,6 +75,7 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
         else
             full = true;
     }
+    n = leave_out_counted(job, entry, n);
     if (n && um_store_add(env->store, entry, n, env->clock->now, &job->ticket,
                           NULL) != UMBEL_OK)
         return UM_DCCIFD_NOT_STORED;
