@@ -92,6 +92,10 @@ umbel_status um_disk_status(int number, const char *name, umbel_error *err);
  */
 int um_disk_finish(um_disk *d, int file, const char *name);
 
+/* Copies a file to the same name on another disk, from its beginning to its
+ * end, and syncs it; *bytes grows by its length. */
+int um_disk_copy(um_disk *from, um_disk *to, const char *name, uint64_t *bytes);
+
 enum { UM_DISK_NAME = 48 }; /* longest name of the store, with the NUL */
 
 #endif

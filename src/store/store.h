@@ -163,6 +163,18 @@ umbel_status um_store_check_dir(const um_store_config *c, umbel_error *err);
 umbel_status um_secret_check(const char *dir, const char *path, bool has_data,
                              bool *found, uint8_t out[UMBEL_SECRET_LEN],
                              umbel_error *err);
+/* What a backup contains. */
+typedef struct um_backup {
+    uint64_t files, bytes, snapshot; /* snapshot: its number */
+} um_backup;
+
+/*
+ * Copies the snapshot and the journals of a data directory to an empty one,
+ * also while a server uses it; dir is for messages. All that was acknowledged
+ * before the call is copied. The secret is not.
+ */
+umbel_status um_store_backup(um_disk *from, const char *dir, um_disk *to,
+                             um_backup *out, umbel_error *err);
 /* Flushes, syncs and frees the store; NULL is accepted. */
 void um_store_close(um_store *s);
 

@@ -14,6 +14,7 @@
     X(report)                                                                  \
     X(revoke)                                                                  \
     X(import)                                                                  \
+    X(backup)                                                                  \
     X(forget)                                                                  \
     X(welcome)                                                                 \
     X(peers)                                                                   \
