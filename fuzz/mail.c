@@ -1,8 +1,9 @@
 /*
  * mail.c - arbitrary mails, in every encoding and charset.
  *
- * Whatever the bytes are, the parts are within the limits and are UTF-8, and
- * the server accepts the answer that a worker would send.
+ * Whatever the bytes are, the parts are within the limits and are UTF-8, the
+ * server accepts the answer that a worker would send, and the original in a
+ * wrapper is a part of the mail.
  */
 #include "fuzz.h"
 
@@ -32,6 +33,19 @@ static void check_answer(const um_mail *m)
     UM_WANT(back.id == a.id && back.facts.notes == m->notes);
 }
 
+/* The original is a part of the mail, or no longer than it. */
+static void check_original(umbel_slice mail)
+{
+    um_buffer decoded = {0};
+    umbel_slice original = um_mail_unwrap(mail, &decoded);
+    const uint8_t *at = original.data, *begin = mail.data;
+
+    UM_WANT(original.len <= mail.len);
+    UM_WANT(at == decoded.data ||
+            (at >= begin && at + original.len <= begin + mail.len));
+    um_buffer_fini(&decoded);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static um_mail_reader *reader;
@@ -46,5 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     for (size_t i = 0; i < m.nleaves; i++)
         check_text(m.leaves[i]);
     check_answer(&m);
+    check_original((umbel_slice){data, len});
     return 0;
 }

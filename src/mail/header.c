@@ -34,6 +34,43 @@ bool um_slice_is(umbel_slice s, const char *word)
     return s.len == strlen(word) && strncasecmp(s.data, word, s.len) == 0;
 }
 
+/* --- lines and fields ----------------------------------------------------- */
+
+const uint8_t *um_line_end(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *newline = memchr(at, '\n', (size_t)(end - at));
+
+    return newline ? newline + 1 : end;
+}
+
+/* Returns true for a line that Python accepts in a header: a name and a colon,
+ * a blank, or "From ". */
+static bool is_header_line(const uint8_t *at, const uint8_t *end)
+{
+    if (*at == ' ' || *at == '\t')
+        return true;
+    if (end - at >= 5 && memcmp(at, "From ", 5) == 0)
+        return true;
+    while (at<end && * at> ' ' && *at < 0x7f && *at != ':')
+        at++;
+    return at < end && *at == ':';
+}
+
+const uint8_t *um_header_end(const uint8_t *at, const uint8_t *end)
+{
+    while (at < end && is_header_line(at, end))
+        at = um_line_end(at, end);
+    return at;
+}
+
+const uint8_t *um_field_end(const uint8_t *at, const uint8_t *end)
+{
+    do
+        at = um_line_end(at, end);
+    while (at < end && (*at == ' ' || *at == '\t'));
+    return at;
+}
+
 /* --- Content-Type --------------------------------------------------------- */
 
 um_content_type um_content_type_read(umbel_slice value)

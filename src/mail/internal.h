@@ -115,13 +115,21 @@ bool um_charset_decode(um_charsets *c, int charset, um_charset_errors errors,
  * has. */
 typedef void um_transfer(um_buffer *out, const uint8_t *text, size_t len);
 
-/* Returns the decoder of a Content-Transfer-Encoding, in lower case; NULL if
- * the body is not encoded. */
+/* Returns the decoder of a Content-Transfer-Encoding; NULL if the body is not
+ * encoded. */
 um_transfer *um_transfer_find(umbel_slice name);
 
 um_transfer um_base64_decode, um_quoted_decode, um_uu_decode;
 
 /* --- header fields (header.c) --------------------------------------------- */
+
+/* Returns the beginning of the next line. */
+const uint8_t *um_line_end(const uint8_t *at, const uint8_t *end);
+/* Returns the line that ends a header: an empty one, or one that is not a
+ * field. */
+const uint8_t *um_header_end(const uint8_t *at, const uint8_t *end);
+/* Returns the end of the field that begins at `at`. */
+const uint8_t *um_field_end(const uint8_t *at, const uint8_t *end);
 
 /* The main type and subtype of a Content-Type, "text/plain" if it is invalid;
  * not in lower case. The slices point into the value. */
@@ -150,6 +158,17 @@ void um_address_domain(const char *address, char *out, size_t cap);
 void um_list_id(umbel_slice value, char *out, size_t cap);
 /* Copies the client address in brackets of a Received line in the same way. */
 void um_received_client(umbel_slice value, char *out, size_t cap);
+
+/* --- mails that SpamAssassin has wrapped (wrapper.c) -----------------------
+ */
+
+/*
+ * Returns the original mail if this one is SpamAssassin's wrapper (report_safe
+ * 1 or 2), otherwise the mail itself. The original is in the mail, or in
+ * *decoded, which is empty before, if a relay has encoded it; data is NULL if
+ * memory runs out.
+ */
+umbel_slice um_mail_unwrap(umbel_slice mail, um_buffer *decoded);
 
 /* --- HTML (html_text.c) --------------------------------------------------- */
 
@@ -203,6 +222,7 @@ enum {
 typedef struct um_mail_request {
     uint32_t id, len; /* of the mail that follows */
     bool cut;         /* the mail was longer */
+    bool unwrap;      /* read the original in SpamAssassin's wrapper */
 } um_mail_request;
 
 typedef enum um_mail_answer_kind {

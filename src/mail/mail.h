@@ -48,7 +48,8 @@ typedef struct um_mail_facts {
     X(CUT, "the mail is longer than the limit: the rest was not read")         \
     X(PARTS, "the mail has more parts than the limit: others were left out")   \
     X(DEPTH, "the mail is nested deeper than the limit: parts were left out")  \
-    X(NO_BODY, "the mail has no part that could be read")
+    X(NO_BODY, "the mail has no part that could be read")                      \
+    X(WRAPPED, "SpamAssassin had wrapped the mail: the original was read")
 
 typedef enum um_mail_note {
 #define UM_MAIL_NOTE_BIT(name, text) UM_MAIL_NOTE_INDEX_##name,

@@ -78,49 +78,10 @@ um_mail_limits um_mail_limits_or_default(const um_mail_limits *l)
 
 /* --- the bytes passed to GMime -------------------------------------------- */
 
-/* Moves to the beginning of the next line. */
-static const uint8_t *next_line(const uint8_t *at, const uint8_t *end)
-{
-    const uint8_t *newline = memchr(at, '\n', (size_t)(end - at));
-
-    return newline ? newline + 1 : end;
-}
-
-/* Returns true for a line that Python accepts in a header: a name and a colon,
- * a blank, or "From ". */
-static bool is_header_line(const uint8_t *at, const uint8_t *end)
-{
-    if (*at == ' ' || *at == '\t')
-        return true;
-    if (end - at >= 5 && memcmp(at, "From ", 5) == 0)
-        return true;
-    while (at<end && * at> ' ' && *at < 0x7f && *at != ':')
-        at++;
-    return at < end && *at == ':';
-}
-
-/* Returns the line that ends the header: an empty one, or one that is not a
- * field. */
-static const uint8_t *header_end(const uint8_t *at, const uint8_t *end)
-{
-    while (at < end && is_header_line(at, end))
-        at = next_line(at, end);
-    return at;
-}
-
 static bool is_empty_line(const uint8_t *at, const uint8_t *end)
 {
     return at == end || *at == '\n' ||
            (*at == '\r' && at + 1 < end && at[1] == '\n');
-}
-
-/* Returns the end of the field that begins at `at`. */
-static const uint8_t *field_end(const uint8_t *at, const uint8_t *end)
-{
-    do
-        at = next_line(at, end);
-    while (at < end && (*at == ' ' || *at == '\t'));
-    return at;
 }
 
 /* Copies the fields of a header that are not too long, up to the limit on all
@@ -132,7 +93,7 @@ static bool copy_fields(um_buffer *out, const uint8_t *at, const uint8_t *end)
     for (const uint8_t *next; at < end; at = next) {
         size_t len;
 
-        next = field_end(at, end);
+        next = um_field_end(at, end);
         len = (size_t)(next - at);
         if (len <= FIELD && out->len + len <= HEADER)
             um_buffer_append(out, at, len);
@@ -149,7 +110,7 @@ static bool cut_boundaries(um_mail_reader *r)
     const uint8_t *at = r->mail, *end = at + r->len;
     size_t lines = 0, boundaries = 0;
 
-    for (; at < end; at = next_line(at, end)) {
+    for (; at < end; at = um_line_end(at, end)) {
         lines++;
         if (end - at < 2 || at[0] != '-' || at[1] != '-')
             continue;
@@ -165,7 +126,7 @@ static bool cut_boundaries(um_mail_reader *r)
 /* Ends the header where Python does, and drops fields that are too long. */
 static void repair_header(um_mail_reader *r)
 {
-    const uint8_t *end = r->mail + r->len, *body = header_end(r->mail, end);
+    const uint8_t *end = r->mail + r->len, *body = um_header_end(r->mail, end);
     size_t fields = (size_t)(body - r->mail);
     bool ends = is_empty_line(body, end);
 
@@ -237,16 +198,8 @@ static umbel_slice field_value(umbel_slice raw)
 
 static um_transfer *transfer_of(GMimeObject *o)
 {
-    umbel_slice value =
-        field_value(header_value(o, "Content-Transfer-Encoding"));
-    const char *at = value.data;
-    char lower[32];
-
-    if (value.len >= sizeof lower)
-        return NULL;
-    for (size_t i = 0; i < value.len; i++)
-        lower[i] = (char)(at[i] >= 'A' && at[i] <= 'Z' ? at[i] | 0x20 : at[i]);
-    return um_transfer_find((umbel_slice){lower, value.len});
+    return um_transfer_find(
+        field_value(header_value(o, "Content-Transfer-Encoding")));
 }
 
 /* Returns the charset of the part; ASCII if it names none, or an unknown one.

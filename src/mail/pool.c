@@ -52,7 +52,7 @@ typedef struct um_mail_job {
     struct um_mail_job *next;
     uint8_t *mail;
     uint32_t len, id;
-    bool cut;
+    bool cut, unwrap;
     uint64_t submitted; /* ms */
     um_mail_done *done;
     void *arg;
@@ -309,9 +309,11 @@ static void write_more(um_mail_slot *s)
     uint8_t head[UM_MAIL_REQUEST];
     size_t whole = sizeof head + job->len;
 
-    um_mail_request_encode(
-        &(um_mail_request){.id = job->id, .len = job->len, .cut = job->cut},
-        head);
+    um_mail_request_encode(&(um_mail_request){.id = job->id,
+                                              .len = job->len,
+                                              .cut = job->cut,
+                                              .unwrap = job->unwrap},
+                           head);
     while (s->written < whole) {
         size_t skip = s->written;
         struct iovec part[2] = {{head, sizeof head}, {job->mail, job->len}};
@@ -490,8 +492,8 @@ static void dispatch(um_mail_pool *p)
         send_mail(s, pop_job(&p->queue));
 }
 
-umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
-                                 um_mail_done *done, void *arg)
+static umbel_status submit(um_mail_pool *p, uint8_t *mail, size_t len,
+                           bool unwrap, um_mail_done *done, void *arg)
 {
     size_t kept =
         len < p->config.limits.bytes ? len : (size_t)p->config.limits.bytes;
@@ -509,6 +511,7 @@ umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
                          .len = (uint32_t)kept,
                          .id = p->next_id++,
                          .cut = kept < len,
+                         .unwrap = unwrap,
                          .submitted = um_loop_now(p->loop),
                          .done = done,
                          .arg = arg};
@@ -518,6 +521,19 @@ umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
     start_ticking(p);
     dispatch(p);
     return UMBEL_OK;
+}
+
+umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
+                                 um_mail_done *done, void *arg)
+{
+    return submit(p, mail, len, false, done, arg);
+}
+
+umbel_status um_mail_pool_submit_stored(um_mail_pool *p, uint8_t *mail,
+                                        size_t len, um_mail_done *done,
+                                        void *arg)
+{
+    return submit(p, mail, len, true, done, arg);
 }
 
 /* --- checking workers ----------------------------------------------------- */

@@ -65,6 +65,15 @@ typedef void um_mail_done(void *arg, const um_mail_facts *facts,
 umbel_status um_mail_pool_submit(um_mail_pool *p, uint8_t *mail, size_t len,
                                  um_mail_done *done, void *arg);
 
+/*
+ * The same for a mail from a folder. If it is SpamAssassin's wrapper
+ * (report_safe), the original is read: it is what other servers receive, while
+ * all wrappers look alike. Mails of clients are read as they are.
+ */
+umbel_status um_mail_pool_submit_stored(um_mail_pool *p, uint8_t *mail,
+                                        size_t len, um_mail_done *done,
+                                        void *arg);
+
 typedef struct um_mail_pool_stats {
     uint64_t read;                  /* mails with facts */
     uint64_t failed[UM_MAIL_FAILS]; /* mails without facts, by reason */

@@ -216,8 +216,7 @@ um_transfer *um_transfer_find(umbel_slice name)
         {"uue", um_uu_decode},        {"x-uue", um_uu_decode}};
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)
-        if (strlen(rows[i].name) == name.len &&
-            memcmp(rows[i].name, name.data, name.len) == 0)
+        if (um_slice_is(name, rows[i].name))
             return rows[i].decode;
     return NULL;
 }

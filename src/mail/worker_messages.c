@@ -10,6 +10,8 @@
 #define REQUEST_MAGIC UINT32_C(0x6d617131)
 #define ANSWER_MAGIC UINT32_C(0x6d616131)
 
+enum { CUT = 1, UNWRAP = 2 }; /* added to the magic of a request */
+
 /* --- requests ------------------------------------------------------------- */
 
 void um_mail_request_encode(const um_mail_request *r,
@@ -17,7 +19,8 @@ void um_mail_request_encode(const um_mail_request *r,
 {
     um_writer w = {.at = out, .end = out + UM_MAIL_REQUEST};
 
-    um_write_u32(&w, REQUEST_MAGIC + r->cut);
+    um_write_u32(&w,
+                 REQUEST_MAGIC + (r->cut ? CUT : 0) + (r->unwrap ? UNWRAP : 0));
     um_write_u32(&w, r->id);
     um_write_u32(&w, r->len);
 }
@@ -26,12 +29,13 @@ bool um_mail_request_decode(const uint8_t in[UM_MAIL_REQUEST],
                             um_mail_request *r)
 {
     um_reader in_reader = {.at = in, .end = in + UM_MAIL_REQUEST};
-    uint32_t magic = um_get_u32(&in_reader);
+    uint32_t bits = um_get_u32(&in_reader) - REQUEST_MAGIC;
 
-    r->cut = magic == REQUEST_MAGIC + 1;
+    r->cut = bits & CUT;
+    r->unwrap = bits & UNWRAP;
     r->id = um_get_u32(&in_reader);
     r->len = um_get_u32(&in_reader);
-    return r->cut || magic == REQUEST_MAGIC;
+    return bits <= (CUT | UNWRAP);
 }
 
 /* --- answers -------------------------------------------------------------- */

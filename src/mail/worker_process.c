@@ -38,6 +38,7 @@ typedef struct worker {
     um_mail_limits limits;
     um_buffer in; /* received bytes that are not processed yet, from at on */
     size_t at;
+    um_buffer decoded; /* an original that a relay has encoded */
     uint64_t memory;
 } worker;
 
@@ -254,9 +255,13 @@ static bool read_one(worker *w)
         r.len > w->limits.bytes || !receive(w, UM_MAIL_REQUEST + r.len))
         return false;
     a.id = r.id;
-    if (um_mail_read(w->reader, w->in.data + w->at + UM_MAIL_REQUEST, r.len,
-                     &w->limits, &m, NULL) == UMBEL_OK) {
+    umbel_slice sent = {w->in.data + w->at + UM_MAIL_REQUEST, r.len};
+    um_buffer_clear(&w->decoded, MAX_KEPT);
+    umbel_slice mail = r.unwrap ? um_mail_unwrap(sent, &w->decoded) : sent;
+    if (mail.data && um_mail_read(w->reader, mail.data, mail.len, &w->limits,
+                                  &m, NULL) == UMBEL_OK) {
         m.notes |= r.cut ? UM_MAIL_CUT : 0;
+        m.notes |= mail.data != sent.data ? UM_MAIL_WRAPPED : 0;
         um_mail_describe(&m, &a.facts);
         um_mail_sign(&m, &a.facts);
     } else

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "net/server/control_socket.h"
 
+#include <grp.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,24 @@ char *um_admin_path(const um_config *c)
         snprintf(whole, len, "%s%s%s%s", here, here[0] ? "/" : "", path,
                  c->control ? "" : "/control");
     return whole;
+}
+
+umbel_status um_admin_check(const um_config *c, umbel_error *err)
+{
+    if (!c->control_group)
+        return UMBEL_OK;
+    if (!c->control)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "control_group: other users cannot enter the data "
+                       "directory %s; set control to a socket elsewhere, such "
+                       "as \"/run/umbel-clearinghouse/control\"",
+                       c->data);
+    if (!getgrnam(c->control_group))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "control_group: there is no group \"%s\" on this "
+                       "machine; getent group lists them",
+                       c->control_group);
+    return UMBEL_OK;
 }
 
 /* Copies a reply to out, or turns it into an error. */

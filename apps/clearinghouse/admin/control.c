@@ -31,6 +31,11 @@
     "the server has no peers: set origin and peer \"NAME\" { } in its "        \
     "configuration, see umbel-clearinghouse.conf(5)"
 
+#define FOR_OPERATOR                                                           \
+    UM_REPLY_ERROR                                                             \
+    "only the server's user and root may do this; members of control_group "   \
+    "may use report, revoke, why, status and doctor\n"
+
 typedef struct requests_queue requests_queue;
 
 /* A request that is being answered. */
@@ -76,6 +81,13 @@ static void refuse_job(job *j, const char *why)
     finish_job(j, (umbel_slice){text, (size_t)len});
 }
 
+/* Logs what a user did with a mail or a digest. */
+static void log_change(const job *j, const char *what, const char *text)
+{
+    um_log_event(j->owner->env->log, "control: user %ld: %s: %s",
+                 (long)(int)um_control_user(j->request), what, text);
+}
+
 /* --- forget --------------------------------------------------------------- */
 
 typedef umbel_status change_digest(um_lists *l, const char *text, size_t *lists,
@@ -110,6 +122,8 @@ static umbel_status change_digests(job *j, change_digest *change,
         if (status != UMBEL_OK && status != UMBEL_E_UNKNOWN)
             return status;
         *done += status == UMBEL_OK;
+        if (status == UMBEL_OK)
+            log_change(j, digest, what);
         if (j->json)
             fprintf(out, "{\"digest\": \"%s\", \"lists\": %zu}\n", digest,
                     status == UMBEL_OK ? lists : 0);
@@ -394,14 +408,14 @@ static void answer_mail_why(void *arg, const um_mail_facts *facts,
         refuse_job(j, um_mail_fail_text(why));
 }
 
-/* Passes the mail to a worker, like the mails of clients. */
+/* Passes the mail to a worker. */
 static void read_mail(job *j, um_mail_done *done)
 {
     uint8_t *mail = j->bytes;
 
     j->bytes = NULL;
-    if (um_mail_pool_submit(j->owner->env->pool, mail, j->len, done, j) !=
-        UMBEL_OK)
+    if (um_mail_pool_submit_stored(j->owner->env->pool, mail, j->len, done,
+                                   j) != UMBEL_OK)
         refuse_job(j, um_mail_fail_text(UM_MAIL_FAIL_BUSY));
 }
 
@@ -414,6 +428,27 @@ static void run_why(job *j)
 
 typedef umbel_status change_mail(um_lists *l, const um_mail_facts *facts,
                                  um_mail_change *out, umbel_error *err);
+
+/* Logs a change, and the digest by which `why` and `forget` find the mail. */
+static void log_mail(const job *j, const um_mail_facts *facts,
+                     const um_mail_change *r, const char *done)
+{
+    um_mail_keys keys;
+    char *text = NULL, what[UM_DIGEST_TEXT + 32];
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return;
+    um_mail_change_print(out, r, done, false);
+    fclose(out);
+    text[strcspn(text, "\n")] = '\0';
+    um_mail_keys_read(&keys, facts);
+    snprintf(what, sizeof what, "mail %s %s", um_mail_key_name(keys.kind[0]),
+             keys.text[0]);
+    log_change(j, what, text);
+    free(text);
+}
 
 /* Reports or revokes a mail; done is the verb of the reply. */
 static void change_lists(job *j, const um_mail_facts *facts, um_mail_fail why,
@@ -433,6 +468,7 @@ static void change_lists(job *j, const um_mail_facts *facts, um_mail_fail why,
         um_mail_change_print(out, &r, done, j->json);
         fclose(out);
     }
+    log_mail(j, facts, &r, done);
     j->ticket = r.ticket;
     reply_when_safe(j);
 }
@@ -504,19 +540,20 @@ static const struct {
     const char *name;
     size_t limit; /* of the bytes that follow the line */
     void (*run)(job *j);
+    bool group; /* members of control_group may send it */
 } requests[] = {
-    {"forget", UM_REQUEST_DIGESTS, run_forget},
-    {"forget-revoked", UM_REQUEST_DIGESTS, run_forget_revoked},
-    {"forget-undo", UM_REQUEST_DIGESTS, run_undo},
-    {"import-pyzor", UM_REQUEST_DIGESTS, run_import},
-    {"import-fuzzy", UM_REQUEST_DIGESTS, run_import_fuzzy},
-    {"report", UM_REQUEST_MAIL, run_report},
-    {"revoke", UM_REQUEST_MAIL, run_revoke},
-    {"why", UM_REQUEST_MAIL, run_why},
-    {"why-digest", UM_REQUEST_DIGESTS, run_why_digest},
-    {"drop", UM_REQUEST_ORIGIN, run_drop},
-    {"mute", UM_REQUEST_ORIGIN, run_mute},
-    {"allow", UM_REQUEST_ORIGIN, run_allow},
+    {"forget", UM_REQUEST_DIGESTS, run_forget, false},
+    {"forget-revoked", UM_REQUEST_DIGESTS, run_forget_revoked, false},
+    {"forget-undo", UM_REQUEST_DIGESTS, run_undo, false},
+    {"import-pyzor", UM_REQUEST_DIGESTS, run_import, false},
+    {"import-fuzzy", UM_REQUEST_DIGESTS, run_import_fuzzy, false},
+    {"report", UM_REQUEST_MAIL, run_report, true},
+    {"revoke", UM_REQUEST_MAIL, run_revoke, true},
+    {"why", UM_REQUEST_MAIL, run_why, true},
+    {"why-digest", UM_REQUEST_DIGESTS, run_why_digest, true},
+    {"drop", UM_REQUEST_ORIGIN, run_drop, false},
+    {"mute", UM_REQUEST_ORIGIN, run_mute, false},
+    {"allow", UM_REQUEST_ORIGIN, run_allow, false},
 };
 
 /* Returns the index of the row for a line "NAME [--json] ...", or the number of
@@ -617,6 +654,24 @@ static void close_requests(requests_queue *q)
 
 /* --- documents ------------------------------------------------------------ */
 
+static void begin_probes(const um_environment *env, FILE *out)
+{
+    (void)out;
+    um_statistics_begin_probes(env->statistics);
+}
+
+static void end_probes(const um_environment *env, FILE *out)
+{
+    um_statistics_end_probes(env->statistics);
+    fputs("done\n", out);
+}
+
+/* Prints what to configure in mail software. */
+static void print_settings(const um_environment *env, FILE *out)
+{
+    um_running_print_hints(env->status->running, out);
+}
+
 static void begin_snapshot(const um_environment *env, FILE *out)
 {
     (void)out;
@@ -667,17 +722,20 @@ static const struct {
     const char *line;
     void (*act)(const um_environment *env, FILE *out); /* or NULL */
     void (*print)(FILE *out, const um_status *s);
+    bool group; /* members of control_group may send it */
 } documents[] = {
-    {"status", NULL, um_status_print_text},
-    {"status --json", NULL, um_status_print_json},
-    {"metrics", NULL, um_status_print_metrics},
-    {"doctor", NULL, um_doctor_describe},
-    {"snapshot", begin_snapshot, um_status_print_text},
-    {"welcome reload", reload_welcome, NULL},
-    {"forgotten", print_forgotten, NULL},
-    {"forgotten --json", print_forgotten_json, NULL},
-    {"peers", print_peers, NULL},
-    {"peers --json", print_peers_json, NULL},
+    {"status", NULL, um_status_print_text, true},
+    {"status --json", NULL, um_status_print_json, true},
+    {"metrics", NULL, um_status_print_metrics, true},
+    {"doctor", begin_probes, um_doctor_describe, true},
+    {"doctor end", end_probes, NULL, true},
+    {"settings", print_settings, NULL, true},
+    {"snapshot", begin_snapshot, um_status_print_text, false},
+    {"welcome reload", reload_welcome, NULL, false},
+    {"forgotten", print_forgotten, NULL, false},
+    {"forgotten --json", print_forgotten_json, NULL, false},
+    {"peers", print_peers, NULL, false},
+    {"peers --json", print_peers_json, NULL, false},
 };
 
 /* --- metrics -------------------------------------------------------------- */
@@ -752,6 +810,20 @@ static void answer(void *ctx, const char *line, FILE *out)
         count_refusal(o, REQUEST, NOT_KNOWN);
 }
 
+/* Refuses a member of control_group what only the operator may do. */
+static const char *refuse(void *ctx, const char *line)
+{
+    size_t row = find_row(line);
+
+    (void)ctx;
+    if (row < UM_COUNT(requests))
+        return requests[row].group ? NULL : FOR_OPERATOR;
+    for (size_t i = 0; i < UM_COUNT(documents); i++)
+        if (strcmp(documents[i].line, line) == 0)
+            return documents[i].group ? NULL : FOR_OPERATOR;
+    return NULL; /* unknown, which is answered */
+}
+
 static size_t follow(void *ctx, const char *line)
 {
     (void)ctx;
@@ -792,15 +864,18 @@ umbel_status um_operator_open(const um_environment *env, um_operator **out,
     if (!o->stats || !o->path)
         return um_no_memory(err, 1);
     UM_TRY(open_requests(env, &o->requests, err));
-    return um_control_open(env->loop,
-                           &(um_control_config){.path = o->path,
-                                                .fd = -1,
-                                                .answer = answer,
-                                                .follow = follow,
-                                                .take = consume,
-                                                .ended = count_ended,
-                                                .ctx = o},
-                           &o->control, err);
+    return um_control_open(
+        env->loop,
+        &(um_control_config){.path = o->path,
+                             .fd = -1,
+                             .group = env->config->control_group,
+                             .refuse = refuse,
+                             .answer = answer,
+                             .follow = follow,
+                             .take = consume,
+                             .ended = count_ended,
+                             .ctx = o},
+        &o->control, err);
 }
 
 void um_operator_committed(um_operator *o)

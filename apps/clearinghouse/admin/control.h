@@ -1,6 +1,7 @@
 /*
  * control.h - the operator's requests, sent over a socket that only the
- * server's user may open: the commands' side and the server's side.
+ * server's user and control_group may open: the commands' side and the server's
+ * side.
  */
 #ifndef UM_CLEARINGHOUSE_CONTROL_H
 #define UM_CLEARINGHOUSE_CONTROL_H
@@ -18,6 +19,9 @@ umbel_status um_load_config(um_config *out, const char *path, umbel_error *err);
 /* Returns the absolute path of the control socket: as configured, or "control"
  * in the data directory. The caller frees it; NULL without memory. */
 char *um_admin_path(const um_config *c);
+
+/* Checks control_group: the group exists, and can reach the socket. */
+umbel_status um_admin_check(const um_config *c, umbel_error *err);
 
 /*
  * Sends a line and the bytes that follow it to the server of this

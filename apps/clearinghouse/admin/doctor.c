@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "clearinghouse/admin/control.h"
 #include "clearinghouse/protocols/protocol.h"
+#include "clearinghouse/runtime/format.h"
 #include "clearinghouse/status/status.h"
 #include "cli/framework/report.h"
 #include "net/server/socket.h"
@@ -34,6 +35,8 @@ um_finding *um_doctor_add(um_doctor *d, const char *name, const char *address)
 /*
  *     listens PROTOCOL ADDRESS
  *     razor-accounts N
+ *     uptime SECONDS
+ *     silent PROTOCOL             no client has used it since the start
  *     problem LEVEL WHAT <tab> ADVICE
  */
 void um_doctor_describe(FILE *out, const um_status *s)
@@ -43,7 +46,12 @@ void um_doctor_describe(FILE *out, const um_status *s)
     for (size_t i = 0; i < s->naddresses; i++)
         fprintf(out, "listens %s %s\n", s->address[i].service->name,
                 s->address[i].text);
-    fprintf(out, "razor-accounts %zu\n", s->razor.accounts);
+    fprintf(out, "razor-accounts %zu\nuptime %" PRIu64 "\n", s->razor.accounts,
+            s->uptime);
+    for (size_t i = 0; i < s->nservices; i++)
+        if (s->service[i]->service->counts_mail &&
+            !um_service_client_requests(s->service[i]))
+            fprintf(out, "silent %s\n", s->service[i]->service->name);
     um_status_problems(s, &p);
     for (size_t i = 0; i < p.n; i++)
         fprintf(out, "problem %s %s\t%s\n", um_level_name(p.item[i].level),
@@ -77,6 +85,7 @@ static void parse_problem(um_doctor *d, const char *control, const char *text)
 static void parse_lines(um_doctor *d, const char *control, char *text)
 {
     static const char listens[] = "listens ", accounts[] = "razor-accounts ",
+                      uptime[] = "uptime ", silent[] = "silent ",
                       problem[] = "problem ";
     char *rest = NULL;
     bool well = true;
@@ -89,6 +98,12 @@ static void parse_lines(um_doctor *d, const char *control, char *text)
         else if (strncmp(line, accounts, sizeof accounts - 1) == 0)
             um_decimal_parse(line + sizeof accounts - 1, UINT64_MAX,
                              &d->context.razor_accounts);
+        else if (strncmp(line, uptime, sizeof uptime - 1) == 0)
+            um_decimal_parse(line + sizeof uptime - 1, UINT64_MAX, &d->uptime);
+        else if (strncmp(line, silent, sizeof silent - 1) == 0 &&
+                 d->nsilent < UM_MAX_SERVICES)
+            snprintf(d->silent[d->nsilent++], sizeof d->silent[0], "%s",
+                     line + sizeof silent - 1);
         else if (strncmp(line, problem, sizeof problem - 1) == 0) {
             parse_problem(d, control, line + sizeof problem - 1);
             well = false;
@@ -336,11 +351,29 @@ static void try_configured(um_doctor *d, const um_doctor_row *row)
     UM_SAY(f->advice, "give the address as a number, not as a name");
 }
 
+/* Adds to the findings of a protocol that no client has used it. */
+static void note_silence(um_doctor *d, const um_protocol *f, size_t first)
+{
+    for (size_t i = 0; i < d->nsilent; i++) {
+        if (strcmp(d->silent[i], f->service.name) != 0)
+            continue;
+        for (size_t j = first; j < d->n; j++) {
+            char *text = d->finding[j].text;
+            size_t len = strlen(text);
+            if (d->finding[j].health != UM_BROKEN)
+                snprintf(text + len, UM_FINDING_TEXT - len,
+                         "; no client has used %s since the start, %s ago",
+                         f->service.name, um_format_about(d->uptime).text);
+        }
+    }
+}
+
 static void try_protocol(um_doctor *d, size_t number)
 {
     const um_protocol *f = um_protocols[number];
     const char *settings = d->context.config->section[number];
     size_t before = 0; /* addresses of the rows above */
+    size_t first = d->n;
 
     for (const um_doctor_row *row = f->doctor; row && row->name; row++) {
         if (row->address) {
@@ -352,6 +385,7 @@ static void try_protocol(um_doctor *d, size_t number)
             try_listen(d, f, row, listen->item[i], before + i);
         before += listen->n;
     }
+    note_silence(d, f, first);
 }
 
 void um_doctor_run(um_doctor *d, const um_config *c, const char *path)
@@ -361,6 +395,8 @@ void um_doctor_run(um_doctor *d, const um_config *c, const char *path)
     d->context.server_answers = d->server == UM_SERVER_ANSWERS;
     for (size_t i = 0; um_protocols[i]; i++)
         try_protocol(d, i);
+    if (d->server == UM_SERVER_ANSWERS)
+        um_admin_query(c, "doctor end", (umbel_slice){NULL, 0}, NULL, NULL);
 }
 
 bool um_doctor_is_well(const um_doctor *d)

@@ -30,6 +30,9 @@ typedef struct um_doctor {
     um_doctor_server server;
     um_doctor_address listening[UM_MAX_ADDRESSES];
     size_t nlistening;
+    char silent[UM_MAX_SERVICES][24]; /* protocols that no client has used */
+    size_t nsilent;
+    uint64_t uptime; /* of the server, in seconds */
     um_finding finding[UM_FINDINGS];
     size_t n;
 } um_doctor;

@@ -1,8 +1,8 @@
 /*
  * internal.h - what the modules of admin share.
  *
- *     commands.c        the operator's commands; import_command.c and shape.c
- *                       have one each
+ *     commands.c        the operator's commands; import_command.c,
+ *                       backup_command.c and shape.c have one each
  *     pyzord_dump.c, rspamd_db.c
  *                       files that the import command reads (import_files.h)
  *     doctor.c          tries the addresses of a configuration

@@ -476,6 +476,9 @@ static void print_mail(FILE *out, const um_why *w)
     print_foreign(out, "list-id", f->list_id);
     print_foreign(out, "client", w->client);
     print_foreign(out, "text", f->sample);
+    for (unsigned i = 0; um_mail_note_text(i); i++)
+        if (f->notes & 1u << i)
+            fprintf(out, "note     %s\n", um_mail_note_text(i));
 }
 
 static void print_next(FILE *out, const um_why *w, printer *print,

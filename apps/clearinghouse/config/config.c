@@ -26,6 +26,9 @@ static const um_setting top_settings[] = {
      .help =
          "socket of umbel-clearinghouse status; default: control in the data "
          "directory"},
+    {"control_group", &um_type_text, offsetof(um_config, control_group), NULL,
+     .help = "group whose members may use the socket for report, revoke, why, "
+             "status and doctor; it needs control"},
     {"welcome", &um_type_text, offsetof(um_config, welcome), NULL,
      .help = "file of rules for mail that is neither counted nor a hit",
      .live = true},

@@ -179,7 +179,7 @@ typedef enum um_durability_choice {
 } um_durability_choice;
 
 typedef struct um_config {
-    char *data, *secret, *control, *welcome, *origin;
+    char *data, *secret, *control, *control_group, *welcome, *origin;
     unsigned durability;
     uint64_t memory;
     um_limit_settings limits;

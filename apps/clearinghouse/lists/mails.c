@@ -141,7 +141,8 @@ static umbel_status read_keys(um_mail_keys *keys, const um_mail_facts *facts,
                               um_mail_change *out, umbel_error *err)
 {
     um_mail_keys_read(keys, facts);
-    *out = (um_mail_change){.signatures = keys->n};
+    *out = (um_mail_change){.signatures = keys->n,
+                            .wrapped = facts->notes & UM_MAIL_WRAPPED};
     return keys->n ? UMBEL_OK
                    : um_fail(err, UMBEL_E_RANGE,
                              "the mail has no text that a signature could be "
@@ -250,11 +251,13 @@ void um_mail_change_print(FILE *out, const um_mail_change *r, const char *done,
         fprintf(out, "{\"%s\": %s, \"signatures\": %zu, \"lists\": [", done,
                 r->changed ? "true" : "false", r->signatures);
         print_lists(out, r, "\"");
-        fputs("]}\n", out);
+        fprintf(out, "], \"wrapped\": %s}\n", r->wrapped ? "true" : "false");
     } else if (r->changed) {
         fprintf(out, "%s in ", done);
         print_lists(out, r, "");
-        putc('\n', out);
+        fputs(r->wrapped ? " (the original that SpamAssassin had wrapped)\n"
+                         : "\n",
+              out);
     } else {
         fprintf(out,
                 "nothing to be %s: its signatures are forgotten, or in no "

@@ -78,6 +78,7 @@ typedef struct um_mail_change {
     size_t signatures;          /* of the mail */
     size_t changed;             /* counts or exceptions */
     bool in_list[UM_MAX_LISTS]; /* the lists that were changed */
+    bool wrapped;               /* the mail was the original in a wrapper */
     uint64_t ticket;            /* the change is safe when it is committed */
 } um_mail_change;
 
@@ -93,7 +94,7 @@ umbel_status um_mail_report(um_lists *l, const um_mail_facts *facts,
 umbel_status um_mail_revoke(um_lists *l, const um_mail_facts *facts,
                             um_mail_change *out, umbel_error *err);
 
-/* Prints "reported in pyzor, body"; done is "reported" or "revoked". */
+/* Prints "reported in pyzor-reports, body"; done is "reported" or "revoked". */
 void um_mail_change_print(FILE *out, const um_mail_change *r, const char *done,
                           bool json);
 

@@ -369,6 +369,7 @@ static umbel_status open_parts(um_server *h, umbel_error *err)
 
     /* First, so that a refused start creates no directory. */
     UM_TRY(um_protocols_check(&h->config, err));
+    UM_TRY(um_admin_check(&h->config, err));
     UM_TRY(open_base(h, err));
     UM_TRY(um_lists_read_welcome(env->lists, &rules, err));
     um_lists_set_welcome(env->lists, rules);
@@ -505,6 +506,8 @@ static umbel_status check(const char *config, bool quiet, umbel_error *err)
         status = um_protocols_check_files(&c, stdout, err);
     if (status == UMBEL_OK)
         status = check_welcome(&c, quiet, err);
+    if (status == UMBEL_OK)
+        status = um_admin_check(&c, err);
     if (status == UMBEL_OK &&
         um_protocols_short_memory(&c, warning, sizeof warning))
         printf("%s: %s\n", name, warning);

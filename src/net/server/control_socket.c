@@ -9,8 +9,10 @@
 #include "net/server/socket.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TIMEOUT_MS = 10000 };
@@ -28,6 +30,7 @@ struct um_control_request {
     um_stream *stream; /* NULL: the client is gone */
     uint8_t *bytes;
     size_t len, cap, limit;
+    uid_t user;     /* who sent it; -1: unknown */
     bool passed_on; /* the server owns it until its reply */
     char line[UM_CONTROL_LINE];
 };
@@ -50,6 +53,31 @@ static void answer_line(um_stream *s, const char *line)
         um_stream_write(s, (umbel_slice){text, len});
     free(text);
     um_stream_end(s, UM_END_DONE);
+}
+
+/* --- users ---------------------------------------------------------------- */
+
+static uid_t user_of(const um_stream *s)
+{
+    uid_t user;
+
+    return um_stream_peer_user(s, &user) ? user : (uid_t)-1;
+}
+
+uid_t um_control_user(const um_control_request *r)
+{
+    return r->user;
+}
+
+/* Returns why a client may not send this line, or NULL if it may. */
+static const char *refuse_line(const um_stream *s, const char *line)
+{
+    const um_control *c = um_stream_ctx(s);
+    uid_t user = user_of(s);
+
+    if (!c->config.group || !c->config.refuse || user == 0 || user == geteuid())
+        return NULL;
+    return c->config.refuse(c->config.ctx, line);
 }
 
 /* --- bytes after a line --------------------------------------------------- */
@@ -108,6 +136,7 @@ static void begin_request(um_stream *s, const char *line, size_t limit)
         return;
     }
     r->stream = s;
+    r->user = user_of(s);
     r->limit = limit;
     memcpy(r->line, line, strlen(line) + 1);
     um_stream_set_data(s, r);
@@ -145,7 +174,13 @@ static void handle_line(um_stream *s, const char *line, const uint8_t *more,
 {
     um_control *c = um_stream_ctx(s);
     size_t limit = c->config.follow ? c->config.follow(c->config.ctx, line) : 0;
+    const char *refusal = refuse_line(s, line);
 
+    if (refusal) {
+        um_stream_write(s, (umbel_slice){refusal, strlen(refusal)});
+        um_stream_end(s, UM_END_DONE);
+        return;
+    }
     if (!limit) {
         answer_line(s, line); /* one line per connection */
         return;
@@ -213,6 +248,23 @@ static void free_control(void *ctx)
     free(c);
 }
 
+/* Opens the socket to a group, which it gets before its members may use it. */
+static umbel_status open_to_group(const um_control *c, umbel_error *err)
+{
+    const struct group *g = getgrnam(c->config.group);
+
+    if (!g)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "there is no group \"%s\" on this machine",
+                       c->config.group);
+    if (chown(c->path, (uid_t)-1, g->gr_gid) == 0 && chmod(c->path, 0660) == 0)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_IO,
+                   "cannot give %s to the group %s: %s; the server's user must "
+                   "be a member of it",
+                   c->path, c->config.group, strerror(errno));
+}
+
 static umbel_status control_socket(um_control *c, int *fd, umbel_error *err)
 {
     um_address a;
@@ -226,7 +278,13 @@ static umbel_status control_socket(um_control *c, int *fd, umbel_error *err)
                        "the control socket needs a path that begins with "
                        "\"/\", got \"%s\"",
                        c->path);
-    return um_socket_listen(&a, SOCK_STREAM, 0600, fd, err);
+    UM_TRY(um_socket_listen(&a, SOCK_STREAM, 0600, fd, err));
+    umbel_status status = c->config.group ? open_to_group(c, err) : UMBEL_OK;
+    if (status != UMBEL_OK) {
+        close(*fd);
+        unlink(c->path);
+    }
+    return status;
 }
 
 static umbel_status start_control(um_loop *l, um_control *c, umbel_error *err)

@@ -1,9 +1,9 @@
 /*
  * control_socket.h - a unix socket of mode 0600: one line in, one document out.
  *
- * The file's mode lets only the server's user and root use it. Some lines are
- * followed by bytes, up to the client's end of sending; their replies may be
- * sent later.
+ * The file's mode lets only the server's user and root use it, or with a group
+ * (mode 0660) its members as well, for some lines. Some lines are followed by
+ * bytes, up to the client's end of sending; their replies may be sent later.
  */
 #ifndef UM_NET_CONTROL_SOCKET_H
 #define UM_NET_CONTROL_SOCKET_H
@@ -25,7 +25,11 @@ enum {
 
 typedef struct um_control_config {
     const char *path;
-    int fd; /* a socket that was passed; -1: open one at path */
+    int fd;            /* a socket that was passed; -1: open one at path */
+    const char *group; /* that may use the socket as well; NULL: none */
+    /* Returns the reply to a line that a member of the group may not send; NULL
+     * if it may. May be NULL without a group. */
+    const char *(*refuse)(void *ctx, const char *line);
     /* Writes the reply to a line, which has no newline and no NUL. */
     void (*answer)(void *ctx, const char *line, FILE *out);
     /* Returns the number of bytes that may follow a line; 0: none, and answer
@@ -49,6 +53,9 @@ void um_control_close(um_control *c);
 /* Sends the reply, unless the client has left, and releases the request. May be
  * called after um_control_close. */
 void um_control_reply(um_control_request *r, umbel_slice text);
+
+/* Returns the user whose process sent the request; -1 if it is unknown. */
+uid_t um_control_user(const um_control_request *r);
 
 /*
  * Sends line and more (empty: nothing) to the server at path, and copies its
