@@ -1,13 +1,13 @@
 """Debian's SpamAssassin with the settings of docs/GUIDE.md, for one clearinghouse.
 
-It has all rules and plugins that it comes with, but for two changes: the DCC plugin is enabled, and SpamCop is not,
-which would send mail. Nobody asks a name server. Each reporter has a home and a Bayes database of its own.
+It has all rules and plugins that it comes with, but for SpamCop, which would send mail. Nobody asks a name server. Each reporter has a home and a Bayes database of its own.
 """
 import glob
 import os
 import re
 import subprocess
 
+from clearinghouse import connect, read_all
 from guide import piece
 from razor_agents import write
 
@@ -29,20 +29,39 @@ REPORTERS = 5  # as many reports as PYZOR_CHECK needs
 
 
 def settings_of(server, agents, dir_):
-    """The plugins and settings of the GUIDE, with the addresses of this server."""
-    lines = piece("spamassassin", **{"127.0.0.1:10045": "%s:%d" % server.dccifd,
-                                     "/etc/spamassassin/pyzor": dir_ + "/pyzor",
-                                     "/etc/razor/razor-agent.conf": agents + "/razor-agent.conf"}).splitlines(True)
-    plugins = [line for line in lines if line.startswith("loadplugin")]
-    return "".join(plugins), "".join(line for line in lines if line not in plugins)
+    """The files of the GUIDE, with the addresses of this server."""
+    return {"umbel.pre": piece("spamassassin umbel.pre"),
+            "local.cf": piece("spamassassin local.cf",
+                              **{"127.0.0.1:10045": "%s:%d" % server.dccifd,
+                                 "/etc/spamassassin/pyzor": dir_ + "/pyzor",
+                                 "/etc/razor/razor-agent.conf": agents + "/razor-agent.conf"})}
+
+
+def printed_by(server, agents, dir_):
+    """The files of the lines that the server prints for SpamAssassin."""
+    files, name = {}, None
+    s = connect(server.path("data/control"))
+    s.sendall(b"settings\n")
+    for line in read_all(s).decode().splitlines():
+        if not line.startswith("    "):
+            begin = re.match(r"SpamAssassin, in ([a-z.]+)", line)
+            name = begin and begin.group(1)
+        elif name:
+            files[name] = files.get(name, "") + line[4:] + "\n"
+    local = files["local.cf"]
+    for old, new in ("/etc/spamassassin/pyzor", dir_ + "/pyzor"), ("/etc/razor", agents):
+        if old not in local:
+            raise SystemExit(f"FAILED: {old} is not in {local}")
+        local = local.replace(old, new)
+    return dict(files, **{"local.cf": local})
 
 
 class Assassin:
     """Debian's, with a site directory and a home of its own."""
 
-    def __init__(self, server, agents, name):
+    def __init__(self, server, agents, name, files_of=settings_of):
         self.dir = server.path("sa-" + name)
-        plugins, settings = settings_of(server, agents, self.dir)
+        files = files_of(server, agents, self.dir)
         write(self.dir + "/pyzor/servers", "%s:%d\n" % server.pyzor)
         for part in "bayes", "home":
             os.makedirs(f"{self.dir}/{part}")
@@ -50,8 +69,8 @@ class Assassin:
             with open(file, encoding="utf-8") as pre:
                 write(f"{self.dir}/site/" + os.path.basename(file),
                       "".join(line for line in pre if "Plugin::SpamCop" not in line))
-        write(self.dir + "/site/zz-guide.pre", plugins)
-        write(self.dir + "/site/local.cf", settings + "dns_available no\nskip_rbl_checks 1\nbayes_auto_learn 0\n"
+        write(self.dir + "/site/umbel.pre", files["umbel.pre"])
+        write(self.dir + "/site/local.cf", files["local.cf"] + "dns_available no\nskip_rbl_checks 1\nbayes_auto_learn 0\n"
               f"bayes_path {self.dir}/bayes/db\nrazor_timeout 60\npyzor_timeout 60\ndcc_timeout 60\n")
 
     def run(self, *words, text):

@@ -438,7 +438,10 @@ const um_protocol_section um_section_scan = {"scan", settings,
                                              sizeof(scan_settings)};
 
 const um_protocol um_protocol_scan = {
-    .service = {.name = "scan", .ops = ops, .verdicts = verdicts},
+    .service = {.name = "scan",
+                .ops = ops,
+                .verdicts = verdicts,
+                .counts_mail = true},
     .section = &um_section_scan,
     .memory = add_memory,
     .open = open_protocol,

@@ -178,7 +178,9 @@ static void write_json_fullness(FILE *out, const um_status *s)
 
 void um_status_print_json(FILE *out, const um_status *s)
 {
-    fprintf(out, "{\n  \"uptime\": %" PRIu64 ",\n", s->uptime);
+    fputs("{\n  ", out);
+    um_json_field(out, 0, "host", s->host);
+    fprintf(out, ",\n  \"uptime\": %" PRIu64 ",\n", s->uptime);
     write_json_problems(out, s);
     write_json_fullness(out, s);
     fputs("  \"protocols\": {", out);
@@ -401,6 +403,47 @@ static void write_metric_peers(FILE *out, const um_status *s)
                            s->peers->strangers);
 }
 
+static void write_metric_digests(FILE *out, const char *name, const char *peer,
+                                 uint64_t digests)
+{
+    begin_sample(out, name, "peer", peer);
+    write_metric_value(out, (double)digests);
+}
+
+/* Writes the digests of this server, of peers, and of all other origins, which
+ * come and go; and the agreement of each list, which is a label: servers agree
+ * if it is the same. */
+static void write_metric_agreement(FILE *out, const um_status *s)
+{
+    static const char origin[] = "umbel_origin_digests",
+                      agreement[] = "umbel_list_agreement_info";
+    uint64_t others = 0;
+
+    if (!s->peers)
+        return;
+    write_metric_head(out, origin, "gauge",
+                      "Digests that an origin has reported, as it claims: "
+                      "this server (self), peers, all others (other).");
+    for (size_t i = 0; i < s->peers->n; i++) {
+        const um_origin *o = &s->peers->item[i];
+        if (o->own || o->name)
+            write_metric_digests(out, origin, o->own ? "self" : o->name,
+                                 o->digests);
+        else
+            others += o->digests;
+    }
+    write_metric_digests(out, origin, "other", others);
+    write_metric_head(out, agreement, "gauge",
+                      "Always 1; the label agreement is the same on two "
+                      "servers if they give the same answers.");
+    for (size_t i = 0; i < s->nlists; i++) {
+        begin_sample(out, agreement, "list", s->list[i].name);
+        putc(',', out);
+        write_metric_label(out, "agreement", um_status_agreement(s, i).text);
+        write_metric_value(out, 1);
+    }
+}
+
 static void write_metric_number(FILE *out, const um_figure_row *r, double x)
 {
     write_metric_head(out, r->metric, r->type, r->help);
@@ -412,14 +455,29 @@ void um_status_print_metrics(FILE *out, const um_status *s)
     static const um_figure_row uptime = {.metric = "umbel_uptime_seconds",
                                          .type = "gauge",
                                          .help = "Time since the start."};
+    static const um_figure_row state = {
+        .metric = "umbel_state",
+        .type = "gauge",
+        .help = "0: well; 1: a warning; 2: failed, reports are refused."};
+    static const um_figure_row refused = {
+        .metric = "umbel_reload_refused",
+        .type = "gauge",
+        .help = "1 if the last reload was refused."};
+    um_problems p;
+
+    um_status_problems(s, &p);
 
     write_metric_protocols(out, s);
     write_metric_lists(out, s);
     write_metric_peers(out, s);
+    write_metric_agreement(out, s);
     for (const um_server_figure *f = um_server_figures; f->section; f++)
         if (f->row.metric)
             write_metric_number(out, &f->row, f->value(s).number);
     write_metric_number(out, &uptime, (double)s->uptime);
+    write_metric_number(out, &state, (double)um_problems_level(&p));
+    write_metric_number(out, &refused,
+                        s->not_reloaded && s->not_reloaded[0] ? 1 : 0);
 }
 
 /* --- text for a terminal -------------------------------------------------- */
@@ -493,6 +551,7 @@ static void write_text_peer(FILE *out, const um_origin *o)
 
 void um_status_print_text(FILE *out, const um_status *s)
 {
+    write_text_line(out, "server", "host", s->host);
     write_text_problems(out, s);
     write_text_line(out, "server", "uptime",
                     um_format_duration(s->uptime).text);

@@ -73,8 +73,14 @@ static void write_title(FILE *out, const um_status *s)
     um_problems p;
 
     um_status_problems(s, &p);
-    fprintf(out, "%s - umbel-clearinghouse",
-            um_level_name(um_problems_level(&p)));
+    fprintf(out, "%s - ", um_level_name(um_problems_level(&p)));
+    um_write_escaped(out, s->host);
+    fputs(" - umbel-clearinghouse", out);
+}
+
+static void write_host(FILE *out, const um_status *s)
+{
+    um_write_escaped(out, s->host);
 }
 
 static um_totals mail_of_hour(const um_status *s)
@@ -561,6 +567,7 @@ static const struct {
 } parts[] = {
     {"{{version}}", write_version},
     {"{{title}}", write_title},
+    {"{{host}}", write_host},
     {"{{state}}", write_state},
     {"{{uptime}}", write_uptime},
     {"{{tiles}}", write_tiles},

@@ -41,6 +41,9 @@ void um_status_get(const um_status_source *s, um_status *out)
                        .not_reloaded = s->not_reloaded->text,
                        .memory = resident_memory(),
                        .memory_limit = env->opened->memory};
+    if (gethostname(out->host, sizeof out->host) != 0 || !out->host[0])
+        snprintf(out->host, sizeof out->host, "localhost");
+    out->host[sizeof out->host - 1] = '\0';
     out->address = um_addresses_all(env->addresses, &out->naddresses);
     while ((service = um_statistics_at(env->statistics, out->nservices)))
         out->service[out->nservices++] = service;

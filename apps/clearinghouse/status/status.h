@@ -25,11 +25,14 @@ typedef struct um_status_source {
                                         text is "" if it was not */
 } um_status_source;
 
+enum { UM_STATUS_HOST = 256 };
+
 typedef struct um_status {
-    uint64_t now;             /* seconds since 1970 */
-    uint64_t uptime;          /* seconds */
-    const char *not_reloaded; /* why the last reload was refused, or "" */
-    const char *data;         /* directory of the store */
+    uint64_t now;              /* seconds since 1970 */
+    uint64_t uptime;           /* seconds */
+    char host[UM_STATUS_HOST]; /* name of the machine */
+    const char *not_reloaded;  /* why the last reload was refused, or "" */
+    const char *data;          /* directory of the store */
     uint64_t memory, memory_limit;
     const um_listen_address *address;
     size_t naddresses;

@@ -140,6 +140,11 @@ static void metrics_have_peers_of_the_configuration_only(void **state)
                "\numbel_peer_refused_total{peer=\"north\",reason=\"root\"} "
                "3\n");
     assert_has(text, "{peer=\"other\",reason=\"stranger\"} 7\n");
+    assert_has(text, "\numbel_origin_digests{peer=\"self\"} ");
+    assert_has(text, "\numbel_origin_digests{peer=\"north\"} 12345\n");
+    assert_has(text, "\numbel_origin_digests{peer=\"other\"} ");
+    assert_has(text, "\numbel_list_agreement_info{list=\"pyzor\","
+                     "agreement=\"0000000000001234\"} 1\n");
     assert_null(strstr(text, "dd33"));
     free(text);
 }

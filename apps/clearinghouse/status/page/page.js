@@ -60,7 +60,7 @@
   function showSilence() {
     var state = document.getElementById("state");
     document.documentElement.className = "old";
-    document.title = "no answer - umbel-clearinghouse";
+    document.title = document.title.replace(/^[a-z ]+ - /, "no answer - ");
     updated.textContent = "No answer since " + last.toLocaleTimeString();
     if (!state) return;
     state.className = "state failed";
