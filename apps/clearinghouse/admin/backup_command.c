@@ -1,6 +1,7 @@
 /*
- * backup_command.c - umbel clearinghouse backup: copies the data directory, whether the
- * server runs or not, to a directory that a server can be started with.
+ * backup_command.c - umbel clearinghouse backup: copies the data directory,
+ * whether the server runs or not, to a directory that a server can be started
+ * with.
  *
  * The copy is made as DIR.new, and renamed when it is complete and synced.
  */
