@@ -110,7 +110,7 @@ static void warn_refused(const um_args *args, const um_sync_dir *d,
                 "origin %s is not allowed in %s; to accept it: umbel sync %s "
                 "--allow %s; to refuse it without this warning: --drop %s",
                 origin, d->path, d->path, origin, origin);
-    else if (r->reason == UMBEL_SYNC_LIMIT)
+    else if (r->reason == UMBEL_SYNC_LIMIT || r->reason == UMBEL_SYNC_MEMORY)
         um_warn(args,
                 "origin %s was refused: %s has a limit of %" PRIu32
                 " origins; to accept it: umbel sync %s --max-origins N",
