@@ -56,26 +56,6 @@ const target targets[] = {
 };
 _Static_assert(UM_COUNT(targets) == TARGETS, "as many as told");
 
-bool draws(const target *t, const char *setting)
-{
-    const char *at = t->settings;
-    size_t len = strlen(setting);
-
-    while ((at = strstr(at, setting)) && !(at[-1] == ' ' && at[len] == ' '))
-        at += len;
-    return at != NULL;
-}
-
-uint64_t between(um_rng *rng, uint64_t low, uint64_t high)
-{
-    return low + um_random_below(rng, high - low + 1);
-}
-
-double unit(um_rng *rng)
-{
-    return ldexp((double)um_random(rng), -64);
-}
-
 /* --- shapes ----------------------------------------------------------------*/
 
 /* Draws a number of cells: a power of 2, a small multiple of one, or any

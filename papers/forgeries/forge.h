@@ -34,9 +34,6 @@ extern const target targets[];
 enum { TARGETS = 25 };
 #define BUDGET 0.001
 
-/* Returns true if the target draws that setting. */
-bool draws(const target *t, const char *setting);
-
 /* levels.c: levels of slots. */
 forge_fn forge_ribbon;
 /* entries.c: buckets, lines, records. */
@@ -45,6 +42,8 @@ forge_fn forge_entries, forge_near;
  * number. Digests with other prints do not match. */
 size_t near_prints(const umbel_filter *f, uint32_t *out);
 
+/* draw.c. Returns true if the target draws that setting. */
+bool draws(const target *t, const char *setting);
 /* Return a random number from low to high, and from 0 to 1. */
 uint64_t between(um_rng *rng, uint64_t low, uint64_t high);
 double unit(um_rng *rng);
