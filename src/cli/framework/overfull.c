@@ -65,12 +65,11 @@ umbel_status um_check_overfull(const um_args *args, const um_new_filter *n,
     const umbel_filter *f = n->filter;
     double most = max_error(f), error = umbel_predict(f);
     bool useless = error > 1.02 * USELESS; /* some filters are at 50 % */
-    bool full = f->capacity && umbel_added(f) > f->capacity;
-    bool crowded = full || (f->capacity && n->keys > f->capacity);
+    bool crowded = f->capacity && umbel_added(f) > f->capacity;
     bool chance = !useless && error <= BY_CHANCE * most;
     char advice[160], text[384];
 
-    if (!(error > most) || (chance && !(n->strict && full)) ||
+    if (!(error > most) || (chance && !(n->strict && crowded)) ||
         (n->sized && !crowded && !useless))
         return UMBEL_OK;
     write_advice(n, crowded, advice, sizeof advice);
