@@ -32,7 +32,7 @@ same umbel build -q lines --addressing classic --hash xxh128 -o f.umb
 
 # From a pipe, whose number of keys is not known.
 in=lines same umbel build -q -o f.umb
-in=words same umbel build -q unended - -n 10 -o f.umb
+in=words same umbel build -q unended - -n 100000 -o f.umb
 in=hex same umbel build -q --hex -o f.umb
 
 try umbel build lines -o f.umb --threads 257
