@@ -270,7 +270,7 @@ static umbel_status log_in(um_redis *r, umbel_error *err)
 static bool parse_moved(um_redis *r, const um_redis_reply *reply)
 {
     char text[512];
-    uint64_t port;
+    uint64_t port = 0;
 
     if (reply->is_array || reply->value[0].type != UM_REDIS_ERROR ||
         !um_slice_text(reply->value[0].text, text, sizeof text) ||

@@ -205,6 +205,8 @@ static int replace_by_copy(um_disk *disk, uint64_t journal, int file,
     if (number == 0)
         number = um_disk_finish(disk, copy, name);
     disk->ops->close(disk, copy);
+    if (number) /* the disk may be full */
+        disk->ops->remove(disk, new);
     return number;
 }
 

@@ -306,6 +306,8 @@ static int real_space(um_disk *d, uint64_t *bytes)
 
     if (fstatvfs(dir_of(d), &s) != 0)
         return errno;
+    if (s.f_blocks == 0) /* a file system that does not know */
+        return ENOTSUP;
     *bytes = (uint64_t)s.f_bavail * s.f_frsize;
     return 0;
 }

@@ -1111,7 +1111,12 @@ static umbel_status get_epochs(um_list *l, um_feed *from, umbel_error *err)
         UM_TRY(get_early(l, from, err));
     while (n--)
         UM_TRY(get_epoch(l, from, version, err));
-    drop_epochs(l, filters_of_epochs(l, l->config.epochs));
+    unsigned keep = filters_of_epochs(l, l->config.epochs), end = keep;
+    /* After an early end, the last filters may be extra ones whose epoch has
+     * lost its first. */
+    while (end < l->n && um_list_is_extra(l, end))
+        end++;
+    drop_epochs(l, end == l->n ? end : keep);
     return UMBEL_OK;
 }
 

@@ -329,8 +329,10 @@ static umbel_status extend_or_advance(um_store *s, unsigned list,
 {
     um_list *l = s->state.list[list];
 
+    /* Another list of the same report may have taken the space. */
     if (!can_extend(s, l, reporter))
-        return advance_list(s, list, err);
+        return can_end_early(l, reporter) ? advance_list(s, list, err)
+                                          : fail_full(s, list, err);
     UM_TRY(um_list_extend(l, s->block_time, err));
     add_record(s, &(um_record){.type = UM_RECORD_EXTEND, .list = list});
     return UMBEL_OK;

@@ -690,6 +690,11 @@ static umbel_status save_replicas(um_sync_dir *d, umbel_error *err)
         if (!c.version || is_saved(d, &c))
             continue;
         UM_TRY(umbel_sync_export(d->machine, at, &f, err));
+        /* A filter with little content takes little space: an origin may have
+         * many of them. A full one is mapped, and would hardly get smaller. */
+        umbel_set_coded(f, true);
+        if (umbel_encoded_len(f) > umbel_raw_len(f) / 2)
+            umbel_set_coded(f, false);
         umbel_status status = umbel_save(f, replica_file(d, &c, file), err);
         umbel_close(f);
         UM_TRY(status);

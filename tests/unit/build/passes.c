@@ -74,8 +74,8 @@ static void both_passes_count_the_same_keys(void **state)
 {
     static const char *const texts[] = {"a",
                                         "a\r\n\r\n\nb\r",
-                                        "\xEF\xBB\xBF"
-                                        "a\n\r\n",
+                                        ("\xEF\xBB\xBF"
+                                         "a\n\r\n"),
                                         "\r\na\n\r\n",
                                         "\xEF\xBB\xBF\nb\n",
                                         "a\n\r"};

@@ -235,11 +235,13 @@ static bool begin_try(const um_razor_session *s, login_tries *t)
     t->account.hi ^= um_checksum(s->user, strlen(s->user)) | 1;
     t->limited =
         f->env->config->limits.loopback || !um_address_is_loopback(client);
-    return um_limits_consume_of(f->tries, t->account, UM_LIMIT_REQUESTS,
-                                UM_RAZOR_ACCOUNT_TRY, now) &&
-           (!t->limited ||
+    /* The network first: one without tries left must not fill the table with
+     * accounts. */
+    return (!t->limited ||
             um_limits_consume_of(f->tries, t->network, UM_LIMIT_REPORTS,
-                                 UM_RAZOR_NETWORK_TRY, now));
+                                 UM_RAZOR_NETWORK_TRY, now)) &&
+           um_limits_consume_of(f->tries, t->account, UM_LIMIT_REQUESTS,
+                                UM_RAZOR_ACCOUNT_TRY, now);
 }
 
 /* Only wrong passwords count. */
