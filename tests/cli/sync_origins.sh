@@ -56,3 +56,14 @@ umbel sync -q hub c 2>&1 | names
 echo "exit ${PIPESTATUS[0]}"
 umbel sync -q hub --allow "$(origin c)" && umbel check -c hub hub a b c
 umbel sync -q hub c && echo fine
+
+echo "--- filters with little content take little space"
+umbel sync -q --init large --name large -n 1000000
+umbel sync -q --init reader --name reader -n 1000000
+for i in 1 2 3 4; do # a restored directory begins another filter
+    echo "key $i" | umbel add -q large
+    umbel sync -q large reader
+    cp -a large backup && rm -r large && mv backup large
+done
+umbel check -c reader "key 1" "key 2" "key 3" "key 4"
+[ "$(cat reader/copy-* | wc -c)" -lt 100000 ] && echo small

@@ -320,6 +320,28 @@ static void filters_and_reporters_are_the_same_after_decoding(void **state)
     um_list_close(again);
 }
 
+/* An early end drops the first filter of the oldest epoch, and its further
+ * ones still answer. */
+static void filters_without_their_first_one_stay_after_decoding(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual), *again = NULL;
+
+    advance(l, T0);
+    assert_ok(um_list_extend(l, T0, &test_refusal));
+    for (unsigned i = 0; i < usual.epochs; i++)
+        advance(l, T0); /* early */
+    um_list_stats before = stats_of(l);
+    assert_int_equal(before.extra, 1);
+    bytes b = encoded(l);
+    assert_ok(decode(&usual, test_secret, &b, &again));
+    assert_int_equal(stats_of(again).n, before.n);
+    assert_int_equal(stats_of(again).extra, 1);
+    free(b.at);
+    um_list_close(l);
+    um_list_close(again);
+}
+
 static void another_version_is_refused_by_name(void **state)
 {
     (void)state;
@@ -459,6 +481,7 @@ TEST_GROUP(list_bytes)
         cmocka_unit_test(a_changed_byte_is_refused_or_harmless),
         cmocka_unit_test(a_list_of_version_2_is_read),
         cmocka_unit_test(filters_and_reporters_are_the_same_after_decoding),
+        cmocka_unit_test(filters_without_their_first_one_stay_after_decoding),
         cmocka_unit_test(another_version_is_refused_by_name),
         cmocka_unit_test(filters_that_are_no_epoch_are_refused),
         cmocka_unit_test(a_full_disk_is_reported),

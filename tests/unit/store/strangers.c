@@ -239,6 +239,39 @@ static void some_memory_is_left_for_those_with_an_account(void **state)
     close_fixture(&f);
 }
 
+/* Both lists are full, and there is memory for one more filter. */
+static void one_report_does_not_end_the_epoch_of_a_held_list(void **state)
+{
+    (void)state;
+    fixture f = open_fixture(1, true);
+    uint64_t each = um_list_newest_bytes(um_store_list(f.store, 0));
+    um_list_config both[2] = {f.list, f.list};
+    um_list_stats stats;
+    uint64_t ticket, refused = 0;
+
+    both[1].name = "others";
+    um_store_close(f.store);
+    test_dir_remove(f.dir);
+    f.dir = test_dir_make();
+    f.config.lists = both;
+    f.config.nlists = 2;
+    f.config.dir = f.dir;
+    f.config.extra_bytes = 2 * each;
+    assert_ok(um_store_open(&f.config, f.now, &f.store, &test_refusal));
+    for (uint64_t i = 0; i < 3 * CAPACITY; i++) {
+        um_entry e[2] = {{.amount = 1, .digest = digest_of(i)},
+                         {.amount = 1, .list = 1, .digest = digest_of(i)}};
+        refused +=
+            um_store_add(f.store, e, 2, f.now, &ticket, NULL) == UMBEL_E_FULL;
+    }
+    assert_true(refused >= CAPACITY);
+    for (unsigned list = 0; list < 2; list++) {
+        um_store_list_stats(f.store, list, &stats);
+        assert_int_equal(stats.ended_early, 0);
+    }
+    close_fixture(&f);
+}
+
 /* For a port that only machines of the operator reach. */
 static void a_share_of_1_is_no_limit_but_memory(void **state)
 {
@@ -288,6 +321,7 @@ TEST_GROUP(strangers)
         cmocka_unit_test(a_network_that_is_alone_loses_only_its_own_counts),
         cmocka_unit_test(a_full_epoch_gets_filters_up_to_the_limit_of_memory),
         cmocka_unit_test(some_memory_is_left_for_those_with_an_account),
+        cmocka_unit_test(one_report_does_not_end_the_epoch_of_a_held_list),
         cmocka_unit_test(a_share_of_1_is_no_limit_but_memory),
         cmocka_unit_test(tags_of_networks_are_never_0_and_differ),
     };
