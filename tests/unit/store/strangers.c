@@ -113,11 +113,12 @@ static void strangers_fill_their_part_and_no_more(void **state)
         assert_int_equal(report(&f, i, 0), UM_ADMIT);
     for (uint64_t i = 0; i < INVENTED; i++) {
         um_store_admission a = report(&f, 1000 + i, (uint16_t)(1 + i % 1000));
-        assert_int_equal(a, i < SHARE * CAPACITY ? UM_ADMIT_SHARED
-                                                 : UM_REFUSE_SHARE);
+        assert_int_equal(a, (double)i < SHARE * CAPACITY ? UM_ADMIT_SHARED
+                                                         : UM_REFUSE_SHARE);
         /* Each from a second network, too: known, or refused again. */
         a = report(&f, 1000 + i, (uint16_t)(2000 + i % 1000));
-        assert_int_equal(a, i < SHARE * CAPACITY ? UM_ADMIT : UM_REFUSE_SHARE);
+        assert_int_equal(a, (double)i < SHARE * CAPACITY ? UM_ADMIT
+                                                         : UM_REFUSE_SHARE);
     }
     for (int i = 0; i < 2; i++) {
         assert_counted(&f, 0, MINE);
