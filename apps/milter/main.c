@@ -132,11 +132,17 @@ static void *wait_for_end(void *signals)
 static bool start_waiting(sigset_t *signals)
 {
     pthread_t thread;
+    sigset_t all, own;
 
     sigemptyset(signals);
     sigaddset(signals, SIGUSR1);
-    return pthread_sigmask(SIG_BLOCK, signals, NULL) == 0 &&
-           pthread_create(&thread, NULL, wait_for_end, signals) == 0;
+    /* The thread must not get SIGTERM, which libmilter waits for. */
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &own) != 0)
+        return false;
+    bool started = pthread_create(&thread, NULL, wait_for_end, signals) == 0;
+    sigaddset(&own, SIGUSR1);
+    return pthread_sigmask(SIG_SETMASK, &own, NULL) == 0 && started;
 }
 
 static void read_options(int argc, char **argv)
