@@ -786,7 +786,7 @@ def refuse_ones(umbel, lab, web, m):
     with open(lab.path("many"), "w") as f:
         f.write("".join("10.0.%d.%d 10.200.%d.0/24\n" % (i >> 8 & 255, i & 255, i % 50) for i in range(20000)))
     umbel("build", lab.path("many"), "--bits", "4096", "--addressing", "classic", "-o", web.path("exact-ones.umb"), "--quiet")
-    umbel("publish", web.path("site"), web.path("exact-ones.umb"), "--quiet")
+    umbel("publish", web.path("site"), web.path("exact-ones.umb"), "--force", "--quiet")
     before = open(m.set, "rb").read()
     p = subprocess.run(lab.command(m.name, umbel.program, "pull", "http://%s/site/exact-ones" % PORT, "-o", m.set, "--max-error", "5%"),
                        text=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
