@@ -116,7 +116,7 @@ static void end_with(uint64_t parent)
  * libmilter looks at SIGTERM only every five seconds. */
 static void *wait_for_end(void *signals)
 {
-    const struct timespec step = {.tv_nsec = STEP_MS * 1000000};
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
     int number, idle = 0;
 
     while (sigwait(signals, &number) != 0)

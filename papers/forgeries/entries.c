@@ -173,7 +173,7 @@ static umbel_status create_table(um_rng *rng, umbel_filter **out,
     p.settings = &bits;
     p.nsettings = 1;
     p.hashes = (uint32_t)between(rng, 8, 24);
-    p.cells = 8 * UM_LINE * between(rng, 1, 48);
+    p.cells = UINT64_C(8) * UM_LINE * between(rng, 1, 48);
     return umbel_create("table", &p, out, err);
 }
 

@@ -233,7 +233,7 @@ const um_paper um_paper_forgeries = {
     .claim = "no forged filter passes admission and matches more strangers "
              "than twice the error allowed",
     .rounds = 1000,
-    .width = TARGETS * NUMBERS,
+    .width = (size_t)TARGETS * NUMBERS,
     .round = run_round,
     .conclude = conclude,
 };

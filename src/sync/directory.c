@@ -202,10 +202,11 @@ static umbel_status write_local(const char *path, uint32_t max_origins,
     int fd = open(file, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return um_fail_path(err, file);
-    if (pwrite(fd, text, (size_t)len, head) != len) /* no space: none */
-        len = ftruncate(fd, head);
+    umbel_status status = UMBEL_OK;
+    if (pwrite(fd, text, (size_t)len, head) != len && ftruncate(fd, head) != 0)
+        status = um_fail_path(err, file); /* half of it would be wrong */
     close(fd);
-    return UMBEL_OK;
+    return status;
 }
 
 /* Reads what is there; *copied: it is not the file that we wrote. */

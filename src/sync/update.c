@@ -62,6 +62,7 @@ static uint64_t memory_with(const um_sync_list *l, const um_receive_buffer *g,
 {
     if (g->filter) /* it becomes that of the replica */
         return um_replica_bytes(l, written);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): c is the replica */
     return bytes + um_replica_bytes(l, c->written + written) -
            um_replica_bytes(l, c->written);
 }

@@ -33,9 +33,11 @@ static bool read_items(um_ctx *ctx, const umbel_filter *f, um_str **argv,
 static void replicate_items(um_ctx *ctx, const char *command, um_str **argv,
                             size_t argc, const um_items *items, size_t step)
 {
-    um_str **words = um_api.Alloc(argc * sizeof *words);
+    size_t len = argc * sizeof(um_str *); /* NOLINT(bugprone-sizeof-expression):
+                                             pointers are meant */
+    um_str **words = um_api.Alloc(len);
 
-    memcpy(words, argv, argc * sizeof *words);
+    memcpy(words, argv, len);
     for (size_t i = 0, at = 2; items->formed && at < argc; i++, at += step)
         words[at] =
             um_api.CreateString(NULL, items->key[i].data, items->key[i].len);

@@ -395,7 +395,7 @@ void um_ribbon_chances(const um_ribbon_level *l, bool one_slot,
 
 double um_ribbon_chance_of_one(const um_ribbon_level *l)
 {
-    double chance[1 << UM_RIBBON_WEIGHED];
+    double chance[1 << UM_RIBBON_WEIGHED] = {0};
 
     um_ribbon_chances(l, false, chance);
     return chance[1];

@@ -170,11 +170,10 @@ static enum MHD_Result admit(void *ctx, const struct sockaddr *name,
     peer_from(name, &client);
     if (h->connections >= limits->total)
         why = UM_END_ALL_FULL;
-    else if (is_limited(limits, &client) &&
-             count_network(h, &client) >= limits->per_network)
-        why = UM_END_NETWORK_FULL;
-    else if (limits->loopback && um_address_is_loopback(&client) &&
-             count_local(h) >= limits->loopback)
+    else if ((is_limited(limits, &client) &&
+              count_network(h, &client) >= limits->per_network) ||
+             (limits->loopback && um_address_is_loopback(&client) &&
+              count_local(h) >= limits->loopback))
         why = UM_END_NETWORK_FULL;
     if (why == UM_END_DONE)
         return MHD_YES;
