@@ -41,9 +41,9 @@ printf '"one"\ntwo\nthree\n' | try umbel build -q -o g.umb
 
 # A digest, and something after it.
 while read -r i; do printf '%040X:%d\n' "$i" $((i % 7)); done < list > counts
-tr ':' '\t' < counts > tabs
+tr ':' '\t' < counts > tabbed
 sha1sum list quoted > sums
-for file in counts tabs sums; do
+for file in counts tabbed sums; do
     try umbel build $file -q -o g.umb
 done
 try umbel build counts --field 1 --delimiter : --hex -q -o g.umb
