@@ -1,11 +1,12 @@
 /*
  * backup.c - copies the files of a data directory while a server uses it.
  *
- * The newest snapshot is copied first, then the journals from there on, in
- * order. A journal only grows, and its head is copied before its blocks. So the
- * copy of one that is being written looks like one that a power failure ended:
- * a start drops an incomplete block at its end. Everything that was
- * acknowledged before the copy began is in it.
+ * The newest snapshot is copied first, then the journals from there on, the
+ * newest one first: a journal gets its first block when the one before it is
+ * complete, so there is no gap between copies. A journal only grows, and its
+ * head is copied before its blocks. So the copy of one that is being written
+ * looks like one that a power failure ended: a start drops an incomplete block
+ * at its end. Everything that was acknowledged before the copy began is in it.
  *
  * When a newer snapshot is complete, the server removes the files that it
  * replaces. If it removes one before it is copied, the copy begins again.
@@ -73,8 +74,8 @@ static umbel_status copy_all(const um_data_files *f, um_disk *to,
 {
     *out = (um_backup){.snapshot = f->snapshot};
     UM_TRY(copy_data(f, to, "snapshot", f->snapshot, out, gone, err));
-    for (size_t i = 0; i < f->n && !*gone; i++)
-        UM_TRY(copy_data(f, to, "journal", f->journal[i], out, gone, err));
+    for (size_t i = f->n; i > 0 && !*gone; i--)
+        UM_TRY(copy_data(f, to, "journal", f->journal[i - 1], out, gone, err));
     return UMBEL_OK;
 }
 
