@@ -45,7 +45,7 @@ void um_bench_head(const um_args *args, uint64_t seed)
 
 /* The bar of a case, and whether it is met. */
 typedef struct verdict {
-    double bar; /* 0 if there is none */
+    double bar; /* 0 if not set */
     bool met;
 } verdict;
 

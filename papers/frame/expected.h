@@ -5,7 +5,7 @@
  *
  *   item,paper,reference,sd,rounds,slack,low,high,mark,note
  *
- * item names the value. paper is the printed value, empty if there is none. If
+ * item names the value. paper is the printed value, empty if it has none. If
  * low or high is set, it bounds the interval. Otherwise ours must be within
  * five joint standard errors plus slack of the reference (or, without one, of
  * the paper's value): sd is the standard deviation of one round, rounds the

@@ -739,7 +739,8 @@ static umbel_status hold_file(const char *path, held_file *out,
     return status;
 }
 
-/* Finds the next line with a rule and its number; false if there is none. */
+/* Finds the next line with a rule and its number; returns false after the last.
+ */
 static bool find_rule(umbel_slice *text, const um_welcome_rule *r,
                       umbel_slice *line, size_t *number)
 {

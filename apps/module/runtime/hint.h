@@ -86,7 +86,7 @@ void um_set_hint(um_ctx *ctx, um_look_up *l, const um_str *name, um_hint is);
 /* The item of the last prefetch, if it is short, so that its hashes need not be
  * computed again. */
 typedef struct um_last_item {
-    size_t len; /* 0 if there is none */
+    size_t len; /* 0 if not set */
     char text[64];
 } um_last_item;
 

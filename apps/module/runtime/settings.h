@@ -15,7 +15,7 @@ typedef struct um_module_settings {
     long long max_filter_bytes, max_import_bytes, threads;
     int compat;            /* registers BF.* and CMS.*, too */
     int admission;         /* load only filters that pass admission */
-    char secret_file[256]; /* "" if there is none */
+    char secret_file[256]; /* "" if not set */
     uint8_t secret[UMBEL_SECRET_LEN];
     bool has_secret;
 } um_module_settings;

@@ -272,7 +272,7 @@ enum { TEMPLATE_BYTES = 64 << 10 };
 
 static struct {
     char words[256];
-    size_t len; /* 0 if there is none */
+    size_t len; /* 0 if not set */
     umbel_filter *empty;
 } template;
 

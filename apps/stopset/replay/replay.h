@@ -114,8 +114,8 @@ typedef struct ss_found {
     bool *node, *link;
 } ss_found;
 
-/* Allocates memory for a corpus; false if there is none. Call ss_found_fini in
- * any case. */
+/* Allocates memory for a corpus; returns false if there is too little. Call
+ * ss_found_fini in any case. */
 bool ss_found_init(ss_found *f, const ss_corpus *c);
 void ss_found_fini(ss_found *f);
 /* Returns the share of the elements in `all` that `some` lacks, among n; 0 if

@@ -48,7 +48,7 @@ typedef struct method {
     umbel_status (*open)(ss_sockets *s, bool v6, int *fd, umbel_error *err);
     size_t (*write)(const ss_stamp *s, const ss_probe *p, const char *contact,
                     uint8_t out[SS_PROBE_MAX]);
-    /* Receives one answer; false if there is none. */
+    /* Receives one answer; returns false if none has come. */
     bool (*take)(ss_sockets *s, bool v6, bool *ours, ss_answer *out);
 } method;
 

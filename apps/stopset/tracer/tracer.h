@@ -51,7 +51,7 @@ umbel_status ss_tracer_open(const ss_tracer_config *config, ss_tracer **out,
                             umbel_error *err);
 void ss_tracer_close(ss_tracer *t);
 
-/* Returns a probe that is due now; false if there is none. Call it until it
+/* Stores the next probe that is due; returns false if none is. Call it until it
  * returns false. */
 bool ss_tracer_send(ss_tracer *t, uint64_t now, ss_probe *out);
 /* Reports that the last probe could not be sent; it counts as unanswered. */

@@ -338,7 +338,7 @@ typedef struct um_razor_session {
     um_stream *stream;
     um_razor_pending *pending; /* nothing is read until it is sent */
     char user[UM_RAZOR_NAME + 1];
-    char challenge[UM_RAZOR_CHALLENGE + 1]; /* "" if there is none */
+    char challenge[UM_RAZOR_CHALLENGE + 1]; /* "" if not set */
     bool authenticated;
     bool malformed;      /* the present request is */
     unsigned nmalformed; /* requests in a row */
