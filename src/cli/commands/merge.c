@@ -88,7 +88,7 @@ static bool merge_lines(umbel_slice x, umbel_slice y, uint64_t keys,
 
     if (strcmp(a.name, b.name) != 0)
         return false;
-    if (strcmp(a.name, "monitors") == 0)
+    if (strcmp(a.name, "monitors") == 0 && a.n[0] <= UINT64_MAX - b.n[0])
         snprintf(out, MAX_LINE, "monitors %" PRIu64 "\n", a.n[0] + b.n[0]);
     else if (strcmp(a.name, "members") == 0)
         snprintf(out, MAX_LINE, "members %" PRIu64 "\n", keys);
@@ -111,7 +111,9 @@ static umbel_status merge_descriptions(umbel_filter *into,
     char text[2 * MAX_DESCRIPTION];
     size_t len = 0;
 
-    while (um_next_line(&a, &x) && um_next_line(&b, &y)) {
+    while (um_next_line(&a, &x)) {
+        if (!um_next_line(&b, &y))
+            y = (umbel_slice){"", 0};
         if (len + MAX_LINE > sizeof text)
             return um_fail(err, UMBEL_E_FORMAT, "the description is damaged");
         if (!merge_lines(x, y, umbel_added(into), text + len))
@@ -124,6 +126,10 @@ static umbel_status merge_descriptions(umbel_filter *into,
                            (const char *)x.data);
         len += strlen(text + len);
     }
+    if (b.len)
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "it is a stop set with more facts than the first one: "
+                       "build both alike");
     return umbel_set_data(into, text, len, err);
 }
 
