@@ -5,6 +5,8 @@
 #ifndef UM_QUERY_QUERY_H
 #define UM_QUERY_QUERY_H
 
+#include "base/buffer.h"
+
 #include <umbel/experimental/unless.h>
 #include <umbel/filter.h>
 
@@ -53,6 +55,61 @@ bool um_allows_false_negatives(const umbel_filter *f, uint64_t denied);
 /* Converts a key of that form: umbel_form_key. */
 umbel_status um_form_key(umbel_key_form form, umbel_slice key, void *space,
                          umbel_slice *out, umbel_error *err);
+
+/*
+ * A question: what a user wrote, as the keys to ask of a filter.
+ *
+ * The form that the file records decides which keys these are: for most forms
+ * one, for a domain the name and each of its parents, for an address each
+ * prefix, for a digest form the digest of the text and, if the text is a digest
+ * itself, the text. A zeroed question is empty; it is reused, and then
+ * allocates only for a longer text than any before.
+ */
+enum { UM_MAX_CANDIDATES = 132 };
+
+typedef struct um_question {
+    /* Set by the caller. */
+    bool raw;     /* the text is the stored key: nothing is converted */
+    bool digests; /* of digest forms: the text is a digest, never a key */
+
+    /* Set by um_question_set; read only. */
+    umbel_key_form form;
+    size_t n;                           /* keys to ask, at least 1 */
+    umbel_slice key[UM_MAX_CANDIDATES]; /* as stored, the most specific first */
+    umbel_slice text;                   /* what the user wrote */
+    um_buffer space;
+    char matched[64];
+} um_question;
+
+typedef struct um_question_answer {
+    bool hit;
+    /* What matched, as people read it: the domain, the prefix, "digest" or
+     * "plain key", else the text. Empty if nothing did. It is valid until the
+     * question changes. */
+    umbel_slice matched;
+} um_question_answer;
+
+/*
+ * Makes the keys to ask of f; text stays the caller's and must live as long as
+ * the question is used. E_KEY, with the reason, if this text cannot be asked in
+ * that form, and then the question is empty.
+ */
+umbel_status um_question_set(um_question *q, const umbel_filter *f,
+                             umbel_slice text, umbel_error *err);
+/* Asks f all keys of the question with one call. f has the form that the
+ * question was made for. E_KEY if its hash refuses a key. */
+umbel_status um_question_ask(um_question *q, const umbel_filter *f,
+                             um_question_answer *out, umbel_error *err);
+/* Returns key i of the question as people read it: um_question_answer.matched.
+ */
+umbel_slice um_question_matched(um_question *q, size_t i);
+void um_question_fini(um_question *q);
+
+/* Returns true if a question of that form may ask several keys. */
+bool um_form_asks_several(umbel_key_form form);
+/* Returns the name of a form in options and reports: "hex", "sha1"; "text" for
+ * files that do not record it. */
+const char *um_form_option(umbel_key_form form);
 
 /*
  * Keys that are one edit away from a member.
