@@ -91,7 +91,7 @@ static const char style[] =
     ".pass{color:#00845f}.fail{color:#d5341e;font-weight:600}\n"
     "@media (prefers-color-scheme:dark){.pass{color:#3ddba8}"
     ".fail{color:#ff7b66}}\n"
-    "img{max-width:100%;height:auto}figure{margin:1rem 0}\n"
+    "img,svg{max-width:100%;height:auto}figure{margin:1rem 0}\n"
     "section{border-top:2px solid #8886;margin-top:2.5rem}\n"
     "</style>\n";
 

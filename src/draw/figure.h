@@ -22,6 +22,7 @@ typedef struct um_series {
     char name[UM_TEXT_LEN];
     bool faint; /* dashed: a reference, not a result */
     bool dots;  /* marks without a line, in the previous series' colour */
+    bool named; /* one point, with the name beside it, not in the legend */
     bool bad;   /* out of memory */
     um_point *point;
     size_t n, cap;

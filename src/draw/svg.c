@@ -192,6 +192,19 @@ static void write_path(FILE *out, const um_series *c, size_t as,
     fputs("\"/>\n", out);
 }
 
+/* Writes a ring around a mark, and a name on the side with more space. */
+static void write_name(FILE *out, const char *name, size_t as, double x,
+                       double y)
+{
+    bool left = x > LEFT + (UM_SVG_WIDTH - LEFT - RIGHT) / 2.0;
+
+    fprintf(out, "<circle class=\"c s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"8\"/>\n",
+            as % STYLES, x, y);
+    um_svg_text(
+        out, left ? x - 14 : x + 14, y + 4,
+        left ? "class=\"title\" text-anchor=\"end\"" : "class=\"title\"", name);
+}
+
 static void write_series(FILE *out, const um_figure *f, size_t i,
                          const um_axis *x, const um_axis *y)
 {
@@ -207,6 +220,9 @@ static void write_series(FILE *out, const um_figure *f, size_t i,
             continue;
         write_error_bar(out, as, x, y, p);
         write_mark(out, as, um_axis_at(x, p->x), um_axis_at(y, p->y));
+        if (c->named)
+            write_name(out, c->name, as, um_axis_at(x, p->x),
+                       um_axis_at(y, p->y));
     }
 }
 
@@ -237,6 +253,8 @@ static int write_legend(FILE *out, const um_figure *f)
     int line = 0;
 
     for (size_t i = 0; i < f->n; i++) {
+        if (f->series[i].named)
+            continue;
         double width = fmin(SWATCH + um_svg_text_width(f->series[i].name),
                             UM_SVG_WIDTH - LEFT - RIGHT);
         if (x > LEFT && x + width > UM_SVG_WIDTH - RIGHT) {
@@ -266,13 +284,17 @@ void um_svg_end(FILE *out)
     fputs("</svg>\n", out);
 }
 
+int um_svg_figure_height(const um_figure *f)
+{
+    return TOP + PLOT + BOTTOM + ENTRY * write_legend(NULL, f);
+}
+
 void um_svg_figure(FILE *out, const um_figure *f)
 {
     um_axis x, y;
 
     init_axes(f, &x, &y);
-    um_svg_begin(out, UM_SVG_WIDTH,
-                 TOP + PLOT + BOTTOM + ENTRY * write_legend(NULL, f), f->title);
+    um_svg_begin(out, UM_SVG_WIDTH, um_svg_figure_height(f), f->title);
     write_axes(out, f, &x, &y);
     for (size_t i = 0; i < f->n; i++)
         write_series(out, f, i, &x, &y);

@@ -5,6 +5,8 @@
 #include "draw/internal.h"
 #include "draw/svg.h"
 
+#include <umbel/umbel.h>
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -360,6 +362,51 @@ static void nothing_to_fill_is_accepted(void **state)
     um_sheet_cell(NULL, "%d", 1);
 }
 
+/* --- filters ---------------------------------------------------------------
+ */
+
+/* The figure's two distributions differ by no more than chance allows: five
+ * times the deviation of a share at one place. */
+static void honest_blocks_are_as_full_as_expected(void **state)
+{
+    static const struct {
+        const char *kind, *addressing;
+        uint64_t keys, blocks;
+    } rows[] = {{"bloom", "blocked512", 200000, 3000},
+                {"bloom", "blocked256", 200000, 6000},
+                {"bloom", "classic", 200000, 3000},
+                {"bloom", "partitioned", 200000, 3000},
+                {"counting", "blocked512", 200000, 3000}};
+
+    (void)state;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        umbel_params params = UMBEL_PARAMS_INIT;
+        um_filter_picture p;
+        umbel_filter *f;
+        double seen = 0, expected = 0, furthest = 0;
+
+        params.capacity = rows[r].keys;
+        params.fpr = 0.01;
+        params.addressing = rows[r].addressing;
+        assert_int_equal(umbel_create(rows[r].kind, &params, &f, NULL), 0);
+        for (uint64_t key = 0; key < rows[r].keys; key++)
+            assert_int_equal(umbel_add(f, &key, sizeof key, NULL, NULL), 0);
+        assert_int_equal(um_filter_picture_init(&p, f, NULL), 0);
+        assert_int_equal(p.n, 2);
+        assert_float_equal(p.capacity, (double)rows[r].keys, 0);
+        const um_series *s = p.figure[1].series;
+        for (size_t i = 0; i < s[0].n; i++) {
+            seen += s[0].point[i].y / 100;
+            expected += s[1].point[i].y / 100;
+            furthest = fmax(furthest, fabs(seen - expected));
+        }
+        assert_float_equal(seen, 1, 1e-9);
+        assert_true(furthest < 5 * 0.5 / sqrt((double)rows[r].blocks));
+        um_filter_picture_fini(&p);
+        umbel_close(f);
+    }
+}
+
 TEST_GROUP(draw)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +426,7 @@ TEST_GROUP(draw)
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(missing_memory_is_remembered),
         cmocka_unit_test(nothing_to_fill_is_accepted),
+        cmocka_unit_test(honest_blocks_are_as_full_as_expected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
