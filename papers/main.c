@@ -6,10 +6,12 @@
 #include "cli/framework/program.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
+#include "papers/frame/coverage.h"
 #include "papers/frame/expected.h"
 #include "papers/frame/publish.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +19,20 @@
 
 typedef struct reproduce_args {
     um_list names;
-    bool list, all, paper_draw, fresh, timed, wrong;
+    bool list, coverage, all, paper_draw, fresh, timed, wrong;
     um_whole rounds, threads, seed;
     const char *output;
 } reproduce_args;
 
 /* Modes of the command. */
-enum { RUN, LIST };
+enum { RUN, LIST, COVERAGE };
 
 static const um_option options[] = {
     {"list", 'l', NULL, "print the names, and what each shows",
-     UM_TARGET(reproduce_args, list)},
+     UM_TARGET(reproduce_args, list), .modes = UM_MODE(LIST)},
+    {"coverage", 0, NULL,
+     "check that papers/COVERAGE.md names only what exists",
+     UM_TARGET(reproduce_args, coverage), .modes = UM_MODE(COVERAGE)},
     {"all", 'a', NULL, "run every one of them", UM_TARGET(reproduce_args, all),
      .modes = UM_MODE(RUN)},
     {"rounds", 0, "N", "rounds of each (default: as many as take a minute)",
@@ -349,10 +354,79 @@ static int list_papers(const um_args *args)
     return UM_EXIT_FINE;
 }
 
+/* --- papers/COVERAGE.md ----------------------------------------------------
+ */
+
+static void print_fault(void *ctx, size_t line, const char *claim,
+                        const char *why)
+{
+    const um_args *args = ctx;
+    um_report r = {0};
+
+    if (!args->common.json) {
+        fputs("papers/COVERAGE.md", stdout);
+        if (line)
+            printf(":%zu", line);
+        printf(": \"%s\": %s\n", claim, why);
+        return;
+    }
+    um_report_count(&r, "line", NULL, NULL, line);
+    um_report_text(&r, "claim", NULL, claim);
+    um_report_text(&r, "why", NULL, why);
+    um_report_print(args, &r);
+    um_report_fini(&r);
+}
+
+/* Returns the program umbel of the same build: beside this one, otherwise the
+ * first in the PATH. */
+static const char *find_umbel(char path[PATH_MAX])
+{
+    ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    char *slash = NULL;
+
+    if (len > 0) {
+        path[len] = '\0';
+        slash = strrchr(path, '/');
+    }
+    if (slash && (size_t)(slash - path) + sizeof "/umbel" < PATH_MAX)
+        memcpy(slash, "/umbel", sizeof "/umbel");
+    return slash && access(path, X_OK) == 0 ? path : "umbel";
+}
+
+/* Faults are printed with --quiet, too. */
+static int check_coverage(const um_args *args)
+{
+    union { /* the context is not const, but only read */
+        const um_args *in;
+        void *ctx;
+    } u = {args};
+    um_coverage c = {.report = print_fault, .ctx = u.ctx};
+    char path[PATH_MAX];
+    umbel_error err;
+    um_report r = {0};
+
+    if (um_coverage_check(&c, ".", find_umbel(path), &err)) {
+        um_trouble(args, &err);
+        fputs("run this in the source tree, whose tests the file names\n",
+              stderr);
+        return UM_EXIT_TROUBLE;
+    }
+    for (size_t i = 0; i < UM_STATUSES; i++)
+        um_report_count(&r, um_coverage_status(i), NULL, "items", c.items[i]);
+    um_report_count(&r, "claims", NULL, NULL, c.claims);
+    um_report_count(&r, "faults", "claims that cannot be followed", NULL,
+                    c.faults);
+    if (!args->common.quiet)
+        um_report_print(args, &r);
+    um_report_fini(&r);
+    return c.faults ? UM_EXIT_NO : UM_EXIT_FINE;
+}
+
 static unsigned reproduce_mode(const void *values)
 {
-    return ((const reproduce_args *)values)->list ? UM_MODE(LIST)
-                                                  : UM_MODE(RUN);
+    const reproduce_args *a = values;
+
+    return UM_MODE(a->coverage ? COVERAGE : a->list ? LIST : RUN);
 }
 
 /* Returns true if the study passed; with --wrong, if its intervals did. */
@@ -373,6 +447,8 @@ static int run(const um_args *args)
     umbel_error err;
     int code = UM_EXIT_FINE;
 
+    if (a->coverage)
+        return check_coverage(args);
     if (a->list)
         return list_papers(args);
     if (!a->names.n && !a->all)
@@ -397,8 +473,9 @@ const um_command um_cmd_reproduce = {
     .values_len = sizeof(reproduce_args),
     .operands = {{"NAME", UM_LIST, offsetof(reproduce_args, names),
                   .modes = UM_MODE(RUN)}},
-    .modes = {[RUN] = {"without --list", "rbf-fig3"},
-              [LIST] = {"with --list", "--list"}},
+    .modes = {[RUN] = {"when studies are run", "rbf-fig3"},
+              [LIST] = {"with --list", "--list"},
+              [COVERAGE] = {"with --coverage", "--coverage"}},
     .mode = reproduce_mode,
     .summary = "rerun figures and tables of the papers",
     .options = {{.rows = options}},
