@@ -376,9 +376,14 @@ bool um_list_is_over(const um_list *l, uint64_t now)
     return number_at(l, now) > um_list_epoch_number(l, 0);
 }
 
+bool um_list_holds(const um_list *l)
+{
+    return l->config.hold;
+}
+
 bool um_list_is_held(const um_list *l)
 {
-    return l->config.hold && is_full(&l->epoch[0]);
+    return um_list_holds(l) && is_full(&l->epoch[0]);
 }
 
 /* Returns the filter of the newest epoch that contains a digest; NULL: none. */

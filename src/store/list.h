@@ -161,7 +161,9 @@ bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
 size_t um_list_space(const um_list *l);
 /* Returns true if the newest filter has as many digests as it was made for. */
 bool um_list_is_full(const um_list *l);
-/* Returns true if the newest epoch is full and held (um_list_config.hold). */
+/* Returns um_list_config.hold. */
+bool um_list_holds(const um_list *l);
+/* Returns true if the newest epoch is full and held. */
 bool um_list_is_held(const um_list *l);
 bool um_list_newest_contains(const um_list *l, const umbel_digest *d);
 /* Returns the time at which the newest epoch is over; UINT64_MAX: never. */

@@ -258,8 +258,18 @@ static bool can_extend(const um_store *s, const um_list *l, bool stranger)
  * oldest counts: only for reporters who lose nothing but their own. */
 static bool can_end_early(const um_list *l, uint16_t reporter)
 {
-    return !um_list_is_held(l) &&
+    return !um_list_holds(l) &&
            (!reporter || um_list_is_sole(l, reporter, true));
+}
+
+/* Returns true if the network (0: any) is alone and may exceed its share. Once
+ * the epoch is full, others must still be counted: in another filter, or in the
+ * next epoch, for which the network's own counts are dropped. */
+static bool may_exceed(const um_store *s, const um_list *l, uint16_t network)
+{
+    return um_list_is_sole(l, network, false) &&
+           (can_extend(s, l, true) ||
+            (!um_list_holds(l) && um_list_is_sole(l, network, true)));
 }
 
 um_store_admission um_store_admits(const um_store *s, unsigned list,
@@ -267,7 +277,7 @@ um_store_admission um_store_admits(const um_store *s, unsigned list,
                                    double share, uint64_t now)
 {
     const um_list *l = s->state.list[list];
-    bool shares = reporter && !um_list_is_sole(l, reporter, false);
+    bool shares = reporter && (share <= 0 || !may_exceed(s, l, reporter));
     double used = 0;
 
     if (now < min_time(s))
@@ -620,12 +630,20 @@ const um_list *um_store_list(const um_store *s, unsigned list)
     return list < s->state.nlists ? s->state.list[list] : NULL;
 }
 
+/* Takes the memory for further filters into account. */
+static void adjust_stats(const um_store *s, const um_list *l,
+                         um_list_stats *out)
+{
+    out->held = out->held && !can_extend(s, l, false);
+    out->sole = may_exceed(s, l, 0);
+}
+
 void um_store_list_stats(const um_store *s, unsigned list, um_list_stats *out)
 {
     const um_list *l = s->state.list[list];
 
     um_list_stats_get(l, out);
-    out->held = out->held && !can_extend(s, l, false);
+    adjust_stats(s, l, out);
 }
 
 void um_store_list_fullness(const um_store *s, unsigned list,
@@ -634,7 +652,7 @@ void um_store_list_fullness(const um_store *s, unsigned list,
     const um_list *l = s->state.list[list];
 
     um_list_fullness_get(l, out);
-    out->held = out->held && !can_extend(s, l, false);
+    adjust_stats(s, l, out);
 }
 
 bool um_store_is_replay(const um_store *s, uint64_t request_id, uint64_t now)

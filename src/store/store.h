@@ -212,7 +212,9 @@ bool um_store_accepts(const um_store *s, unsigned list, const umbel_digest *d,
  * account share a part of an epoch, `share` of its capacity (1: no limit, and
  * up to half of extra_bytes for further filters), and end none
  * early. A network that reported everything in the list so far may exceed its
- * share, with half of extra_bytes: it only takes space from itself.
+ * share, unless that is 0, as long as others can be counted when the epoch is
+ * full: with half of extra_bytes or, without um_list_config.hold, by dropping
+ * its own oldest counts.
  */
 um_store_admission um_store_admits(const um_store *s, unsigned list,
                                    const umbel_digest *d, uint16_t reporter,
@@ -254,7 +256,8 @@ bool um_store_times(const um_store *s, unsigned list, const umbel_digest *d,
                     uint64_t now, uint64_t *entered, uint64_t *updated);
 const um_list *um_store_list(const um_store *s, unsigned list);
 /* As um_list_stats_get and um_list_fullness_get; `held` takes the memory for
- * further filters into account. */
+ * further filters into account, and `sole` means that one network without an
+ * account may exceed its share. */
 void um_store_list_stats(const um_store *s, unsigned list, um_list_stats *out);
 void um_store_list_fullness(const um_store *s, unsigned list,
                             um_list_stats *out);

@@ -7,7 +7,8 @@
  * digests that the list has are counted, and so is what anybody else reports.
  *
  * A network that reported everything in a list so far is a site that has the
- * list for itself: it is neither held to the part nor to the rate.
+ * list for itself: it is neither held to the part nor to the rate, as long as
+ * others could still be counted (um_store_admits).
  */
 #include "clearinghouse/lists/internal.h"
 

@@ -233,10 +233,93 @@ static void some_memory_is_left_for_those_with_an_account(void **state)
     while (report(&f, key, HERE) == UM_ADMIT)
         key++;
     assert_in_range(stats_of(&f).extra, 4, 5);
-    assert_int_equal(report(&f, key, HERE), UM_REFUSE_FULL);
+    assert_int_equal(report(&f, key, HERE), UM_REFUSE_SHARE);
     assert_false(stats_of(&f).held);
     assert_int_equal(report(&f, key, 0), UM_ADMIT);
     assert_counted(&f, 0, key + 1);
+    close_fixture(&f);
+}
+
+/* A case of the table below. */
+typedef struct flood {
+    bool hold;         /* as with peers */
+    bool used;         /* an account has reported before */
+    unsigned networks; /* that report invented digests */
+    unsigned spare;    /* memory for that many further filters */
+    double share;
+} flood;
+
+enum { MINE = 50, FLOOD = 3 * CAPACITY, INVENTED = 1000, LATER = 2000000 };
+
+static fixture open_flooded(const flood *c, uint64_t each, uint64_t *admitted)
+{
+    fixture f = open_fixture(c->spare * each, c->hold);
+
+    for (uint64_t i = 0; c->used && i < MINE; i++)
+        assert_int_equal(report(&f, i, 0), UM_ADMIT);
+    *admitted = 0;
+    for (uint64_t i = 0; i < FLOOD; i++)
+        *admitted +=
+            report_within(&f, INVENTED + i, (uint16_t)(HERE + i % c->networks),
+                          c->share) <= UM_ADMIT_SHARED;
+    return f;
+}
+
+/* Returns how many new digests an account can report after a flood. */
+static uint64_t report_later(fixture *f)
+{
+    uint64_t n = 0;
+
+    while (n < CAPACITY && report(f, LATER + n, 0) == UM_ADMIT)
+        n++;
+    return n;
+}
+
+static void check_flood(const flood *c, uint64_t each)
+{
+    uint64_t admitted, part = (uint64_t)(c->share * CAPACITY);
+    fixture f = open_flooded(c, each, &admitted);
+    bool alone = c->networks == 1 && !c->used;
+    um_list_stats s = stats_of(&f);
+
+    if (c->share <= 0)
+        assert_int_equal(admitted, 0);
+    else if (alone && !c->hold) /* it pushes out its own counts only */
+        assert_int_equal(admitted, FLOOD);
+    else if (c->share < 1 && (!alone || c->spare < 4))
+        assert_int_equal(admitted, part);
+    else if (c->spare >= 4)
+        assert_true(admitted > part);
+    /* A part that is full is visible, even if one network filled it. */
+    if (c->share > 0 && c->share < 1)
+        assert_int_equal(!s.sole && s.anonymous >= part, admitted < FLOOD);
+    /* Accounts lose nothing that they reported, and are counted. */
+    uint64_t later = report_later(&f);
+    if (c->share < 1)
+        assert_true(later >= CAPACITY - part - (c->used ? MINE : 0));
+    assert_counted(&f, LATER, later);
+    if (c->used)
+        assert_counted(&f, 0, MINE);
+    close_fixture(&f);
+}
+
+static void a_flood_leaves_accounts_what_the_share_leaves(void **state)
+{
+    (void)state;
+    static const double share[] = {0, SHARE, 1};
+    static const unsigned spare[] = {0, 4, 12};
+    fixture f = open_fixture(0, false);
+    uint64_t each = um_list_newest_bytes(um_store_list(f.store, 0));
+
+    for (unsigned i = 0; i < 8; i++)
+        for (size_t k = 0; k < TEST_COUNT(share); k++)
+            for (size_t j = 0; j < TEST_COUNT(spare); j++)
+                check_flood(&(flood){.hold = i & 1,
+                                     .used = i & 2,
+                                     .networks = i & 4 ? 2 : 1,
+                                     .spare = spare[j],
+                                     .share = share[k]},
+                            each);
     close_fixture(&f);
 }
 
@@ -322,6 +405,7 @@ TEST_GROUP(strangers)
         cmocka_unit_test(a_network_that_is_alone_loses_only_its_own_counts),
         cmocka_unit_test(a_full_epoch_gets_filters_up_to_the_limit_of_memory),
         cmocka_unit_test(some_memory_is_left_for_those_with_an_account),
+        cmocka_unit_test(a_flood_leaves_accounts_what_the_share_leaves),
         cmocka_unit_test(one_report_does_not_end_the_epoch_of_a_held_list),
         cmocka_unit_test(a_share_of_1_is_no_limit_but_memory),
         cmocka_unit_test(tags_of_networks_are_never_0_and_differ),
