@@ -204,10 +204,10 @@ class Client:
         return int(answer["Count"]), int(answer["WL-Count"])
 
 
-def connect(address):
+def connect(address, source=""):
     """A stream to (host, port), or to the path of a unix socket."""
     if isinstance(address, tuple):
-        return socket.create_connection(address, PATIENCE)
+        return socket.create_connection(address, PATIENCE, (source, 0))
     s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     s.settimeout(PATIENCE)
     s.connect(address)
@@ -224,9 +224,9 @@ def envelope(words="header", client="192.0.2.7", sender="s@example.com", to=("r@
     return "".join(line + "\n" for line in lines).encode()
 
 
-def dccifd(address, mail, **more):
+def dccifd(address, mail, source="", **more):
     """What a server answers that speaks dccifd, in lines."""
-    s = connect(address)
+    s = connect(address, source)
     s.sendall(envelope(**more) + mail.encode())
     s.shutdown(socket.SHUT_WR)
     return read_all(s).decode().split("\n")

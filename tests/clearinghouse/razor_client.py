@@ -36,8 +36,8 @@ def fields(line):
 class Razor:
     """A connection. Each reply is read with one call, as razor-agents do."""
 
-    def __init__(self, address, receive=1024):
-        self.socket = socket.create_connection(address, PATIENCE)
+    def __init__(self, address, receive=1024, source=""):
+        self.socket = socket.create_connection(address, PATIENCE, (source, 0))
         self.receive = receive
         self.greeting = self.read()
 
@@ -100,9 +100,9 @@ class Razor:
             return True
 
 
-def reporter(server, user="alice", password="secret1"):
+def reporter(server, user="alice", password="secret1", source=""):
     """A connection of an account, which is made if it does not exist."""
-    client = Razor(server.razor)
+    client = Razor(server.razor, source=source)
     client.register(user, password)
     assert client.login(user, password) == {"res": "1"}
     return client

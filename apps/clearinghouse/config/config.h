@@ -122,6 +122,8 @@ typedef struct um_list_row {
                               none */
     const char *threshold; /* setting of the section: the smallest count that is
                               a hit; NULL if the client decides */
+    const char *accounts; /* how to give its clients accounts; NULL: they cannot
+                             have any */
     const char *agree; /* setting that must be equal on all peers, besides the
                           shape; NULL if none */
 } um_list_row;

@@ -43,24 +43,30 @@ static const um_list_default fuzzy[] = {{"capacity", "20000"}, {NULL, NULL}};
 enum { REPORTED = 1, WHITELISTED };
 _Static_assert((int)WHITELISTED <= (int)UM_RECENT_COLUMNS, "a column of times");
 
+#define PYZOR_ACCOUNTS "give them accounts (passwd in pyzor { })"
+#define RAZOR_ACCOUNTS "name their accounts in sections account \"NAME\" { }"
+
 const um_list_row um_list_rows[UM_LISTS] = {
     [UM_LIST_PYZOR_REPORTS] = {"pyzor-reports", "pyzor", .clients = "Pyzor",
+                               .accounts = PYZOR_ACCOUNTS,
                                .revoked_by = UM_LIST_PYZOR_WHITELIST,
                                .times = REPORTED},
     [UM_LIST_PYZOR_WHITELIST] = {"pyzor-whitelist", "pyzor", .clients = "Pyzor",
-                                 .revokes = true, .times = WHITELISTED},
+                                 .accounts = PYZOR_ACCOUNTS, .revokes = true,
+                                 .times = WHITELISTED},
     [UM_LIST_BODY] = {"body", "dccifd", .defaults = dccifd,
                       .threshold = "many"},
     [UM_LIST_FUZ1] = {"fuz1", "dccifd", .defaults = dccifd,
                       .threshold = "many"},
     [UM_LIST_FUZ2] = {"fuz2", "dccifd", .defaults = fuz2, .threshold = "many"},
     [UM_LIST_RAZOR_SPAM] = {"razor-spam", "razor", .clients = "Razor2",
-                            .defaults = razor,
+                            .accounts = RAZOR_ACCOUNTS, .defaults = razor,
                             .revoked_by = UM_LIST_RAZOR_REVOKED,
                             .hundredths = true, .agree = "seed"},
     [UM_LIST_RAZOR_REVOKED] = {"razor-revoked", "razor", .clients = "Razor2",
-                               .defaults = razor, .revokes = true,
-                               .hundredths = true, .agree = "seed"},
+                               .accounts = RAZOR_ACCOUNTS, .defaults = razor,
+                               .revokes = true, .hundredths = true,
+                               .agree = "seed"},
     [UM_LIST_FUZZY] = {"fuzzy", "fuzzy", .kind = UM_NEAR_KIND,
                        .defaults = fuzzy},
 };

@@ -130,6 +130,10 @@ void um_running_close(um_running *r);
 
 /* --- for protocols -------------------------------------------------------- */
 
+/* Texts for UM_REFUSE_SHARE and UM_REFUSE_RATE (um_lists_admits). */
+#define UM_TEXT_SHARE_FULL "the part of clients without an account is full"
+#define UM_TEXT_NEW_LIMIT "too many new digests of clients without an account"
+
 /* Returns true if the client is within its limit for n more of something; if
  * not, refuse it. */
 static inline bool um_env_allows(const um_environment *env,

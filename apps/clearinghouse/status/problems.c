@@ -262,11 +262,15 @@ static void check_share(const um_status *s, um_problems *out)
               l->epoch_end == UINT64_MAX ? "it is raised"
                                          : um_format_time(l->epoch_end).text,
               networks);
+        size_t row = um_list_find(l->name);
+        const char *accounts =
+            row < UM_LISTS ? um_list_rows[row].accounts : NULL;
         print(p->advice,
-              "If these are yours, give them an account, or raise "
-              "anonymous_share in list \"%s\" { } and send SIGHUP. If they "
-              "flood, block them in the firewall.",
-              l->name);
+              "If these are yours, %s%sraise anonymous_share in list \"%s\" "
+              "{ } and send SIGHUP%s. If they flood, block them in the "
+              "firewall.",
+              accounts ? accounts : "", accounts ? ", or " : "", l->name,
+              accounts ? "" : "; clients of this list cannot have accounts");
     }
 }
 

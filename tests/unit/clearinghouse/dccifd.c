@@ -193,15 +193,24 @@ static um_same_mail *open_same(void)
     return s;
 }
 
-/* Asks about a mail, as a program on a host. */
-static uint64_t ask(um_same_mail *s, const char *host, unsigned words,
-                    uint64_t digest, uint64_t now)
+/* Asks about a mail, as a program on a host; stored: it was then counted. */
+static uint64_t ask_once(um_same_mail *s, const char *host, unsigned words,
+                         uint64_t digest, uint64_t now, bool stored)
 {
     um_dccifd_job job = {.envelope = {.words = words}};
     um_entry e = {.list = 2, .amount = 1, .digest = {digest, ~digest}};
 
     assert_ok(um_address_parse(host, &job.client, &test_refusal));
-    return um_same_mail_amount(s, &job, &e, now);
+    uint64_t amount = um_same_mail_amount(s, &job, &e, now);
+    if (stored)
+        um_same_mail_record(s, &job, &e, now);
+    return amount;
+}
+
+static uint64_t ask(um_same_mail *s, const char *host, unsigned words,
+                    uint64_t digest, uint64_t now)
+{
+    return ask_once(s, host, words, digest, now, true);
 }
 
 static void n_copies_through_two_programs_count_n_times(void **state)
@@ -224,6 +233,20 @@ static void n_copies_through_two_programs_count_n_times(void **state)
     /* Another host, another mail, another list. */
     assert_int_equal(ask(s, beside, MILTER, 2, 3000), 1);
     assert_int_equal(ask(s, far, MILTER, 3, 3000), 1);
+    um_same_mail_close(s);
+}
+
+static void
+a_mail_that_was_not_stored_counts_with_the_next_program(void **state)
+{
+    um_same_mail *s = open_same();
+    const char *host = "127.0.0.1:1";
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ask_once(s, host, MILTER, 1, 1000, false), 1);
+    assert_int_equal(ask(s, host, PLUGIN, 1, 1000), 1);
+    assert_int_equal(ask(s, host, MILTER, 1, 1000), 0);
     um_same_mail_close(s);
 }
 
@@ -266,6 +289,8 @@ TEST_GROUP(dccifd)
         cmocka_unit_test(values_that_are_too_long_are_none),
         cmocka_unit_test(replies_have_the_bytes_that_clients_parse),
         cmocka_unit_test(n_copies_through_two_programs_count_n_times),
+        cmocka_unit_test(
+            a_mail_that_was_not_stored_counts_with_the_next_program),
         cmocka_unit_test(after_a_minute_a_mail_counts_again),
         cmocka_unit_test(what_does_not_fit_is_counted),
     };

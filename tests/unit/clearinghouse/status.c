@@ -314,7 +314,19 @@ lists_that_fill_up_are_problems_with_the_busiest_networks(void **state)
     assert_non_null(strstr(p.item[1].what, "The part of list body for clients "
                                            "without an account is full (250 "));
     assert_non_null(strstr(p.item[1].what, "192.0.2.0/24"));
-    assert_non_null(strstr(p.item[1].advice, "anonymous_share"));
+    assert_non_null(
+        strstr(p.item[1].advice,
+               "If these are yours, raise anonymous_share in list \"body\" { } "
+               "and send SIGHUP; clients of this list cannot have accounts."));
+    static const char *const accounts[][2] = {
+        {"pyzor-reports", "yours, give them accounts (passwd in pyzor { }), "},
+        {"razor-spam", "yours, name their accounts in sections account "}};
+    for (size_t i = 0; i < TEST_COUNT(accounts); i++) {
+        l->name = accounts[i][0];
+        um_status_problems(&s, &p);
+        assert_non_null(strstr(p.item[1].advice, accounts[i][1]));
+    }
+    l->name = "body";
     assert_int_equal(um_status_health(&s), 200);
     s.now++;
     um_status_problems(&s, &p);

@@ -175,7 +175,10 @@ typedef enum um_dccifd_outcome {
     UM_DCCIFD_UNREADABLE,
     UM_DCCIFD_BUSY,
     UM_DCCIFD_NOT_STORED,
-    UM_DCCIFD_LIST_FULL, /* a digest was left out; answered with counts */
+    /* A digest was left out; answered with counts: */
+    UM_DCCIFD_NEW_LIMIT,
+    UM_DCCIFD_SHARE_FULL,
+    UM_DCCIFD_LIST_FULL,
     UM_DCCIFD_ENDS
 } um_dccifd_outcome;
 
@@ -245,7 +248,10 @@ void um_same_mail_close(um_same_mail *s);
  * client's host has asked about this copy within a minute. now is in
  * milliseconds.
  */
-uint64_t um_same_mail_amount(um_same_mail *s, const um_dccifd_job *job,
+uint64_t um_same_mail_amount(const um_same_mail *s, const um_dccifd_job *job,
                              const um_entry *e, uint64_t now);
+/* Records that the program has asked; call it once the entry is counted. */
+void um_same_mail_record(um_same_mail *s, const um_dccifd_job *job,
+                         const um_entry *e, uint64_t now);
 
 #endif

@@ -53,11 +53,11 @@ static const um_verdict verdicts[] = {
     [UM_DCCIFD_BUSY] = {503, "too many mails at the same time", "busy"},
     [UM_DCCIFD_NOT_STORED] = {503, "not counted: the disk cannot be written",
                               "not_stored"},
-    [UM_DCCIFD_LIST_FULL] =
-        {503,
-         "not counted: a list is full, or the part of it for clients "
-         "without an account",
-         "list_full"},
+    [UM_DCCIFD_NEW_LIMIT] = {429, "not counted: " UM_TEXT_NEW_LIMIT,
+                             "new_digests"},
+    [UM_DCCIFD_SHARE_FULL] = {503, "not counted: " UM_TEXT_SHARE_FULL,
+                              "anonymous_full"},
+    [UM_DCCIFD_LIST_FULL] = {503, "not counted: a list is full", "list_full"},
     UM_END_VERDICTS(UM_DCCIFD_ENDS)};
 _Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "space for verdicts");
 

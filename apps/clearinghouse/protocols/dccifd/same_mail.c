@@ -69,43 +69,67 @@ static uint64_t key_of(const um_same_mail *s, const um_dccifd_job *job,
     return um_mix(um_mix(hash ^ e->digest.lo ^ e->list) ^ e->digest.hi);
 }
 
-/* Returns the entry of a key; a new one replaces the oldest of its set. */
-static entry *find_entry(um_same_mail *s, uint64_t key, uint64_t now)
+/* Returns the place of a key's entry, or of the oldest of its set, which a new
+ * one replaces. */
+static size_t find_entry(const um_same_mail *s, uint64_t key, uint64_t now)
 {
-    entry *set = &s->entry[um_scale(key, ENTRIES / WAYS) * WAYS], *oldest = set;
+    size_t set = (size_t)um_scale(key, ENTRIES / WAYS) * WAYS, oldest = set;
 
-    for (size_t i = 0; i < WAYS; i++) {
-        if (set[i].key == key && now - set[i].last < WINDOW_MS)
-            return &set[i];
-        if (set[i].last < oldest->last)
-            oldest = &set[i];
+    for (size_t i = set; i < set + WAYS; i++) {
+        if (s->entry[i].key == key && now - s->entry[i].last < WINDOW_MS)
+            return i;
+        if (s->entry[i].last < s->entry[oldest].last)
+            oldest = i;
     }
-    *oldest = (entry){.key = key};
     return oldest;
 }
 
-/* Returns the program's counter; NULL if the entry has others already. */
-static uint64_t *find_program(entry *e, unsigned words)
+/* Reads the entry of a key, at *place; without one, an empty entry. */
+static entry read_entry(const um_same_mail *s, uint64_t key, uint64_t now,
+                        size_t *place)
 {
-    for (size_t i = 0; i < PROGRAMS; i++)
-        if (!e->asked[i] || e->words[i] == words) {
-            e->words[i] = words;
-            return &e->asked[i];
-        }
-    return NULL;
+    const entry *e = &s->entry[ *place = find_entry(s, key, now)];
+
+    return e->key == key && now - e->last < WINDOW_MS ? *e
+                                                      : (entry){.key = key};
 }
 
-uint64_t um_same_mail_amount(um_same_mail *s, const um_dccifd_job *job,
+/* Returns the program's counter; PROGRAMS if the entry has others already. */
+static size_t find_program(const entry *e, unsigned words)
+{
+    size_t i = 0;
+
+    while (i < PROGRAMS && e->asked[i] && e->words[i] != words)
+        i++;
+    return i;
+}
+
+uint64_t um_same_mail_amount(const um_same_mail *s, const um_dccifd_job *job,
                              const um_entry *e, uint64_t now)
 {
-    entry *known = find_entry(s, key_of(s, job, e), now);
-    uint64_t *asked = find_program(known, job->envelope.words);
+    size_t place;
+    entry known = read_entry(s, key_of(s, job, e), now, &place);
+    size_t program = find_program(&known, job->envelope.words);
 
-    known->last = now;
-    if (!asked)
+    if (program == PROGRAMS)
         return e->amount;
-    *asked += e->amount;
-    uint64_t more = *asked > known->counted ? *asked - known->counted : 0;
-    known->counted += more;
-    return more;
+    uint64_t asked = known.asked[program] + e->amount;
+    return asked > known.counted ? asked - known.counted : 0;
+}
+
+void um_same_mail_record(um_same_mail *s, const um_dccifd_job *job,
+                         const um_entry *e, uint64_t now)
+{
+    size_t place;
+    entry known = read_entry(s, key_of(s, job, e), now, &place);
+    size_t program = find_program(&known, job->envelope.words);
+
+    known.last = now;
+    if (program < PROGRAMS) {
+        known.words[program] = job->envelope.words;
+        known.asked[program] += e->amount;
+        if (known.asked[program] > known.counted)
+            known.counted = known.asked[program];
+    }
+    s->entry[place] = known;
 }

@@ -34,20 +34,54 @@ static uint64_t amount_of(const um_dccifd_job *job)
     return s->count == UM_DCCIFD_PER_RECIPIENT ? job->envelope.recipients : 1;
 }
 
-/* Leaves out entries that another program of the client's host has counted. */
-static size_t leave_out_counted(const um_dccifd_job *job, um_entry *entry,
-                                size_t n)
+/* Creates entries for the digests that may be counted; returns their number.
+ * *outcome: the worst reason to leave one out. */
+static size_t create_entries(const um_dccifd_job *job, const um_mail_counts *k,
+                             um_entry *entry, um_dccifd_outcome *outcome)
+{
+    static const um_dccifd_outcome outcomes[] = {
+        [UM_ADMIT] = UM_DCCIFD_OK,
+        [UM_ADMIT_SHARED] = UM_DCCIFD_OK,
+        [UM_REFUSE_SHARE] = UM_DCCIFD_SHARE_FULL,
+        [UM_REFUSE_RATE] = UM_DCCIFD_NEW_LIMIT,
+        [UM_REFUSE_FULL] = UM_DCCIFD_LIST_FULL};
+    const um_environment *env = job->service->env;
+    uint64_t amount = amount_of(job);
+    uint16_t reporter = um_env_reporter(env, &job->client);
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->keys.n; i++) {
+        unsigned list = UM_LIST_BODY + k->keys.kind[i];
+        if (um_forgotten(env->lists, list, &k->digest[i]))
+            continue;
+        um_dccifd_outcome o = outcomes[um_lists_admits(
+            env->lists, list, &k->digest[i], reporter)];
+        if (o == UM_DCCIFD_OK)
+            entry[n++] = (um_entry){.list = list,
+                                    .digest = k->digest[i],
+                                    .amount = (uint32_t)amount,
+                                    .reporter = reporter};
+        else if (o > *outcome)
+            *outcome = o;
+    }
+    return n;
+}
+
+/* Copies entries without those that another program of the client's host has
+ * counted. */
+static size_t leave_out_counted(const um_dccifd_job *job, const um_entry *entry,
+                                size_t n, um_entry *out)
 {
     um_dccifd_service *f = job->service;
+    uint64_t now = um_clock_ms(f->env->clock);
     size_t kept = 0;
 
-    if (job->envelope.words & UM_DCCIFD_SPAM)
-        return n;
     for (size_t i = 0; i < n; i++) {
-        entry[kept] = entry[i];
-        entry[kept].amount = (uint32_t)um_same_mail_amount(
-            f->same, job, &entry[i], um_clock_ms(f->env->clock));
-        kept += entry[kept].amount > 0;
+        out[kept] = entry[i];
+        if (!(job->envelope.words & UM_DCCIFD_SPAM))
+            out[kept].amount =
+                (uint32_t)um_same_mail_amount(f->same, job, &entry[i], now);
+        kept += out[kept].amount > 0;
     }
     return kept;
 }
@@ -56,33 +90,25 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
 {
     um_dccifd_service *f = job->service;
     const um_environment *env = f->env;
-    uint64_t amount = amount_of(job);
-    uint16_t reporter = um_env_reporter(env, &job->client);
-    um_entry entry[UM_MAIL_KEYS];
-    size_t n = 0;
-    bool full = false;
+    um_entry entry[UM_MAIL_KEYS], counted[UM_MAIL_KEYS];
+    um_dccifd_outcome outcome = UM_DCCIFD_OK;
+    size_t n = create_entries(job, k, entry, &outcome);
+    size_t n_counted = leave_out_counted(job, entry, n, counted);
+    umbel_status status =
+        n_counted ? um_store_add(env->store, counted, n_counted,
+                                 env->clock->now, &job->ticket, NULL)
+                  : UMBEL_OK;
 
-    for (size_t i = 0; i < k->keys.n; i++) {
-        unsigned list = UM_LIST_BODY + k->keys.kind[i];
-        if (um_forgotten(env->lists, list, &k->digest[i]))
-            continue;
-        if (um_lists_admits(env->lists, list, &k->digest[i], reporter) <=
-            UM_ADMIT_SHARED)
-            entry[n++] = (um_entry){.list = list,
-                                    .digest = k->digest[i],
-                                    .amount = (uint32_t)amount,
-                                    .reporter = reporter};
-        else
-            full = true;
-    }
-    n = leave_out_counted(job, entry, n);
-    if (n && um_store_add(env->store, entry, n, env->clock->now, &job->ticket,
-                          NULL) != UMBEL_OK)
-        return UM_DCCIFD_NOT_STORED;
-    job->reply.reported = n ? amount : 0;
-    if (n)
-        um_env_count_reports(env, f->stats->service, NULL, &job->client, 1);
-    return full ? UM_DCCIFD_LIST_FULL : UM_DCCIFD_OK;
+    if (status != UMBEL_OK)
+        return status == UMBEL_E_FULL ? UM_DCCIFD_LIST_FULL
+                                      : UM_DCCIFD_NOT_STORED;
+    for (size_t i = 0; i < n && !(job->envelope.words & UM_DCCIFD_SPAM); i++)
+        um_same_mail_record(f->same, job, &entry[i], um_clock_ms(env->clock));
+    if (!n_counted)
+        return outcome;
+    job->reply.reported = amount_of(job);
+    um_env_count_reports(env, f->stats->service, NULL, &job->client, 1);
+    return outcome;
 }
 
 /* --- counts --------------------------------------------------------------- */

@@ -469,10 +469,12 @@ const um_verdict um_pyzor_verdicts[UM_PYZOR_OUTCOMES + 1] = {
     [UM_PYZOR_LIST_FULL] = {503,
                             "Service Unavailable: not counted, list is full",
                             "list_full"},
-    [UM_PYZOR_SHARE_FULL] = {503,
-                             "Service Unavailable: not counted, the part of "
-                             "clients without an account is full",
-                             "anonymous_full"},
+    [UM_PYZOR_SHARE_FULL] =
+        {503, "Service Unavailable: not counted, " UM_TEXT_SHARE_FULL,
+         "anonymous_full"},
+    [UM_PYZOR_NEW_LIMIT] =
+        {429, "Too Many Requests: not counted, " UM_TEXT_NEW_LIMIT,
+         "new_digests"},
     [UM_PYZOR_ANSWER] = {400, "Bad request: the answer of a server", "answer"},
     [UM_PYZOR_RATE_LIMIT] = {429, "Too Many Requests", "rate_limit"},
 };

@@ -207,8 +207,9 @@ typedef enum um_pyzor_outcome {
     UM_PYZOR_NOT_STORED,
     UM_PYZOR_LIST_FULL,  /* a digest was left out */
     UM_PYZOR_SHARE_FULL, /* the same, for a client without an account */
+    UM_PYZOR_NEW_LIMIT,  /* the same: limits.new_digests */
     UM_PYZOR_ANSWER,     /* sent by another server; not answered */
-    UM_PYZOR_RATE_LIMIT, /* not answered, except for limits.new_digests */
+    UM_PYZOR_RATE_LIMIT, /* not answered */
     UM_PYZOR_OUTCOMES
 } um_pyzor_outcome;
 

@@ -79,7 +79,7 @@ static const um_pyzor_outcome outcomes[] = {
     [UM_ADMIT] = UM_PYZOR_OK,
     [UM_ADMIT_SHARED] = UM_PYZOR_OK,
     [UM_REFUSE_SHARE] = UM_PYZOR_SHARE_FULL,
-    [UM_REFUSE_RATE] = UM_PYZOR_RATE_LIMIT,
+    [UM_REFUSE_RATE] = UM_PYZOR_NEW_LIMIT,
     [UM_REFUSE_FULL] = UM_PYZOR_LIST_FULL};
 
 /* Creates entries for the digests that count; returns their number. */

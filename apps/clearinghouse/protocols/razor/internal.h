@@ -241,6 +241,8 @@ typedef enum um_razor_outcome {
     UM_RAZOR_NO_ACTION,
     UM_RAZOR_NOT_STORED,
     UM_RAZOR_ACCOUNTS_FULL,
+    UM_RAZOR_NEW_LIMIT,
+    UM_RAZOR_SHARE_FULL,
     UM_RAZOR_LIST_FULL,
     UM_RAZOR_ENDS
 } um_razor_outcome;

@@ -172,12 +172,19 @@ void um_razor_register(um_razor_session *s, const um_razor_query *q)
 /* --- challenge and answer ------------------------------------------------- */
 
 /* Returns true if the client gets to know that an account does not exist, so
- * that it registers: only where it may, and not often. Other unknown names get
- * a challenge, and fail like those with a wrong password. */
+ * that it registers: only where it may, and not often, on loopback as well.
+ * Other unknown names get a challenge, and fail like those with a wrong
+ * password. */
 static bool reveals_unknown(um_razor_session *s)
 {
-    return !um_razor_settings_of(s->service)->registration &&
-           is_within_signups(s, UM_LIMIT_REPORTS);
+    const um_razor_service *f = s->service;
+    um_network network = um_limits_network(f->tries, um_stream_peer(s->stream));
+
+    return !um_razor_settings_of(f)->registration &&
+           is_within_signups(s, UM_LIMIT_REPORTS) &&
+           um_limits_consume_of(f->tries, network, UM_LIMIT_REPORTS,
+                                UM_RAZOR_NETWORK_TRY,
+                                um_clock_ms(f->env->clock));
 }
 
 void um_razor_challenge(um_razor_session *s, const um_razor_query *q)

@@ -41,6 +41,10 @@ const um_verdict um_razor_verdicts[] = {
     [UM_RAZOR_NOT_STORED] = {503, "not counted: the disk cannot be written",
                              "not_stored"},
     [UM_RAZOR_ACCOUNTS_FULL] = {507, "too many accounts", "accounts_full"},
+    [UM_RAZOR_NEW_LIMIT] = {429, "not counted: " UM_TEXT_NEW_LIMIT,
+                            "new_digests"},
+    [UM_RAZOR_SHARE_FULL] = {507, "not counted: " UM_TEXT_SHARE_FULL,
+                             "anonymous_full"},
     [UM_RAZOR_LIST_FULL] = {507, "not counted: the list is full", "list_full"},
     UM_END_VERDICTS(UM_RAZOR_ENDS)};
 _Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,

@@ -229,8 +229,10 @@ static bool is_report(const um_razor_item *item)
 static void set_outcome(um_razor_job *job, um_razor_outcome outcome)
 {
     for (size_t i = 0; i < job->n; i++)
-        if (is_report(&job->item[i]))
+        if (is_report(&job->item[i])) {
             job->item[i].answer.outcome = outcome;
+            job->item[i].counted = false;
+        }
 }
 
 /* Anybody may register, so an account is worth no more than the client's
@@ -245,25 +247,30 @@ static uint16_t reporter_of(const um_razor_session *s)
     return um_env_reporter(f->env, client_of(s));
 }
 
+static const um_razor_outcome outcomes[] = {
+    [UM_ADMIT] = UM_RAZOR_OK,
+    [UM_ADMIT_SHARED] = UM_RAZOR_OK,
+    [UM_REFUSE_SHARE] = UM_RAZOR_SHARE_FULL,
+    [UM_REFUSE_RATE] = UM_RAZOR_NEW_LIMIT,
+    [UM_REFUSE_FULL] = UM_RAZOR_LIST_FULL};
+
 static size_t create_entries(const um_razor_session *s, um_razor_job *job,
-                             um_entry *entry)
+                             uint16_t reporter, um_entry *entry)
 {
     const um_razor_service *f = s->service;
     uint64_t weight = um_config_weight_percent(f->env->config, s->user,
                                                um_razor_settings_of(f)->weight);
     uint32_t amount = (uint32_t)(weight * f->unit / 100);
-    uint16_t reporter = reporter_of(s);
     size_t n = 0;
 
     for (size_t i = 0; amount && i < job->n; i++) {
         unsigned list = list_of(job->item[i].op);
         if (!is_report(&job->item[i]) || !counts(s, job, i))
             continue;
-        if (um_lists_admits(f->env->lists, list, &job->digest[i], reporter) >
-            UM_ADMIT_SHARED) {
-            job->item[i].answer.outcome = UM_RAZOR_LIST_FULL;
+        job->item[i].answer.outcome = outcomes[um_lists_admits(
+            f->env->lists, list, &job->digest[i], reporter)];
+        if (job->item[i].answer.outcome != UM_RAZOR_OK)
             continue;
-        }
         job->item[i].counted = true;
         entry[n++] = (um_entry){.list = list,
                                 .digest = job->digest[i],
@@ -289,7 +296,8 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
         set_outcome(job, UM_RAZOR_RATE_LIMIT);
         return;
     }
-    size_t n = create_entries(s, job, entry);
+    uint16_t reporter = reporter_of(s);
+    size_t n = create_entries(s, job, reporter, entry);
     if (um_store_failure(env->store) ||
         (n && um_store_add(env->store, entry, n, env->clock->now, &job->ticket,
                            NULL) != UMBEL_OK)) {
@@ -298,8 +306,8 @@ void um_razor_count_reports(um_razor_session *s, um_razor_job *job)
     }
     for (size_t i = 0; i < n; i++)
         remember(s, &entry[i]);
-    um_env_count_reports(env, f->stats->service, s->user, client_of(s),
-                         reports);
+    um_env_count_reports(env, f->stats->service, reporter ? NULL : s->user,
+                         client_of(s), reports);
 }
 
 /* --- the request ---------------------------------------------------------- */
