@@ -228,3 +228,26 @@ void um_json_real(FILE *out, double x)
     }
     fputs(text, out);
 }
+
+static bool is_utf8(const umbel_slice *key)
+{
+    const uint8_t *s = key->data;
+
+    for (size_t i = 0, len; i < key->len; i += len)
+        if (!(len = um_utf8_len(s + i, key->len - i)))
+            return false;
+    return true;
+}
+
+void um_json_key(FILE *out, const umbel_slice *key)
+{
+    if (is_utf8(key)) {
+        fputs("\"key\": ", out);
+        um_json_string(out, key->data, key->len);
+        return;
+    }
+    fputs("\"key_hex\": \"", out);
+    for (size_t i = 0; i < key->len; i++)
+        fprintf(out, "%02x", ((const uint8_t *)key->data)[i]);
+    putc('"', out);
+}

@@ -10,6 +10,8 @@
 #include <umbel/experimental/unless.h>
 #include <umbel/filter.h>
 
+#include <stdio.h>
+
 /* The caller fills the first part, then um_query_init the second. */
 typedef struct um_query {
     const umbel_filter *filter;
@@ -110,6 +112,59 @@ bool um_form_asks_several(umbel_key_form form);
 /* Returns the name of a form in options and reports: "hex", "sha1"; "text" for
  * files that do not record it. */
 const char *um_form_option(umbel_key_form form);
+
+/*
+ * Answers for programs: a line, or a JSON object, for every question
+ * (answer.c).
+ *
+ * This is the protocol of 'umbel check --answer' and of the socket of
+ * 'umbel serve': every line that comes in is answered by one line.
+ */
+typedef enum um_answered {
+    UM_ANSWERED_NO,
+    UM_ANSWERED_YES,
+    UM_ANSWERED_REFUSED
+} um_answered;
+
+/*
+ * Asks f about a text and prints the answer: "1", "0", or "-" if the text is
+ * refused; a tab, the text, a tab; what matched, or the reason of the refusal;
+ * and end.
+ */
+um_answered um_answer_line(um_question *q, const umbel_filter *f,
+                           umbel_slice text, char end, FILE *out);
+/* Prints such a line for a text that no filter is asked about. */
+void um_answer_refusal(umbel_slice text, const char *why, char end, FILE *out);
+
+/* Does the same as um_answer_line with a JSON object, without a newline: key,
+ * match, matched and form; key and error for a refused text. */
+um_answered um_answer_json(um_question *q, const umbel_filter *f,
+                           umbel_slice text, FILE *out);
+
+enum { UM_ANSWER_MAX = 1 << 20 }; /* bytes of a key */
+#define UM_ANSWER_TOO_LONG "longer than 1 MiB, the limit for a key"
+
+typedef struct um_lines {
+    /* Set by the caller. */
+    size_t max; /* bytes of a line */
+    char end;   /* ends a line: '\n', before which a '\r' is removed, or '\0' */
+    /* Called for every line; too_long: it has more than max bytes, and text is
+     * empty. */
+    void (*take)(void *ctx, umbel_slice text, bool too_long);
+    void *ctx;
+
+    /* Set by um_lines_take; zeroed at first. */
+    size_t scanned; /* bytes without an end, at the start of the next input */
+    bool skipping;  /* in a line that is too long */
+} um_lines;
+
+/*
+ * Passes on up to n lines and returns how many bytes they were; the caller
+ * passes the rest again, with the bytes that follow. last: nothing follows, and
+ * what is left is a line, too. At most max + 1 bytes are left without a line.
+ */
+size_t um_lines_take(um_lines *l, const uint8_t *bytes, size_t len, size_t n,
+                     bool last);
 
 /*
  * Keys that are one edit away from a member.

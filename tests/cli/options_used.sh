@@ -148,6 +148,7 @@ used check unless 'f.umb -f never' '--unless n.umb'
 used check unless-first 'f.umb -f never -c --json --unless n.umb' --unless-first
 used check unless-key-file 's.umb -f never --unless u.umb --key-file secret' '--unless-key-file other'
 used check edits 'f.umb -f never -c' '--edits 1'
+used check answer 'f.umb 7' --answer
 used check confirm 'f.umb -f odd' '--confirm log'
 keys check 'f.umb -v -f'
 opened check 'FILTER 7' secret

@@ -23,7 +23,7 @@
 typedef struct check_args {
     const char *file;
     um_list operands, lists, also;
-    bool count, invert, values, unless_first, line_buffered;
+    bool count, invert, values, unless_first, line_buffered, answer;
     um_whole threshold, top, edits;
     const char *unless, *unless_key_file, *confirm;
     um_open_args open;
@@ -72,6 +72,12 @@ static const um_option options[] = {
      "inserted) makes a member of them",
      UM_TARGET(check_args, edits), .low = 1, .high = 1,
      .excludes = "values threshold top unless also"},
+    {"answer", 0, NULL,
+     "answer every line at once: 1, 0 or - (refused), a tab, the key, a tab, "
+     "and what matched or the reason",
+     UM_TARGET(check_args, answer),
+     .excludes = "keys count invert values threshold top also unless confirm "
+                 "edits field delimiter fold-case threads"},
     {"line-buffered", 0, NULL,
      "accepted as by grep: each line is answered at once, anyway",
      UM_TARGET(check_args, line_buffered)},
@@ -93,12 +99,16 @@ static unsigned mode(const void *values)
 
 /* Returns what is wrong with the options if the rows cannot express it;
  * otherwise NULL. */
-static const char *find_misuse(const check_args *a)
+static const char *find_misuse(const um_args *args)
 {
+    const check_args *a = args->values;
+
     if (a->operands.n && a->lists.n)
         return "give keys, or files of keys with -f, not both";
     if (a->confirm && strcmp(a->confirm, "-") == 0)
         return "--confirm appends to a file, not to standard output";
+    if (a->answer && args->common.quiet)
+        return "--answer prints a line for every key: leave out --quiet";
     if (a->also.n >= UM_MAX_FILTERS)
         return "at most 63 filters can be given with --also";
     return NULL;
@@ -234,6 +244,26 @@ static void flush_answers(void *out)
     fflush(out);
 }
 
+/* Answers the keys on the command line, or every line of standard input. */
+static umbel_status answer_all(um_check_ctx *c, const um_args *args,
+                               umbel_error *err)
+{
+    const check_args *a = args->values;
+    um_key_format format = {.hex = a->keys.hex};
+    umbel_status status = UMBEL_OK;
+
+    UM_TRY(obey_key_forms(c, a, &format, err));
+    um_question q = {.digests = a->keys.hex};
+    for (size_t i = 0; i < a->operands.n && are_typed(a); i++)
+        um_check_answer(
+            c, &q,
+            (umbel_slice){a->operands.item[i], strlen(a->operands.item[i])});
+    if (!are_typed(a))
+        status = um_check_answer_lines(c, &q, err);
+    um_question_fini(&q);
+    return status;
+}
+
 static umbel_status check_keys(um_check_ctx *c, const um_args *args,
                                umbel_error *err)
 {
@@ -242,6 +272,8 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
     bad_lines bad = {args, c};
     um_key_source source;
 
+    if (a->answer)
+        return answer_all(c, args, err);
     if (are_typed(a))
         return check_typed(c, args, err);
     UM_TRY(um_key_source_from_args(args, &a->keys, &a->threads, a->lists,
@@ -301,7 +333,7 @@ static umbel_status open_filters(const check_args *a, check_filters *out,
     out->name[0] = a->file;
     for (size_t i = 0; i < a->also.n; i++)
         out->name[i + 1] = a->also.item[i];
-    if (!a->also.n && um_is_sync_dir(a->file))
+    if (!a->also.n && !a->answer && um_is_sync_dir(a->file))
         UM_TRY(open_origins(a, out, err));
     else if (!a->also.n)
         UM_TRY(um_open_filter(&a->open, a->file, &out->filter[0], err));
@@ -436,7 +468,7 @@ static umbel_status check(um_check_ctx *c, const um_args *args,
             *err = late;
         return status ? status : closed;
     }
-    if (c->bad > SHOWN && !are_typed(a))
+    if (c->bad > SHOWN && !are_typed(a) && !a->answer)
         um_warn(args, "%s no key, and were not checked",
                 um_counted(c->bad, "line has", "lines have").text);
     if (c->count && !c->quiet)
@@ -448,7 +480,7 @@ static umbel_status check(um_check_ctx *c, const um_args *args,
 
 static int run(const um_args *args)
 {
-    const char *misuse = find_misuse(args->values);
+    const char *misuse = find_misuse(args);
     check_filters filters = {.unless = NULL};
     um_top top = {.cap = ((const check_args *)args->values)->top.n};
     um_check_ctx c = {.top = &top};

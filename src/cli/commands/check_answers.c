@@ -13,9 +13,11 @@
 #include "cli/framework/report.h"
 #include "keylist/key_log.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * The keys of a stream with the largest counts.
@@ -144,7 +146,7 @@ static void print_json(const um_check_ctx *c, FILE *out,
                        size_t i)
 {
     putc('{', out);
-    um_print_json_key(out, line);
+    um_json_key(out, line);
     fprintf(out, ", \"match\": %s", in->hit[i] ? "true" : "false");
     if (c->query.values)
         fprintf(out, ", \"%s\": %" PRIu64, c->query.map ? "value" : "count",
@@ -351,7 +353,7 @@ void um_check_print_bad(const um_check_ctx *c, const umbel_slice *line,
         return;
     um_progress_pause();
     putc('{', c->out);
-    um_print_json_key(c->out, line);
+    um_json_key(c->out, line);
     fputs(", \"error\": ", c->out);
     um_json_text(c->out, what);
     fputs("}\n", c->out);
@@ -427,4 +429,79 @@ umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
 
     UM_TRY(query_batch(c, &batch, &a, err));
     return print_answers(c, &batch, &a, err);
+}
+
+/* --- an answer for every line --------------------------------------------- */
+
+static void count_answer(um_check_ctx *c, um_answered verdict)
+{
+    c->selected += verdict == UM_ANSWERED_YES;
+    c->bad += verdict == UM_ANSWERED_REFUSED;
+}
+
+void um_check_answer(um_check_ctx *c, um_question *q, umbel_slice text)
+{
+    if (c->json) {
+        count_answer(c, um_answer_json(q, c->query.filter, text, c->out));
+        putc('\n', c->out);
+    } else {
+        count_answer(c,
+                     um_answer_line(q, c->query.filter, text, c->end, c->out));
+    }
+}
+
+typedef struct answered_lines {
+    um_check_ctx *c;
+    um_question *q;
+} answered_lines;
+
+static void answer_one(void *ctx, umbel_slice text, bool too_long)
+{
+    const answered_lines *a = ctx;
+
+    if (!too_long) {
+        um_check_answer(a->c, a->q, text);
+        return;
+    }
+    a->c->bad++;
+    if (a->c->json)
+        um_check_print_bad(a->c, &text, UM_ANSWER_TOO_LONG);
+    else
+        um_answer_refusal(text, UM_ANSWER_TOO_LONG, a->c->end, a->c->out);
+}
+
+umbel_status um_check_answer_lines(um_check_ctx *c, um_question *q,
+                                   umbel_error *err)
+{
+    enum { READ = 1 << 16 };
+    answered_lines a = {c, q};
+    um_lines lines = {
+        .max = UM_ANSWER_MAX, .end = c->end, .take = answer_one, .ctx = &a};
+    um_buffer in = {.len = 0};
+    ssize_t got = 1;
+
+    while (got) {
+        uint8_t *space = um_buffer_reserve(&in, READ);
+        if (!space)
+            break;
+        do
+            got = read(STDIN_FILENO, space, READ);
+        while (got < 0 && errno == EINTR);
+        if (got < 0)
+            break;
+        in.len += (size_t)got;
+        um_buffer_discard(
+            &in, um_lines_take(&lines, in.data, in.len, SIZE_MAX, got == 0));
+        if (fflush(c->out) || ferror(c->out))
+            break;
+    }
+    umbel_status status = UMBEL_OK;
+    if (in.failed)
+        status = um_no_memory(err, READ);
+    else if (got < 0)
+        status = um_fail_errno(err, "standard input");
+    else if (ferror(c->out))
+        status = um_fail_errno(err, "standard output");
+    um_buffer_fini(&in);
+    return status;
 }

@@ -188,6 +188,12 @@ umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
 void um_check_print_bad(const um_check_ctx *c, const umbel_slice *line,
                         const char *what);
 
+/* Print an answer for one key, and for every line of standard input as soon as
+ * it is read: the protocol of query/answer.c. */
+void um_check_answer(um_check_ctx *c, um_question *q, umbel_slice text);
+umbel_status um_check_answer_lines(um_check_ctx *c, um_question *q,
+                                   umbel_error *err);
+
 /* Prints the keys in c->top. */
 void um_check_print_top(um_check_ctx *c);
 

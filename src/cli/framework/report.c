@@ -274,29 +274,6 @@ void um_report_to_json(FILE *out, const um_report *r)
     fputs(r->nnotes ? "]}\n" : "}\n", out);
 }
 
-static bool is_utf8(const umbel_slice *key)
-{
-    const uint8_t *s = key->data;
-
-    for (size_t i = 0, len; i < key->len; i += len)
-        if (!(len = um_utf8_len(s + i, key->len - i)))
-            return false;
-    return true;
-}
-
-void um_print_json_key(FILE *out, const umbel_slice *key)
-{
-    if (is_utf8(key)) {
-        fputs("\"key\": ", out);
-        um_json_string(out, key->data, key->len);
-        return;
-    }
-    fputs("\"key_hex\": \"", out);
-    for (size_t i = 0; i < key->len; i++)
-        fprintf(out, "%02x", ((const uint8_t *)key->data)[i]);
-    putc('"', out);
-}
-
 /*
  * Prints reports for people: a line per value, or a table.
  */

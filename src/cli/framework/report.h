@@ -114,7 +114,4 @@ void um_report_to_json(FILE *out, const um_report *r);
 void um_report_to_text(FILE *out, const um_report *r);
 void um_report_to_table(FILE *out, const um_report *rows, size_t n);
 
-/* Prints "key": "TEXT", or "key_hex" for bytes that are not UTF-8. */
-void um_print_json_key(FILE *out, const umbel_slice *key);
-
 #endif

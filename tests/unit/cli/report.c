@@ -4,6 +4,7 @@
  */
 #include "support/test.h"
 
+#include "base/text.h"
 #include "cli/framework/report.h"
 
 #include <ctype.h>
@@ -437,7 +438,7 @@ static void assert_key(const void *key, size_t len, const char *want)
     FILE *out = open_memstream(&text, &n);
 
     assert_non_null(out);
-    um_print_json_key(out, &slice);
+    um_json_key(out, &slice);
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, want);
     free(text);
