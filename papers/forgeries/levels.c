@@ -1,6 +1,7 @@
 /*
  * levels.c - forges ribbons: random sizes of all levels, and slots that are
- * random, all ones or sparse; or an index with the same entry everywhere.
+ * random, all ones or sparse; or an index with the same entry everywhere, or
+ * one that admits the keys that the first level stores.
  */
 #include "papers/forgeries/forge.h"
 
@@ -10,6 +11,8 @@
 #include "kinds/ribbon/ribbon.h"
 
 #include <umbel/build.h>
+
+#include <math.h>
 
 /* Up to two buckets in each layer, and a tail. */
 static um_ribbon_sizes draw_sizes(um_rng *rng, bool may_be_wide)
@@ -25,14 +28,20 @@ static um_ribbon_sizes draw_sizes(um_rng *rng, bool may_be_wide)
     return s;
 }
 
-/* Draws steps, each at most as large as the one before. */
-static void draw_steps(um_rng *rng, uint64_t finer, um_ribbon_sizes *s)
+/* Draws steps, each at most as large as the one before; or small ones, so that
+ * few starts have all columns, and the tail. */
+static void draw_steps(um_rng *rng, um_ribbon_form *form, um_ribbon_sizes *s)
 {
-    uint64_t n = um_random_below(rng, UM_RIBBON_STEPS + 1), most = finer;
+    uint64_t n = um_random_below(rng, UM_RIBBON_STEPS + 1), most;
 
+    if (um_random_below(rng, 2)) {
+        form->finer = (uint32_t)between(rng, 1, 64);
+        n = UM_RIBBON_STEPS;
+    }
+    most = form->finer;
     for (uint64_t i = 0; i < n && most; i++) {
         if (um_random_below(rng, 4)) /* otherwise an empty share */
-            most = um_random_below(rng, most + 1);
+            most = between(rng, most / 2, most);
         s->steps[i] = (uint16_t)most;
     }
 }
@@ -98,10 +107,62 @@ static void write_index(const um_ribbon_level *l, um_rng *rng)
     write_tail(l, entry, every);
 }
 
+/* Writes an entry for the first starts of a layer. */
+static void write_first(const um_ribbon_layer *l, uint64_t entry, double share)
+{
+    for (uint64_t i = 0; (double)i < share * (double)l->starts; i++) {
+        uint64_t slot = um_ribbon_slot(l, i);
+        uint64_t words = um_ribbon_words(l, slot >> 6);
+        for (uint32_t j = 0; j < l->columns; j++)
+            if (entry >> j & 1)
+                um_set_bit(l->words, 64 * (words + j) + (slot & 63));
+    }
+}
+
+/* Bumps all keys of a layer, except those of buckets between two starts. */
+static void bump_others(const um_ribbon_layer *l, double from, double end)
+{
+    double size = um_ribbon_bucket(l);
+
+    for (uint64_t b = 0; b < l->starts >> l->bucket_bits; b++) {
+        double first = (double)b * size;
+        bool stay = first + size > from && first < end;
+        for (uint64_t i = 2 * b; i < 2 * b + 2; i++)
+            if (stay)
+                l->bumps[i / 8] &= (uint8_t) ~(1u << i % 8);
+            else
+                um_set_bit(l->bumps, i);
+    }
+}
+
+/*
+ * Uses the same share of hashes in the index, for keys that the first level
+ * answers, and in the first level, for keys that are not bumped to more
+ * columns. These are the same keys if their partition is the whole key.
+ */
+static void write_alike(const um_ribbon *r, um_rng *rng)
+{
+    const um_ribbon_level *index = &r->parts.index;
+    uint32_t more = um_random_below(rng, 2)
+                        ? 0
+                        : (uint32_t)um_random_below(rng, r->parts.most + 1);
+    const um_ribbon_share *in = &r->parts.share[more];
+    double share = ldexp(0.5 + unit(rng) / 2, -(int)um_random_below(rng, 8));
+
+    memset(index->layer[0].words, 0, (size_t)index->bytes);
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
+        const um_ribbon_layer *l = &r->members.layer[i];
+        double one = (double)l->starts / UM_RIBBON_FINE, from = one * in->from;
+        write_first(&index->layer[i], UM_RIBBON_FIRST + more, share);
+        bump_others(l, from, from + share * one * in->width);
+    }
+}
+
 /* --- shapes --------------------------------------------------------------- */
 
 static void draw_shape(const target *t, um_rng *rng, um_shape *s)
 {
+    static const int parts[] = {-4, -8, -64, 1}; /* of strangers' 8 bytes */
     bool wide = draws(t, "wide"), two = draws(t, "never_tail");
     um_ribbon_form form = draw_form(rng);
     um_ribbon_sizes members = draw_sizes(rng, wide), never = {.tail = 0};
@@ -116,8 +177,14 @@ static void draw_shape(const target *t, um_rng *rng, um_shape *s)
     form.columns += values;
     if (draws(t, "index_bits")) {
         um_ribbon_sizes index = draw_sizes(rng, false);
-        draw_steps(rng, form.finer, &members);
-        s->hash = um_hash_of_part(-4);
+        if (um_random_below(rng, 2)) { /* with room for write_alike */
+            members.buckets[0] = between(rng, 16, 64);
+            index.buckets[0] = between(rng, 1, 16);
+            form.columns /= 2;
+        }
+        if (!um_ribbon_is_empty(&members))
+            draw_steps(rng, &form, &members);
+        s->hash = um_hash_of_part(parts[um_random_below(rng, 4)]);
         um_ribbon_shape_parts(s, &form, &members, &never,
                               (uint32_t)between(rng, 1, UM_RIBBON_INDEX_BITS),
                               &index);
@@ -160,7 +227,9 @@ umbel_status forge_ribbon(const target *t, um_rng *rng, umbel_filter **out,
     draw_slots(payload, (size_t)(s.cells / 8), rng);
     UM_TRY(um_filter_own(&s, &alloc, payload, out, err));
     const um_ribbon *r = (*out)->self;
-    if (r->parted && um_random_below(rng, 4))
+    if (r->parted && um_random_below(rng, 2))
         write_index(&r->parts.index, rng);
+    else if (r->parted && um_random_below(rng, 4))
+        write_alike(r, rng);
     return UMBEL_OK;
 }

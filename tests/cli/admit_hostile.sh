@@ -50,7 +50,7 @@ umbel info --json bad.umb | field added
 try umbel admit bad.umb
 
 # Files that an earlier umbel admitted (tests/hostile/README.md).
-for name in ribbon-parts-all near-forged; do
+for name in ribbon-parts-all ribbon-parts-alike near-forged; do
     cp "$(dirname "$0")/../hostile/$name.umb" .
     try umbel admit "$name.umb" --max-error 1e-6
 done

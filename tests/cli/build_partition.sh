@@ -5,6 +5,8 @@ umbel build members --kind ribbon --universe universe --partition 1 --json \
     -o f.umb > report
 field partitions < report
 try umbel check f.umb -c -f universe
+try umbel admit f.umb
+try umbel admit f.umb --hash xxh3-64
 tr '\t' ' ' < universe > spaced
 tr '\t' ' ' < members > some
 try umbel build some --kind ribbon --universe spaced --partition 1 -o no.umb

@@ -7,6 +7,7 @@
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
+#include "filter/handle.h"
 #include "keylist/sniff.h"
 
 #include <umbel/admit.h>
@@ -94,9 +95,9 @@ static void explain(int fd, umbel_ruling *r)
 }
 
 /* Admits a copy of the file, so that another process cannot change the bytes
- * meanwhile. */
-static umbel_status judge(const admit_args *a, umbel_ruling *out,
-                          umbel_error *err)
+ * meanwhile. *f is the filter if it was admitted, otherwise NULL. */
+static umbel_status judge(const admit_args *a, umbel_filter **f,
+                          umbel_ruling *out, umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
     bool standard = strcmp(a->file, "-") == 0;
@@ -108,7 +109,7 @@ static umbel_status judge(const admit_args *a, umbel_ruling *out,
         UM_TRY(open_file(a->file, &fd, err));
     source.memory_limit = a->memory.max_memory.n;
     umbel_status status =
-        umbel_admit_read(fd, UMBEL_TO_END, &source, &wants, NULL, out, err);
+        umbel_admit_read(fd, UMBEL_TO_END, &source, &wants, f, out, err);
     if (status == UMBEL_OK)
         explain(fd, out);
     if (!standard)
@@ -126,6 +127,14 @@ static void note_false_negatives(um_report *r, const umbel_ruling *ruling)
     else if (ruling->has_false_negatives)
         um_report_note(r, "This filter says that it may miss keys that were "
                           "added.");
+}
+
+static void note_partitions(um_report *r, const umbel_filter *f)
+{
+    if (f && f->hasher.row->part)
+        um_report_note(r, "Its keys are in partitions, and its maker can let "
+                          "all keys of chosen partitions match. If you expect "
+                          "no partitions, require --hash " UM_DEFAULT_HASH ".");
 }
 
 /* Fills the report; texts must outlive it. */
@@ -160,12 +169,15 @@ static int run(const um_args *args)
 {
     const char *texts[UMBEL_MAX_REASONS];
     um_report report = {0};
+    umbel_filter *f = NULL;
     umbel_ruling ruling;
     umbel_error err;
 
-    if (judge(args->values, &ruling, &err) != UMBEL_OK)
+    if (judge(args->values, &f, &ruling, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     fill_report(args->values, &ruling, texts, &report);
+    note_partitions(&report, f);
+    umbel_close(f);
     um_report_print(args, &report);
     um_report_fini(&report);
     return ruling.admitted ? UM_EXIT_FINE : UM_EXIT_NO;

@@ -34,77 +34,72 @@
 
 enum { BATCH = 32 };
 
-static double overlap(double a, double b, double from, double end)
-{
-    return fmax(0, fmin(b, end) - fmax(a, from));
-}
-
-/* Considers the keys of a share that reach a layer. Returns the probability
- * that one stays there and matches, and sets *bumped to the share of the
- * others.
+/* Considers the keys that reach a layer. Returns the probability that one stays
+ * there and matches, and sets *bumped to the share of the others.
  */
-static double predict_layer(const um_ribbon_layer *l,
-                            const um_ribbon_share *share, uint32_t value_bits,
+static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
                             double *bumped)
 {
-    double one = (double)l->starts / UM_RIBBON_FINE;
-    double from = one * share->from, end = from + one * share->width;
-    double size = um_ribbon_bucket(l), gone = 0, pass = 0;
+    uint64_t gone = 0, size = um_ribbon_bucket(l);
+    double pass = 0;
 
-    if (!share->width) { /* all keys have the same start */
-        from = floor(from);
-        end = from + 1;
-    }
-    for (uint64_t b = (uint64_t)(from / size);
-         b < l->starts >> l->bucket_bits && (double)b * size < end; b++) {
-        double first = (double)b * size;
-        double stays = first + um_ribbon_bumped(l, um_ribbon_code(l, b));
+    for (uint64_t b = 0; b < l->starts >> l->bucket_bits; b++) {
+        uint64_t n = um_ribbon_bumped(l, um_ribbon_code(l, b));
         uint32_t more =
             um_ribbon_columns_at(l, b << l->bucket_bits) - l->columns;
-        gone += overlap(first, stays, from, end);
-        pass += ldexp(overlap(stays, first + size, from, end), -(int)more);
+        gone += n;
+        pass += ldexp((double)(size - n), -(int)more);
     }
-    *bumped = gone / (end - from);
-    return pass / (end - from) * ldexp(1, -(int)(l->columns - value_bits));
+    *bumped = (double)gone / (double)l->starts;
+    return ldexp(pass / (double)l->starts, -(int)(l->columns - value_bits));
 }
 
 /* Returns the probability that a key matches in the first level: its
  * fingerprint is random, whatever the slots are. */
-static double predict_share(const um_ribbon *r, const um_ribbon_share *share)
+static double predict_members(const um_ribbon *r)
 {
     const um_ribbon_level *l = &r->members;
     double here = 1, error = 0, bumped;
 
     for (int i = 0; i < UM_RIBBON_LAYERS; i++)
         if (l->layer[i].starts) {
-            error += here *
-                     predict_layer(&l->layer[i], share, r->value_bits, &bumped);
+            error += here * predict_layer(&l->layer[i], r->value_bits, &bumped);
             here *= bumped;
         }
     return error + here * ldexp(1, -(int)(l->tail_columns - r->value_bits));
 }
 
-/* Returns the error for keys whose partition was not in the index when it was
- * built. The slots of the index determine the probability of each entry. One of
- * the entries makes all keys match. */
+/* Returns the fewest columns of keys with this entry. */
+static uint32_t fewest_columns(const um_ribbon *r, uint32_t entry)
+{
+    const um_ribbon_level *l = &r->members;
+    uint32_t more = entry - UM_RIBBON_FIRST, most = r->parts.most;
+
+    if (!l->layer[0].starts && !l->layer[1].starts)
+        return l->tail_columns;
+    return l->form.columns + (more < most ? more : most);
+}
+
+/*
+ * Returns the largest error for keys whose partition was not in the index when
+ * it was built. The slots of the index determine the probability of each entry.
+ * One of the entries makes all keys match. If a partition is the whole key, its
+ * entry and its place in the first level depend on the same hash, and a maker
+ * can choose entries for places with few columns. So these are what counts, not
+ * their share. The fingerprint and the second level depend on the hash mixed
+ * anew.
+ */
 static double predict_parts(const um_ribbon *r, double second)
 {
-    const um_ribbon_parts *p = &r->parts;
-    double chance[1 << UM_RIBBON_WEIGHED];
-    double error, share[UM_RIBBON_MAX_MORE + 1] = {0};
+    double chance[1 << UM_RIBBON_WEIGHED], error;
 
-    um_ribbon_chances(&p->index, true, chance);
+    um_ribbon_chances(&r->parts.index, true, chance);
     error = chance[UM_RIBBON_ALL];
-    for (uint32_t i = UM_RIBBON_SECOND; i < 1u << p->index.form.columns; i++) {
-        uint32_t more = i - UM_RIBBON_FIRST;
-        if (i == UM_RIBBON_SECOND)
-            error += second * chance[i];
-        else
-            share[more < p->most ? more : p->most] += chance[i];
+    for (uint32_t i = UM_RIBBON_SECOND; i < 1u << r->parts.index.form.columns;
+         i++) {
+        uint32_t columns = i < UM_RIBBON_FIRST ? 0 : fewest_columns(r, i);
+        error += ldexp(chance[i] * second, -(int)columns);
     }
-    for (uint32_t i = 0; i <= p->most; i++)
-        if (share[i] > 0)
-            error += share[i] * second * predict_share(r, &p->share[i]);
     return fmin(1, error);
 }
 
@@ -112,14 +107,12 @@ static double predict_parts(const um_ribbon *r, double second)
  * its slots. */
 static double predict(const void *self)
 {
-    static const um_ribbon_share all = {0, UM_RIBBON_FINE};
     const um_ribbon *r = self;
     double second = r->two ? um_ribbon_chance_of_one(&r->never) : 1;
 
     if (r->empty)
         return 0;
-    return r->parted ? predict_parts(r, second)
-                     : second * predict_share(r, &all);
+    return r->parted ? predict_parts(r, second) : second * predict_members(r);
 }
 
 /* --- comparing ------------------------------------------------------------ */

@@ -10,6 +10,8 @@
 #include "kinds/ribbon/ribbon.h"
 #include "negatives/exact/exact.h"
 
+#include <umbel/admit.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -351,6 +353,50 @@ static void any_payload_is_safe_to_ask(void **state)
     fixture_fini(&s);
 }
 
+/* Returns the share of strangers that match; whole: each is a partition. */
+static double share_of_strangers(const umbel_filter *f, size_t n, bool whole)
+{
+    um_rng rng = {5};
+    size_t hits = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        umbel_digest d = {um_random(&rng), um_random(&rng)};
+        bool hit;
+        if (whole)
+            d.hi = d.lo;
+        assert_ok(umbel_query_digests(f, &d, 1, &hit, &test_refusal));
+        hits += hit;
+    }
+    return (double)hits / (double)n;
+}
+
+/* The places with the fewest columns of each entry count, which is a little
+ * more than what strangers meet. */
+static void the_error_is_at_most_a_tenth_above_that_of_strangers(void **state)
+{
+    enum { ASKED = 100000 };
+    static const size_t sizes[] = {7, 100, 1000, 5000};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(sizes); i++) {
+        umbel_exact_result bill;
+        umbel_ruling ruling;
+        fixture s;
+        fixture_init(&s, "xxh3-field1", sizes[i]);
+        umbel_filter *f = build(&s, &bill);
+        double p = umbel_predict(f), spread = 5 * sqrt(p * (1 - p) / ASKED);
+        for (int whole = 0; whole < 2; whole++) {
+            double share = share_of_strangers(f, ASKED, whole);
+            assert_true(share <= p + spread);
+            assert_true(share >= p / 1.1 - spread);
+        }
+        assert_ok(umbel_admit(f, NULL, &ruling, &test_refusal));
+        assert_true(ruling.admitted);
+        umbel_close(f);
+        fixture_fini(&s);
+    }
+}
+
 static void every_allocation_may_fail(void **state)
 {
     umbel_status status;
@@ -387,6 +433,7 @@ TEST_GROUP(exact_parts)
         cmocka_unit_test(what_does_not_go_together_is_refused),
         cmocka_unit_test(a_head_whose_numbers_disagree_is_refused),
         cmocka_unit_test(any_payload_is_safe_to_ask),
+        cmocka_unit_test(the_error_is_at_most_a_tenth_above_that_of_strangers),
         cmocka_unit_test(every_allocation_may_fail),
     };
 
