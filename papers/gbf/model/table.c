@@ -142,17 +142,26 @@ static void write_cell(um_study *s, um_sheet *sheet, int digits, double x)
         um_sheet_cell(sheet, "%.*e", digits, x);
 }
 
-static void list_cell(um_study *s, um_sheet *sheet, size_t row, const column *c)
+static double printed(const um_study *s, size_t row, const column *c)
 {
-    const um_gbf *g = &table_of(s)->row[row].filter;
     char item[UM_TEXT_LEN];
     um_expected e;
 
     name_cell(item, s, row, "", c);
-    if (!um_expected_find(um_expected_text(s->paper->name), item, &e))
-        e.paper = NAN;
-    write_cell(s, sheet, 1, e.paper);
-    write_cell(s, sheet, 3, scale(s) * c->value(g));
+    return um_expected_find(um_expected_text(s->paper->name), item, &e)
+               ? e.paper
+               : NAN;
+}
+
+static double computed(const um_study *s, size_t row, const column *c)
+{
+    return scale(s) * c->value(&table_of(s)->row[row].filter);
+}
+
+static void list_cell(um_study *s, um_sheet *sheet, size_t row, const column *c)
+{
+    write_cell(s, sheet, 1, printed(s, row, c));
+    write_cell(s, sheet, 3, computed(s, row, c));
     if (c->number >= 0)
         write_cell(s, sheet, 3, measured(s, row, c).value);
 }
@@ -173,24 +182,80 @@ static void list(um_study *s)
     }
 }
 
+/* Returns a unit of the last printed digit: one decimal, in percent or of
+ * 1.2e-3. */
+static double last_digit(const um_study *s, double paper)
+{
+    return table_of(s)->percent || paper <= 0
+               ? 0.1
+               : 0.1 * pow(10, floor(log10(paper) + 1e-9));
+}
+
+/* Returns true if the printed cell is farther from ours than half a unit of its
+ * last digit. */
+static bool is_misrounded(double paper, double ours, double digit)
+{
+    return fabs(ours - paper) > 0.5 * digit * (1 + 1e-6);
+}
+
+/* Writes a misrounded cell into the text of the errata; returns its length. */
+static size_t describe(const um_study *s, size_t row, const column *c,
+                       bool first, char *text, size_t cap)
+{
+    double paper = printed(s, row, c), ours = computed(s, row, c);
+    double digit = last_digit(s, paper);
+    double once = round(10 * ours / digit) / 10; /* to one digit more */
+    bool twice = fabs(floor(once + 0.5) * digit - paper) < digit / 100;
+    int len = snprintf(text, cap,
+                       table_of(s)->percent ? "%s %s, %s: %.1f for %.5g%s"
+                                            : "%s %s, %s: %.1e for %.4e%s",
+                       first ? "" : ";", table_of(s)->row[row].name, c->name,
+                       paper, ours, twice ? " (rounded twice)" : "");
+
+    return len < 0 ? 0 : (size_t)len < cap ? (size_t)len : cap - 1;
+}
+
+/* Finds the cells that the paper misrounds, and lists them. */
+static void find_misrounded(um_study *s)
+{
+    char text[3 * UM_NOTE_LEN] = "";
+    size_t n = 0, len = 0;
+
+    for (size_t i = 0; i < GBF_CASES; i++)
+        for (size_t j = 0; j < UM_COUNT(columns); j++) {
+            const column *c = &columns[j];
+            double paper = printed(s, i, c);
+            if (!is_misrounded(paper, computed(s, i, c), last_digit(s, paper)))
+                continue;
+            len += describe(s, i, c, n == 0, text + len, sizeof text - len);
+            n++;
+        }
+    um_check_value(s, "misrounded cells", (double)n, NAN);
+    if (n)
+        um_record_note(
+            &s->record,
+            "Errata: %zu of 25 cells %s misrounded, by more than half "
+            "a unit of the last digit:%s.",
+            n, n == 1 ? "is" : "are", text);
+}
+
 static void note(um_study *s)
 {
     um_record_note(
         &s->record,
         "Our reading: exponents k0 and k1 (equation 16), as the printed digits "
-        "ask for, not the b0 and b1 of equation 8. A printed cell may be one "
-        "unit of its last digit off: some were rounded twice. Simulated rates "
-        "are held to five standard errors, rare ones to an exact Poisson test; "
-        "f_n to equation 12 and the hole of the definition, k0 k1 / m, that "
-        "the equation leaves out.");
-    if (table_of(s)->errata)
-        um_record_note(&s->record, "Errata: %s", table_of(s)->errata);
+        "ask for, not the b0 and b1 of equation 8. Computed cells are held to "
+        "half a unit of the last printed digit. Simulated rates are held to "
+        "five standard errors, rare ones to an exact Poisson test; f_n to "
+        "equation 12 and the hole of the definition, k0 k1 / m, that the "
+        "equation leaves out.");
 }
 
 void um_gbf_table_conclude(um_study *s)
 {
     for (size_t i = 0; i < GBF_CASES; i++)
         check_row(s, i);
+    find_misrounded(s);
     list(s);
     note(s);
 }

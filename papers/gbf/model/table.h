@@ -29,7 +29,6 @@ typedef struct um_gbf_table {
     const char *title;
     bool percent; /* as in the paper, with one decimal; otherwise 1.2e-3 */
     um_gbf_case row[GBF_CASES];
-    const char *errata; /* or NULL */
 } um_gbf_table;
 
 umbel_status um_gbf_table_prepare(um_study *s, const um_gbf_table *t,

@@ -10,9 +10,7 @@ static const um_gbf_table table = {
             {"k1 = 2", {0.5, 2, 2, 131072, 256}},
             {"k1 = 3", {0.5, 2, 3, 131072, 256}},
             {"k1 = 4", {0.5, 2, 4, 131072, 256}},
-            {"k1 = 5", {0.5, 2, 5, 131072, 256}}},
-    .errata = "two cells are misprints: k1 = 1, f_p is 12.52 %, printed 12.6; "
-              "k1 = 4, F_n is 3.07 %, printed 3.0."};
+            {"k1 = 5", {0.5, 2, 5, 131072, 256}}}};
 
 UM_GBF_TABLE(4, "twice the bits: half the false negatives, the same false "
                 "positives");
