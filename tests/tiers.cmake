@@ -8,7 +8,7 @@ set(UMBEL_SLOW_TESTS
   large_memory:5
   cli_threads_build:4 cli_plan_wire:4 docs_tour:4 clearinghouse_operate:4 large_huge:4 unit_analysis_unsized:3 unit_analysis_intervals:1
   clearinghouse_protocol:3 clearinghouse_dccifd:3 clearinghouse_erasure:3 docs_manpages:3 unit_analysis_admit_honest:3 unit_analysis_occupancy_bounds:3 unit_negatives_exact:3
-  docs_main_job:3 unit_kinds_generalized:3 unit_filter_error:2 unit_analysis_plan:2 cli_reproduce:2
+  docs_main_job:3 docs_beyond:8 unit_kinds_generalized:3 unit_filter_error:2 unit_analysis_plan:2 cli_reproduce:2
   cli_threads_check:2 cli_bench:2 unit_filter_hash_groups:2 cli_help_examples:2
   contract_words:1 unit_mail_pool:3 unit_filter_model:1 stopset_truths:2)
 # Slow only under a sanitizer.
@@ -21,7 +21,7 @@ set(UMBEL_THREAD_TESTS unit_kinds_shared unit_kinds_shared_counts unit_base_pipe
 
 # Tests that compare many printed figures and pages run in release only. Under a
 # sanitizer, unit tests run the same code.
-set(UMBEL_FIGURE_TESTS docs_kinds docs_manpages cli_sizes cli_bench cli_plan_wire
+set(UMBEL_FIGURE_TESTS docs_kinds docs_beyond docs_manpages cli_sizes cli_bench cli_plan_wire
   cli_reproduce)
 
 # Sets the tier of a test. Call it in the directory that added the test.
