@@ -122,8 +122,26 @@ static void write_key_files(void)
     um_seed_write("key_file", "sign", sign, sizeof sign - 1);
 }
 
+/* Writes records of a scan: the byte that chooses sha1, then the record. */
+static void write_scan_records(void)
+{
+    static const char record[] =
+        "\001umbel scan 1 sha1\n"
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709 0 17 18 3 a/b c\0"
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709 99999999999999999999 1 1 1 "
+        "a/b c\0"
+        "da39a3ee 1 2 3 4 short\0"
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709 1 2 3 4 cut off";
+
+    um_seed_write("scan_record", "whole", record, 80);
+    um_seed_write("scan_record", "damaged", record, sizeof record - 1);
+    um_seed_write("scan_record", "empty", record, 19);
+    um_seed_write("scan_record", "other", record, 12);
+}
+
 void um_seed_foreigns(void)
 {
     write_foreigns();
     write_key_files();
+    write_scan_records();
 }

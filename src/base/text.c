@@ -239,15 +239,20 @@ static bool is_utf8(const umbel_slice *key)
     return true;
 }
 
-void um_json_key(FILE *out, const umbel_slice *key)
+void um_json_bytes(FILE *out, const char *name, const umbel_slice *bytes)
 {
-    if (is_utf8(key)) {
-        fputs("\"key\": ", out);
-        um_json_string(out, key->data, key->len);
+    if (is_utf8(bytes)) {
+        fprintf(out, "\"%s\": ", name);
+        um_json_string(out, bytes->data, bytes->len);
         return;
     }
-    fputs("\"key_hex\": \"", out);
-    for (size_t i = 0; i < key->len; i++)
-        fprintf(out, "%02x", ((const uint8_t *)key->data)[i]);
+    fprintf(out, "\"%s_hex\": \"", name);
+    for (size_t i = 0; i < bytes->len; i++)
+        fprintf(out, "%02x", ((const uint8_t *)bytes->data)[i]);
     putc('"', out);
+}
+
+void um_json_key(FILE *out, const umbel_slice *key)
+{
+    um_json_bytes(out, "key", key);
 }

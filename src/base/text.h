@@ -76,7 +76,9 @@ void um_json_name(FILE *out, size_t i, const char *name);
 /* Prints a name and a string, as um_json_name and um_json_text do. */
 void um_json_field(FILE *out, size_t i, const char *name, const char *text);
 
-/* Prints the member "key"; "key_hex" for a key that is not UTF-8. */
+/* Prints a member without a comma: NAME and a string, or NAME_hex and digits
+ * for bytes that are not UTF-8. um_json_key prints "key". */
+void um_json_bytes(FILE *out, const char *name, const umbel_slice *bytes);
 void um_json_key(FILE *out, const umbel_slice *key);
 
 /* Prints the shortest number that reads back as x, which is finite. */

@@ -170,4 +170,66 @@ umbel_status um_keys_remove(const um_key_source *s, umbel_filter *f,
  * input. */
 bool um_keys_rereadable(const um_key_source *s);
 
+/*
+ * Files as keys: the digests of all regular files below some paths.
+ */
+
+typedef enum um_file_hash {
+    UM_FILE_MD5,
+    UM_FILE_SHA1,
+    UM_FILE_SHA256
+} um_file_hash;
+
+enum { UM_FILE_DIGEST_LEN = 32 }; /* of the longest */
+
+/* Returns the length of a digest, and its name: "sha1". */
+size_t um_file_digest_len(um_file_hash hash);
+const char *um_file_hash_name(um_file_hash hash);
+
+typedef struct um_file_digest {
+    const char *path;
+    uint8_t digest[UM_FILE_DIGEST_LEN];
+    const char *why; /* it could not be read; NULL: it was */
+} um_file_digest;
+
+/*
+ * Which files. Links are not followed, and other special files are not opened;
+ * both are only counted.
+ *
+ * record names a file that digests are appended to as they are known, and from
+ * which they are taken if a file has not changed since. So a scan that was
+ * interrupted goes on where it was, and a later one hashes new and changed
+ * files only. Whoever can write to it can forge digests.
+ */
+typedef struct um_file_scan {
+    const char *const *paths;
+    size_t npaths;
+    um_file_hash hash;
+    unsigned threads;   /* 0: one per core */
+    const char *record; /* may be NULL */
+    /* Called for each file in the order of the walk, which sorts names. */
+    void (*each)(void *ctx, const um_file_digest *file);
+    void *ctx;
+
+    /* Results. */
+    uint64_t links, special;
+    uint64_t recorded; /* files whose digest was in the record */
+} um_file_scan;
+
+/* Fails only for the record, and for lack of memory. */
+umbel_status um_scan_files(um_file_scan *s, umbel_error *err);
+
+/* --- the record of a scan, for its fuzzer --------------------------------- */
+
+typedef struct um_scan_record um_scan_record;
+
+/* Parses a record that has been read; bytes must outlive it. *whole is the
+ * length of its complete entries; others after that are ignored. E_FORMAT if it
+ * is something else, or of another hash; E_NOMEM. */
+umbel_status um_scan_record_parse(const char *bytes, size_t len,
+                                  um_file_hash hash, um_scan_record **out,
+                                  size_t *whole);
+size_t um_scan_record_count(const um_scan_record *r);
+void um_scan_record_free(um_scan_record *r);
+
 #endif

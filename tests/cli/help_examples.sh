@@ -7,7 +7,9 @@ umbel build words -n 1200 -q -o words.umb
 umbel build more -n 1200 -q -o other.umb
 umbel build wrong -n 1200 -q -o new.umb
 umbel keygen --sign -q -o key
-for command in plan build add check info verify admit retouch merge convert \
+mkdir docs; echo 1 > docs/a
+sha1sum docs/a | cut -c 1-40 | umbel build --hex -q -o known.umb
+for command in plan build add check scan info verify admit retouch merge convert \
     diff patch publish pull keygen reproduce bench; do
     example=$(umbel $command --help | sed -n 's/^example: //p')
     echo "$example"

@@ -29,6 +29,7 @@
     X(build)                                                                   \
     X(add)                                                                     \
     X(check)                                                                   \
+    X(scan)                                                                    \
     X(info)                                                                    \
     X(verify)                                                                  \
     X(admit)                                                                   \
