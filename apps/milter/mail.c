@@ -325,7 +325,7 @@ static umbel_status query_server(const session *s, um_dccifd_response *reply,
     const char *recipient[RECIPIENTS + 1] = {NULL};
     um_dccifd_query q = {.server = um_milter.server,
                          .timeout_ms = um_milter.timeout_ms,
-                         .words = "header cksums grey-off",
+                         .words = "header cksums grey-off milter",
                          .client = s->client,
                          .helo = s->helo,
                          .sender = s->sender,

@@ -48,10 +48,12 @@ void um_doctor_describe(FILE *out, const um_status *s)
                 s->address[i].text);
     fprintf(out, "razor-accounts %zu\nuptime %" PRIu64 "\n", s->razor.accounts,
             s->uptime);
-    for (size_t i = 0; i < s->nservices; i++)
-        if (s->service[i]->service->counts_mail &&
+    for (size_t i = 0; i < s->nservices; i++) {
+        const um_service *of = s->service[i]->service;
+        if ((of->counts_mail || of->relays_mail) &&
             !um_service_client_requests(s->service[i]))
-            fprintf(out, "silent %s\n", s->service[i]->service->name);
+            fprintf(out, "silent %s\n", of->name);
+    }
     um_status_problems(s, &p);
     for (size_t i = 0; i < p.n; i++)
         fprintf(out, "problem %s %s\t%s\n", um_level_name(p.item[i].level),

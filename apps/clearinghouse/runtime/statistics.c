@@ -109,7 +109,7 @@ uint64_t um_service_requests(const um_service_stats *s)
 
 uint64_t um_service_client_requests(const um_service_stats *s)
 {
-    return um_service_requests(s) - s->probes;
+    return um_service_requests(s) - s->own;
 }
 
 uint64_t um_service_refused(const um_service_stats *s)
@@ -231,13 +231,13 @@ void um_statistics_begin_probes(um_statistics *s)
 {
     s->probing = true;
     for (size_t i = 0; i < s->n; i++)
-        s->item[i]->probed_from = um_service_requests(s->item[i]);
+        s->item[i]->probed_from = um_service_client_requests(s->item[i]);
 }
 
 void um_statistics_end_probes(um_statistics *s)
 {
     for (size_t i = 0; s->probing && i < s->n; i++)
-        s->item[i]->probes +=
-            um_service_requests(s->item[i]) - s->item[i]->probed_from;
+        s->item[i]->own +=
+            um_service_client_requests(s->item[i]) - s->item[i]->probed_from;
     s->probing = false;
 }

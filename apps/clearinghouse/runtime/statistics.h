@@ -31,6 +31,7 @@ typedef struct um_service {
     const char *const *ops;     /* in metrics, up to NULL; or NULL */
     const um_verdict *verdicts; /* up to a row with code 0; or NULL */
     bool counts_mail;           /* false if it serves the operator */
+    bool relays_mail;           /* to another service, which counts it */
 } um_service;
 
 typedef struct um_totals {
@@ -48,8 +49,8 @@ typedef struct um_service_stats {
     um_log *log; /* for refusals */
     uint64_t count[UM_MAX_OPS][UM_MAX_VERDICTS];
     uint64_t hits;
-    uint64_t probes, probed_from; /* requests of `doctor`; those before its
-                                     run */
+    uint64_t own, probed_from; /* counted, but not of clients; requests of
+                                  clients before a run of `doctor` */
     um_minutes minutes;
     um_log_topic topic[UM_MAX_VERDICTS]; /* one for each kind of refusal */
 } um_service_stats;
@@ -61,6 +62,14 @@ static inline void um_service_count(um_service_stats *s, unsigned op,
                                     unsigned verdict)
 {
     s->count[op][verdict]++;
+}
+
+/* The same for what no client caused. */
+static inline void um_service_count_own(um_service_stats *s, unsigned op,
+                                        unsigned verdict)
+{
+    um_service_count(s, op, verdict);
+    s->own++;
 }
 
 /* The operation and user that a client claims; data is NULL if it does not. */
@@ -85,7 +94,8 @@ uint64_t um_service_with_code(const um_service_stats *s, unsigned op,
 /* Returns the number of requests of any operation that got this verdict. */
 uint64_t um_service_with_verdict(const um_service_stats *s, unsigned verdict);
 
-/* Returns the requests that did not come while `doctor` tried the service. */
+/* Returns the requests of clients: not those while `doctor` tried the service,
+ * nor um_service_count_own. */
 uint64_t um_service_client_requests(const um_service_stats *s);
 
 /* Records the totals if a minute has begun. Call it once a second. A minute

@@ -63,6 +63,7 @@ typedef struct um_dccifd_settings {
     X(CKSUMS, "cksums") /* and the checksums */                                \
     X(BODY, "body")     /* and the mail, with the X-DCC line */                \
     X(LOG, "log")       /* log the answer */                                   \
+    X(MILTER, "milter") /* sent by umbel-milter */                             \
     X(GREY_OFF, "grey-off")                                                    \
     X(NO_GREY, "no-grey")                                                      \
     X(NO_REJECT, "no-reject")
@@ -182,6 +183,10 @@ typedef enum um_dccifd_outcome {
     UM_DCCIFD_ENDS
 } um_dccifd_outcome;
 
+/* Operations of the milter, and its verdict on mails. */
+enum { UM_MILTER_OP_MAIL, UM_MILTER_OP_START };
+enum { UM_MILTER_FINE, UM_MILTER_ENDED };
+
 typedef struct um_dccifd_service um_dccifd_service;
 typedef struct um_same_mail um_same_mail;
 
@@ -208,6 +213,7 @@ struct um_dccifd_service {
     um_service_stats *stats;
     uint64_t many; /* setting that a reload does not change */
     um_same_mail *same;
+    const um_service *milter; /* counts the mails of umbel-milter */
     um_protocol_stream streams;
     um_mail_budget budget;       /* for mails being received, and copies */
     size_t reading;              /* jobs that workers have */

@@ -46,11 +46,11 @@ static const um_setting settings[] = {
      .high = 600000},
     {0}};
 
-static const char *const ops[] = {"start", NULL};
-enum { STARTED, ENDED };
+static const char *const ops[] = {
+    [UM_MILTER_OP_MAIL] = "mail", [UM_MILTER_OP_START] = "start", NULL};
 static const um_verdict verdicts[] = {
-    [STARTED] = {200, "started", NULL},
-    [ENDED] = {503, "umbel-milter ended", "ended"},
+    [UM_MILTER_FINE] = {200, "OK", NULL},
+    [UM_MILTER_ENDED] = {503, "umbel-milter ended", "ended"},
     {0}};
 
 enum { CHECK_MS = 1000, LONGEST_PAUSE = 60, MAX_ARGUMENTS = 160 };
@@ -161,9 +161,9 @@ static void note_end(milter_protocol *f, const char *how, int number)
     if (f->pause > LONGEST_PAUSE)
         f->pause = LONGEST_PAUSE;
     f->start = um_clock_ms(env->clock) + 1000 * f->pause;
-    um_service_count(
-        um_statistics_of(env->statistics, &um_protocol_milter.service), 0,
-        ENDED);
+    um_service_count_own(
+        um_statistics_of(env->statistics, &um_protocol_milter.service),
+        UM_MILTER_OP_START, UM_MILTER_ENDED);
     um_log_event(env->log,
                  "milter: umbel-milter %s %d; it is started again in %" PRIu64
                  " s",
@@ -192,9 +192,9 @@ static void try_start(milter_protocol *f)
         note_end(f, "cannot be started: error", code);
         return;
     }
-    um_service_count(
-        um_statistics_of(env->statistics, &um_protocol_milter.service), 0,
-        STARTED);
+    um_service_count_own(
+        um_statistics_of(env->statistics, &um_protocol_milter.service),
+        UM_MILTER_OP_START, UM_MILTER_FINE);
 }
 
 static void tick(void *ctx)
@@ -475,7 +475,10 @@ const um_protocol_section um_section_milter = {"milter", settings,
                                                sizeof(milter_settings)};
 
 const um_protocol um_protocol_milter = {
-    .service = {.name = "milter", .ops = ops, .verdicts = verdicts},
+    .service = {.name = "milter",
+                .ops = ops,
+                .verdicts = verdicts,
+                .relays_mail = true},
     .section = &um_section_milter,
     .memory = check,
     .open = open_protocol,

@@ -139,6 +139,7 @@ static umbel_status open_protocol(const um_environment *env, void **state,
                                        * loopback: mail filters run as their own
                                        * users. */
                                       .socket_mode = 0666};
+    f->milter = &um_protocol_milter.service;
     UM_TRY(um_same_mail_open(&f->same, err));
     return open_streams(f, err);
 }

@@ -219,6 +219,16 @@ static void send_answer(um_dccifd_job *job)
     job->copy = NULL;
 }
 
+/* A milter that runs without the server has its figures from its first mail
+ * on. */
+static void count_milter(const um_dccifd_service *f)
+{
+    um_service_stats *s = um_statistics_of(f->env->statistics, f->milter);
+
+    if (s)
+        um_service_count(s, UM_MILTER_OP_MAIL, UM_MILTER_FINE);
+}
+
 /* Counts and logs the outcome, and answers unless the client is gone. */
 static void finish(um_dccifd_job *job, um_dccifd_outcome outcome)
 {
@@ -226,6 +236,8 @@ static void finish(um_dccifd_job *job, um_dccifd_outcome outcome)
 
     um_mail_in_drop(&job->mail);
     um_service_count(f->stats, um_dccifd_op_of(&job->envelope), outcome);
+    if (job->envelope.words & UM_DCCIFD_MILTER)
+        count_milter(f);
     if (um_dccifd_is_bulk(&job->reply))
         f->stats->hits++;
     if (outcome != UM_DCCIFD_OK)
