@@ -37,12 +37,14 @@ static void check_answer(const um_mail *m)
 static void check_original(umbel_slice mail)
 {
     um_buffer decoded = {0};
-    umbel_slice original = um_mail_unwrap(mail, &decoded);
+    unsigned note;
+    umbel_slice original = um_mail_unwrap(mail, &decoded, &note);
     const uint8_t *at = original.data, *begin = mail.data;
 
     UM_WANT(original.len <= mail.len);
     UM_WANT(at == decoded.data ||
             (at >= begin && at + original.len <= begin + mail.len));
+    UM_WANT((note == UM_MAIL_WRAPPED) == (at != begin));
     um_buffer_fini(&decoded);
 }
 

@@ -166,9 +166,10 @@ void um_received_client(umbel_slice value, char *out, size_t cap);
  * Returns the original mail if this one is SpamAssassin's wrapper (report_safe
  * 1 or 2), otherwise the mail itself. The original is in the mail, or in
  * *decoded, which is empty before, if a relay has encoded it; data is NULL if
- * memory runs out.
+ * memory runs out. *note is UM_MAIL_WRAPPED, UM_MAIL_UNMARKED or 0.
  */
-umbel_slice um_mail_unwrap(umbel_slice mail, um_buffer *decoded);
+umbel_slice um_mail_unwrap(umbel_slice mail, um_buffer *decoded,
+                           unsigned *note);
 
 /* --- HTML (html_text.c) --------------------------------------------------- */
 

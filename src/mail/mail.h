@@ -49,7 +49,10 @@ typedef struct um_mail_facts {
     X(PARTS, "the mail has more parts than the limit: others were left out")   \
     X(DEPTH, "the mail is nested deeper than the limit: parts were left out")  \
     X(NO_BODY, "the mail has no part that could be read")                      \
-    X(WRAPPED, "SpamAssassin had wrapped the mail: the original was read")
+    X(WRAPPED, "SpamAssassin had wrapped the mail: the original was read")     \
+    X(UNMARKED, "the mail looks like a wrapper of SpamAssassin, but its "      \
+                "header lacks X-Spam-Checker-Version, or yes in X-Spam-Flag "  \
+                "and X-Spam-Status: the wrapper itself was read")
 
 typedef enum um_mail_note {
 #define UM_MAIL_NOTE_BIT(name, text) UM_MAIL_NOTE_INDEX_##name,

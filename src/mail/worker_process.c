@@ -257,11 +257,12 @@ static bool read_one(worker *w)
     a.id = r.id;
     umbel_slice sent = {w->in.data + w->at + UM_MAIL_REQUEST, r.len};
     um_buffer_clear(&w->decoded, MAX_KEPT);
-    umbel_slice mail = r.unwrap ? um_mail_unwrap(sent, &w->decoded) : sent;
+    unsigned note = 0;
+    umbel_slice mail =
+        r.unwrap ? um_mail_unwrap(sent, &w->decoded, &note) : sent;
     if (mail.data && um_mail_read(w->reader, mail.data, mail.len, &w->limits,
                                   &m, NULL) == UMBEL_OK) {
-        m.notes |= r.cut ? UM_MAIL_CUT : 0;
-        m.notes |= mail.data != sent.data ? UM_MAIL_WRAPPED : 0;
+        m.notes |= (r.cut ? UM_MAIL_CUT : 0) | note;
         um_mail_describe(&m, &a.facts);
         um_mail_sign(&m, &a.facts);
     } else

@@ -41,10 +41,11 @@ static bool begins_with(umbel_slice s, const char *word)
     return s.len >= len && strncasecmp(s.data, word, len) == 0;
 }
 
-/* Returns true for the header of a mail that SpamAssassin has found to be
- * spam. */
-static bool is_marked_spam(const uint8_t *at, const uint8_t *end)
+/* Returns true for a mail that SpamAssassin has found to be spam. */
+static bool is_marked_spam(umbel_slice mail)
 {
+    const uint8_t *at = mail.data, *end = um_header_end(at, at + mail.len);
+
     return begins_with(find_field(at, end, "X-Spam-Checker-Version"),
                        "SpamAssassin") &&
            (begins_with(find_field(at, end, "X-Spam-Flag"), "yes") ||
@@ -94,8 +95,7 @@ static bool find_original(umbel_slice mail, umbel_slice *original,
     char text[BOUNDARY];
     umbel_slice boundary = {text, 0};
 
-    if (!is_marked_spam(at, body) ||
-        !read_boundary(find_field(at, body, "Content-Type"), text,
+    if (!read_boundary(find_field(at, body, "Content-Type"), text,
                        &boundary.len))
         return false;
     const uint8_t *report = find_delimiter(body, end, boundary);
@@ -112,11 +112,15 @@ static bool find_original(umbel_slice mail, umbel_slice *original,
     return original->len > 0;
 }
 
-umbel_slice um_mail_unwrap(umbel_slice mail, um_buffer *decoded)
+umbel_slice um_mail_unwrap(umbel_slice mail, um_buffer *decoded, unsigned *note)
 {
     umbel_slice original, encoding;
 
+    *note = 0;
     if (!find_original(mail, &original, &encoding))
+        return mail;
+    *note = is_marked_spam(mail) ? UM_MAIL_WRAPPED : UM_MAIL_UNMARKED;
+    if (*note == UM_MAIL_UNMARKED)
         return mail;
     um_transfer *transfer = um_transfer_find(encoding);
     if (!transfer)

@@ -141,8 +141,7 @@ static umbel_status read_keys(um_mail_keys *keys, const um_mail_facts *facts,
                               um_mail_change *out, umbel_error *err)
 {
     um_mail_keys_read(keys, facts);
-    *out = (um_mail_change){.signatures = keys->n,
-                            .wrapped = facts->notes & UM_MAIL_WRAPPED};
+    *out = (um_mail_change){.signatures = keys->n, .notes = facts->notes};
     return keys->n ? UMBEL_OK
                    : um_fail(err, UMBEL_E_RANGE,
                              "the mail has no text that a signature could be "
@@ -251,13 +250,20 @@ void um_mail_change_print(FILE *out, const um_mail_change *r, const char *done,
         fprintf(out, "{\"%s\": %s, \"signatures\": %zu, \"lists\": [", done,
                 r->changed ? "true" : "false", r->signatures);
         print_lists(out, r, "\"");
-        fprintf(out, "], \"wrapped\": %s}\n", r->wrapped ? "true" : "false");
+        fprintf(out, "], \"wrapped\": %s, \"unmarked\": %s}\n",
+                r->notes & UM_MAIL_WRAPPED ? "true" : "false",
+                r->notes & UM_MAIL_UNMARKED ? "true" : "false");
     } else if (r->changed) {
         fprintf(out, "%s in ", done);
         print_lists(out, r, "");
-        fputs(r->wrapped ? " (the original that SpamAssassin had wrapped)\n"
-                         : "\n",
-              out);
+        if (r->notes & UM_MAIL_WRAPPED)
+            fputs(" (the original that SpamAssassin had wrapped)", out);
+        if (r->notes & UM_MAIL_UNMARKED)
+            fputs(" (as it is: it looks like a wrapper of SpamAssassin, but "
+                  "its header lacks X-Spam-Checker-Version, or yes in "
+                  "X-Spam-Flag and X-Spam-Status)",
+                  out);
+        putc('\n', out);
     } else {
         fprintf(out,
                 "nothing to be %s: its signatures are forgotten, or in no "

@@ -78,7 +78,7 @@ typedef struct um_mail_change {
     size_t signatures;          /* of the mail */
     size_t changed;             /* counts or exceptions */
     bool in_list[UM_MAX_LISTS]; /* the lists that were changed */
-    bool wrapped;               /* the mail was the original in a wrapper */
+    unsigned notes;             /* of um_mail_facts */
     uint64_t ticket;            /* the change is safe when it is committed */
 } um_mail_change;
 
