@@ -6,13 +6,14 @@
 #include "base/error.h"
 #include "net/server/control_socket.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MS = 30000 };
+enum { TIMEOUT_MS = 30000, NGROUPS = 256, ADVICE = 256 };
 
 umbel_status um_load_config(um_config *out, const char *path, umbel_error *err)
 {
@@ -52,6 +53,43 @@ umbel_status um_admin_check(const um_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* Returns true if this process has the rights of a group. */
+static bool is_member(gid_t group)
+{
+    gid_t groups[NGROUPS];
+    int n = getgroups(NGROUPS, groups);
+    bool found = getegid() == group;
+
+    for (int i = 0; i < n; i++)
+        found |= groups[i] == group;
+    return found;
+}
+
+bool um_admin_forbids(const um_config *c, const char *path, char *advice,
+                      size_t cap)
+{
+    const struct group *g =
+        c->control_group ? getgrnam(c->control_group) : NULL;
+
+    if (access(path, W_OK) == 0 || errno != EACCES)
+        return false;
+    if (!c->control_group)
+        snprintf(advice, cap,
+                 "run this as the server's user or root; with control_group, "
+                 "members of a group may report");
+    else if (g && is_member(g->gr_gid))
+        snprintf(advice, cap,
+                 "this user is in the group %s, so a directory above the "
+                 "socket keeps it out: namei -l PATH shows which one",
+                 c->control_group);
+    else
+        snprintf(advice, cap,
+                 "join the group %s (usermod -aG %s USER, then log in again), "
+                 "or run this as the server's user or root",
+                 c->control_group, c->control_group);
+    return true;
+}
+
 /* Copies a reply to out, or turns it into an error. */
 static umbel_status parse_reply(const char *text, size_t len, FILE *out,
                                 umbel_error *err)
@@ -75,6 +113,7 @@ umbel_status um_admin_query(const um_config *c, const char *line,
     FILE *reply = open_memstream(&text, &len);
     umbel_status status = UMBEL_E_NOMEM;
     umbel_error why = {.text = "no memory"};
+    char advice[ADVICE];
 
     if (path && reply)
         status = um_control_query(path, line, bytes, TIMEOUT_MS, reply, &why);
@@ -82,6 +121,9 @@ umbel_status um_admin_query(const um_config *c, const char *line,
         fclose(reply);
     if (status == UMBEL_OK)
         status = parse_reply(text, len, out, err);
+    else if (path && um_admin_forbids(c, path, advice, sizeof advice))
+        um_set_error(err, UMBEL_E_REFUSED, "%s: Permission denied; %s", path,
+                     advice);
     else
         um_set_error(err, status, "no server answers: %s", why.text);
     free(path);

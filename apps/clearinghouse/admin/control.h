@@ -23,6 +23,11 @@ char *um_admin_path(const um_config *c);
 /* Checks control_group: the group exists, and can reach the socket. */
 umbel_status um_admin_check(const um_config *c, umbel_error *err);
 
+/* Returns true if this user may not use the control socket, and writes what to
+ * do. */
+bool um_admin_forbids(const um_config *c, const char *path, char *advice,
+                      size_t cap);
+
 /*
  * Sends a line and the bytes that follow it to the server of this
  * configuration, and copies the reply to out unless that is NULL. Returns E_IO

@@ -130,17 +130,16 @@ static umbel_status check_all(const um_config *c, umbel_error *err)
 }
 
 /* Reports why the server would not start, or how to start it. */
-static void explain_absence(um_doctor *d, const char *control,
-                            const char *error)
+static void explain_absence(um_doctor *d, const char *control)
 {
     um_finding *f = um_doctor_add(d, "server", control);
     umbel_error err;
 
     f->health = UM_BROKEN;
-    if (access(control, W_OK) != 0 && errno == EACCES) {
+    if (um_admin_forbids(d->context.config, control, f->advice,
+                         sizeof f->advice)) {
         d->server = UM_SERVER_FORBIDDEN;
-        UM_SAY(f->text, "%s", error);
-        UM_SAY(f->advice, "run this command as the server's user, or as root");
+        UM_SAY(f->text, "this user may not ask it: Permission denied");
         return;
     }
     d->server = UM_SERVER_AWAY;
@@ -169,7 +168,7 @@ static void ask_server(um_doctor *d)
     if (status == UMBEL_OK)
         parse_lines(d, control, text);
     else
-        explain_absence(d, control ? control : "", err.text);
+        explain_absence(d, control ? control : "");
     free(control);
     free(text);
 }

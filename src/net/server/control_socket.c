@@ -350,10 +350,9 @@ static umbel_status connect_to(const char *path, uint64_t timeout_ms, int *fd,
 
     if (status == UMBEL_OK)
         return UMBEL_OK;
-    bool forbidden = access(path, W_OK) != 0 && errno == EACCES;
-    return um_fail(err, status, "%s; %s", why.text,
-                   forbidden ? "only the server's user and root may use it"
-                             : "is the server of this configuration running?");
+    return um_fail(err, status,
+                   "%s; is the server of this configuration running?",
+                   why.text);
 }
 
 static umbel_status send_request(int fd, const char *line, umbel_slice more,
