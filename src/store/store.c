@@ -35,7 +35,8 @@
 #include <unistd.h>
 
 enum {
-    BUFFER = 1 << 20,        /* blocks that are not written yet */
+    BUFFER = 1 << 20, /* blocks that are not written yet */
+    MEGABYTE = 1000000,
     JOURNAL_BYTES = 1 << 20, /* smallest journal that triggers a snapshot */
     JOURNAL_MAX = 8,         /* changes are refused at this multiple of the
                                 journal's limit */
@@ -772,6 +773,13 @@ static uint64_t snapshot_need(const um_store *s)
     return bytes;
 }
 
+/* Returns the bytes with which a full disk accepts changes again, about: blocks
+ * in memory and, at the start, copies of journals that were not synced. */
+static uint64_t journal_need(const um_store *s)
+{
+    return MEGABYTE + (s->file < 0 ? s->old_bytes : 0);
+}
+
 /* Returns true if a snapshot fits on the disk, as far as that is known. One
  * that does not fit would take the journal's space. */
 static bool has_space(const um_store *s)
@@ -873,6 +881,7 @@ void um_store_stats_get(const um_store *s, um_store_stats *out)
     out->journal_max = JOURNAL_MAX * out->journal_limit;
     out->ahead = min_time(s) - s->ticked;
     out->lacks_space = s->lacks_space;
+    out->journal_need = journal_need(s);
     out->snapshot_need = snapshot_need(s);
     out->snapshot_running = s->phase != UM_IDLE;
     out->kv_pairs = s->state.kv.n;
@@ -1088,6 +1097,12 @@ write_first_snapshot(um_store *s, const um_data_files *found, umbel_error *err)
     s->stats.snapshot_time = s->now;
     s->old_bytes = 0;
     s->old_files = 0;
+    if (number == ENOSPC && !found->snapshot)
+        return um_fail(err, UMBEL_E_IO,
+                       "%s: %s; the first snapshot takes about %.1f MB: free "
+                       "space, or lower capacity or epochs of a list",
+                       found->dir, strerror(number),
+                       (double)snapshot_need(s) / MEGABYTE + 0.1);
     if (number && !found->snapshot)
         return um_disk_status(number, found->dir, err);
     if (number)

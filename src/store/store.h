@@ -298,7 +298,8 @@ typedef struct um_store_stats {
     uint64_t snapshots;      /* taken since the start */
     int snapshot_error;      /* errno; 0: the last one succeeded */
     uint64_t snapshot_need;  /* bytes that the next one takes, about */
-    bool lacks_space;        /* failed, but only until the journal has space */
+    bool lacks_space;        /* failed, but only until the journal has space: */
+    uint64_t journal_need;   /* bytes that it takes, about */
     uint64_t last_number;    /* of a journal or snapshot */
     uint64_t failures;       /* of the disk, since the start */
     bool snapshot_running;

@@ -77,10 +77,16 @@ static void note_failure(um_server *h)
 
     if (failure && !h->failure) {
         um_store_stats_get(h->env.store, &s);
-        um_log_event(&h->log, "store: %s; refusing reports until %s", failure,
-                     s.lacks_space
-                         ? "the disk has space for the journal again (1 MB)"
-                         : "a whole snapshot is written");
+        if (s.lacks_space)
+            um_log_event(&h->log,
+                         "store: %s; refusing reports until the disk has "
+                         "space for the journal again (%s)",
+                         failure, um_format_bytes(s.journal_need).text);
+        else
+            um_log_event(&h->log,
+                         "store: %s; refusing reports until a whole snapshot "
+                         "is written (%s)",
+                         failure, um_format_bytes(s.snapshot_need).text);
     }
     if (!failure && h->failure)
         um_log_event(&h->log, "store: writable again, accepting reports");

@@ -51,10 +51,11 @@ static void check_store(const um_status *s, um_problems *out)
           s->store.failed);
     if (s->store.lacks_space)
         print(p->advice,
-              "Free space on the disk of %s: 1 MB is enough to accept reports, "
+              "Free space on the disk of %s: %s is enough to accept reports, "
               "and a snapshot takes about %s. The server tries again by "
               "itself, and no restart is needed.",
-              s->data, um_format_bytes(s->store.snapshot_need).text);
+              s->data, um_format_bytes(s->store.journal_need).text,
+              um_format_bytes(s->store.snapshot_need).text);
     else
         print(p->advice,
               "Free about %s on the disk of %s for a whole snapshot, or repair "
