@@ -127,7 +127,7 @@ umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
     um_set_error(err, status, "%s", copy);
     if (p && id && s->set.announce &&
         (reason == UMBEL_SYNC_ORIGIN || reason == UMBEL_SYNC_MEMORY ||
-         reason == UMBEL_SYNC_LIMIT))
+         reason == UMBEL_SYNC_LIMIT || reason == UMBEL_SYNC_INCARNATIONS))
         decline(s, p, id->origin);
     if (p) {
         p->stats.refused[reason]++;

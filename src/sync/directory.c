@@ -31,8 +31,10 @@
 enum {
     MEMORY = 1 << 30,
     ORIGIN_FILTERS = 2,      /* of one origin and epoch, on average */
+    MANY_FILTERS = 8,        /* of one origin and epoch */
     SPARE_MEMORY = 64 << 20, /* for what is being received */
     MAX_STATE = 64 << 20,
+    LOCAL_LEN = 256 + UM_SYNC_MAX_REFUSALS * (UM_DIGEST_HEX + 10),
     FILE_LEN = PATH_MAX + 160,
     SERVER_MESSAGE = 65536 /* largest message that a clearinghouse accepts */
 };
@@ -184,17 +186,23 @@ static file_identity identify(const char *file)
 
 /* The file has its identity at its end, which it gets when it is in place.
  * Without one, after a kill, it passes for the original. */
-static umbel_status write_local(const char *path, uint32_t max_origins,
-                                bool strict, umbel_error *err)
+static umbel_status write_local(const um_sync_dir *d, umbel_error *err)
 {
-    char text[256], file[FILE_LEN];
-    int head =
-        snprintf(text, sizeof text,
-                 LOCAL_MAGIC "\nmax_origins %" PRIu32 "\nstrict %d\nfile ",
-                 max_origins, strict);
-    umbel_slice part = {text, (size_t)head};
+    char text[LOCAL_LEN], file[FILE_LEN], origin[UM_DIGEST_HEX];
+    bool renewed = (d->renewed || d->was_renewed) && !d->exchanged;
+    int head = snprintf(text, sizeof text,
+                        LOCAL_MAGIC "\nmax_origins %" PRIu32
+                                    "\nstrict %d\nrenewed %d\n",
+                        d->max_origins, d->strict, renewed);
 
-    file_in(path, "local", file);
+    for (size_t i = 0; i < d->nconflicts; i++) {
+        um_digest_text(d->conflict[i], origin);
+        head += snprintf(text + head, sizeof text - (size_t)head,
+                         "conflict %s\n", origin);
+    }
+    head += snprintf(text + head, sizeof text - (size_t)head, "file ");
+    umbel_slice part = {text, (size_t)head};
+    file_in(d->path, "local", file);
     UM_TRY(um_save_parts(&part, 1, file, err));
     file_identity here = identify(file);
     int len = snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 "\n",
@@ -209,13 +217,62 @@ static umbel_status write_local(const char *path, uint32_t max_origins,
     return status;
 }
 
+static void add_conflict(um_sync_dir *d, const uint8_t *origin)
+{
+    for (size_t i = 0; i < d->nconflicts; i++)
+        if (memcmp(d->conflict[i], origin, UMBEL_ORIGIN_LEN) == 0)
+            return;
+    if (d->nconflicts < UM_SYNC_MAX_REFUSALS)
+        memcpy(d->conflict[d->nconflicts++], origin, UMBEL_ORIGIN_LEN);
+}
+
+/* Returns true if there was one. */
+static bool remove_conflict(um_sync_dir *d, const uint8_t *origin)
+{
+    for (size_t i = 0; i < d->nconflicts; i++)
+        if (memcmp(d->conflict[i], origin, UMBEL_ORIGIN_LEN) == 0) {
+            memmove(d->conflict[i], d->conflict[--d->nconflicts],
+                    UMBEL_ORIGIN_LEN);
+            return true;
+        }
+    return false;
+}
+
+/* Parses one line of the file. Files of earlier versions have fewer. */
+static bool parse_local(um_sync_dir *d, const char *line, file_identity *wrote)
+{
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    char hex[UM_DIGEST_HEX];
+    unsigned flag;
+
+    if (sscanf(line, "max_origins %" SCNu32, &d->max_origins) == 1)
+        return d->max_origins > 0;
+    if (sscanf(line, "strict %u", &flag) == 1) {
+        d->strict = flag == 1;
+        return flag <= 1;
+    }
+    if (sscanf(line, "renewed %u", &flag) == 1) {
+        d->was_renewed = flag == 1;
+        return flag <= 1;
+    }
+    if (sscanf(line, "conflict %64s", hex) == 1) {
+        if (!um_digest_read(hex, origin))
+            return false;
+        add_conflict(d, origin);
+        return true;
+    }
+    if (sscanf(line, "file %" SCNu64 " %" SCNu64, &wrote->inode,
+               &wrote->born) != 2) /* it was killed before it wrote this */
+        wrote->born = 0;
+    return strncmp(line, "file ", 5) == 0;
+}
+
 /* Reads what is there; *copied: it is not the file that we wrote. */
 static umbel_status read_local(um_sync_dir *d, bool *found, bool *copied,
                                umbel_error *err)
 {
-    char file[FILE_LEN], text[256];
+    char file[FILE_LEN], text[LOCAL_LEN], *rest, *line;
     file_identity wrote = {.born = 0}, is;
-    unsigned strict = 0;
     FILE *in = fopen(file_in(d->path, "local", file), "r");
 
     *found = in != NULL;
@@ -225,14 +282,13 @@ static umbel_status read_local(um_sync_dir *d, bool *found, bool *copied,
         return errno == ENOENT ? UMBEL_OK : um_fail_path(err, file);
     text[fread(text, 1, sizeof text - 1, in)] = '\0';
     fclose(in);
-    if (sscanf(text,
-               LOCAL_MAGIC " max_origins %" SCNu32 " strict %u file %" SCNu64
-                           " %" SCNu64,
-               &d->max_origins, &strict, &wrote.inode, &wrote.born) < 2 ||
-        !d->max_origins || strict > 1)
+    line = strtok_r(text, "\n", &rest);
+    bool sound = line && strcmp(line, LOCAL_MAGIC) == 0;
+    while (sound && (line = strtok_r(NULL, "\n", &rest)))
+        sound = parse_local(d, line, &wrote);
+    if (!sound)
         return um_fail(err, UMBEL_E_FORMAT, "%s%s/local is damaged",
                        um_path_dots(d->path), um_path_tail(d->path));
-    d->strict = strict;
     is = identify(file);
     *copied = wrote.born && is.born &&
               (is.inode != wrote.inode || is.born != wrote.born);
@@ -275,7 +331,9 @@ umbel_status um_sync_dir_create(const char *path, const char *name,
                        um_path_dots(path), um_path_tail(path));
     UM_TRY(create_key(path, err));
     UM_TRY(umbel_save(shape, file_in(path, "shape.umb", file), err));
-    UM_TRY(write_local(path, UM_SYNC_ORIGINS, false, err));
+    um_sync_dir d = {.max_origins = UM_SYNC_ORIGINS};
+    memcpy(d.path, path, strlen(path) + 1);
+    UM_TRY(write_local(&d, err));
     return write_marker(path, name, now + !now, parameters, err);
 }
 
@@ -462,6 +520,8 @@ static void record_refusal(um_sync_dir *d, const umbel_sync_event *e)
     *all = (um_sync_refusal){.banned = banned, .reason = e->reason};
     memcpy(all->origin, e->origin, UMBEL_ORIGIN_LEN);
     snprintf(all->text, sizeof all->text, "%s", e->text ? e->text : "");
+    if (!banned && e->reason == UMBEL_SYNC_SHRANK)
+        add_conflict(d, e->origin);
 }
 
 /* The operator knows of origins that were dropped by a rule or banned before.
@@ -541,7 +601,7 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
     p.ctx = d;
     p.limits.memory = UINT64_MAX / 2; /* see um_sync_dir_limit */
     p.limits.origins = UINT32_MAX;
-    p.limits.incarnations = 64;
+    p.limits.incarnations = UM_SYNC_MAX_FILTERS;
     if (d->parameters.has_server)
         p.limits.message_bytes = SERVER_MESSAGE;
     umbel_status status = umbel_sync_open(&p, &d->machine, err);
@@ -592,6 +652,17 @@ size_t um_sync_dir_count_origins(const um_sync_dir *d)
     return d->machine->norigins;
 }
 
+bool um_sync_dir_has_origin(const um_sync_dir *d,
+                            const uint8_t origin[UMBEL_ORIGIN_LEN])
+{
+    umbel_sync_replica c;
+
+    for (size_t at = 0; umbel_sync_next_replica(d->machine, &at, &c);)
+        if (memcmp(c.origin, origin, UMBEL_ORIGIN_LEN) == 0)
+            return true;
+    return false;
+}
+
 /* Directories of earlier versions had no limit. */
 static uint32_t limit_of_old(const um_sync_dir *d)
 {
@@ -612,7 +683,7 @@ umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
     char file[FILE_LEN];
     umbel_status status;
 
-    *d = (um_sync_dir){.lock = -1};
+    *d = (um_sync_dir){.lock = -1, .many = MANY_FILTERS};
     if (strlen(path) >= sizeof d->path)
         return um_fail(err, UMBEL_E_RANGE, "the path is too long");
     memcpy(d->path, path, strlen(path) + 1);
@@ -792,7 +863,7 @@ umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err)
             write_marker(d->path, d->name, incarnation, &d->parameters, err));
     d->incarnation = incarnation;
     d->resigned = d->machine->resigned;
-    UM_TRY(write_local(d->path, d->max_origins, d->strict, err));
+    UM_TRY(write_local(d, err));
     return record_saved(d, err);
 }
 
@@ -807,6 +878,100 @@ umbel_status um_sync_dir_receive(um_sync_dir *d, int peer, umbel_slice message,
     return status;
 }
 
+/* Records claims about our filters for which the peer sent no proof. */
+static void record_disputes(um_sync_dir *d, int peer)
+{
+    const umbel_sync *s = d->machine;
+    const um_peer *p = &s->peer[peer];
+    umbel_sync_event e = {.kind = UMBEL_SYNC_REFUSED,
+                          .origin = s->origin,
+                          .reason = UMBEL_SYNC_DISPUTED};
+
+    for (size_t i = 0; i < s->nreplicas && i < p->nreplicas; i++)
+        if (s->replica[i] && p->replica[i].disputed)
+            record_refusal(d, &e);
+}
+
+static bool same_origin_and_epoch(const um_sync_id *a, const um_sync_id *b)
+{
+    return a->list == b->list && a->epoch == b->epoch &&
+           memcmp(a->origin, b->origin, UMBEL_ORIGIN_LEN) == 0;
+}
+
+/* Returns true if an origin has many filters, and a later one than c contains
+ * all of c. */
+static bool is_joined(const um_sync_dir *d, const um_replica *c)
+{
+    const umbel_sync *s = d->machine;
+    bool joined = false;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->norder; i++)
+        n += same_origin_and_epoch(&s->replica[s->order[i]]->id, &c->id);
+    for (size_t i = 0; i < s->norder && n > d->many && !joined; i++) {
+        const um_replica *o = s->replica[s->order[i]];
+        joined = o->id.incarnation > c->id.incarnation &&
+                 same_origin_and_epoch(&o->id, &c->id) &&
+                 um_replica_contains(s, o, c);
+    }
+    return joined;
+}
+
+/* Counts of different filters are added up, so filters with counts stay. */
+static void free_joined(um_sync_dir *d)
+{
+    umbel_sync *s = d->machine;
+    size_t *gone = malloc((s->nreplicas + 1) * sizeof *gone), n = 0;
+
+    for (size_t i = 0; gone && i < s->nreplicas; i++) {
+        const um_replica *c = s->replica[i];
+        if (c && !c->own && !umbel_count_limit(d->shape) && is_joined(d, c))
+            gone[n++] = i;
+    }
+    while (n)
+        um_replica_free(s, gone[--n]);
+    free(gone);
+}
+
+umbel_status um_sync_dir_end_exchange(um_sync_dir *d, int peer,
+                                      umbel_error *err)
+{
+    record_disputes(d, peer);
+    free_joined(d);
+    d->exchanged = true;
+    if (!d->nrefusals)
+        d->nconflicts = 0;
+    return um_sync_dir_save(d, err);
+}
+
+/* Merges our filters of the current epoch if there are many, and leaves space
+ * for as many keys. */
+static umbel_status join_own(const um_sync_dir *d, umbel_filter **out,
+                             umbel_error *err)
+{
+    umbel_sync_replica c;
+    umbel_filter *f;
+    size_t n = 0;
+
+    UM_TRY(umbel_copy(d->shape, &f, err));
+    umbel_status status = UMBEL_OK;
+    for (size_t at = 0;
+         !status && umbel_sync_next_replica(d->machine, &at, &c);)
+        if (um_is_our_origin(d->machine, c.origin) &&
+            c.epoch == umbel_sync_epoch(d->machine, 0)) {
+            status = umbel_merge(f, c.filter, UMBEL_OR, err);
+            n++;
+        }
+    if (!status &&
+        (n < d->many || umbel_added(f) > um_shape_of(d->shape)->capacity / 2))
+        status = umbel_clear(f, err);
+    if (status)
+        umbel_close(f);
+    else
+        *out = f;
+    return status;
+}
+
 umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
                              umbel_error *err)
 {
@@ -815,7 +980,8 @@ umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
     for (size_t at = 0; umbel_sync_next_replica(d->machine, &at, &c);)
         if (c.own && c.epoch == umbel_sync_epoch(d->machine, 0))
             return umbel_copy(c.filter, out, err);
-    return umbel_copy(d->shape, out, err);
+    return umbel_count_limit(d->shape) ? umbel_copy(d->shape, out, err)
+                                       : join_own(d, out, err);
 }
 
 umbel_status um_sync_dir_publish(um_sync_dir *d, const umbel_filter *f,
@@ -937,7 +1103,7 @@ umbel_status um_sync_dir_restore(um_sync_dir *d,
     if (um_origin_status_of(d->machine, origin) == UM_DROPPED)
         UM_TRY(umbel_sync_allow(d->machine, origin, err));
     UM_TRY(restore_files(d, origin, true, n, err));
-    if (*n)
+    if (*n || !remove_conflict(d, origin))
         return UMBEL_OK;
     UM_TRY(um_sync_adopt_origin(d->machine, origin, n, err));
     return um_sync_dir_save(d, err);

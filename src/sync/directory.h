@@ -7,7 +7,8 @@
  *   copy-ORIGIN-INCARNATION-EPOCH.umb
  *                      a replica: the filter of an origin with what was signed
  *   state              logs, and which origins were dropped or banned
- *   local              limits, and which file this one is on its disk
+ *   local              limits, what the operator has to learn, and which file
+ *                      this one is on its disk
  *   kept-ORIGIN-INCARNATION-EPOCH.umb
  *                      a replica of a dropped or banned origin: not used
  *
@@ -69,7 +70,8 @@ typedef struct um_sync_refusal {
 enum {
     UM_SYNC_ORIGINS = 16, /* the default of max_origins */
     UM_SYNC_MAX_ORIGINS = 65536,
-    UM_SYNC_MAX_REFUSALS = 64 /* that are recorded */
+    UM_SYNC_MAX_FILTERS = 256, /* of one origin and epoch */
+    UM_SYNC_MAX_REFUSALS = 64  /* that are recorded */
 };
 
 typedef struct um_sync_dir {
@@ -81,13 +83,20 @@ typedef struct um_sync_dir {
     umbel_filter *shape;
     umbel_sync *machine;
     uint32_t max_origins;
+    uint32_t many;     /* filters of one origin and epoch: they are joined */
     bool strict;       /* only origins that were allowed */
     bool is_open;      /* events from now on are news */
     bool renewed;      /* it continues as a new incarnation */
+    bool was_renewed;  /* ... since the last exchange, by another process */
+    bool exchanged;    /* an exchange is over */
     uint64_t resigned; /* as in the engine when it was saved */
     char differs[256]; /* how the peer's shape differs; "": it does not */
     um_sync_refusal *refusal; /* one for each origin */
     size_t nrefusals, unrecorded;
+    /* Origins of which another version than ours was refused, since the last
+     * exchange without a refusal. */
+    uint8_t conflict[UM_SYNC_MAX_REFUSALS][UMBEL_ORIGIN_LEN];
+    size_t nconflicts;
     struct um_saved_replica {
         uint8_t origin[UMBEL_ORIGIN_LEN];
         uint64_t incarnation, epoch, version;
@@ -118,10 +127,16 @@ umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err);
  * they can be sent: after a kill, others must not have what we do not know. */
 umbel_status um_sync_dir_receive(um_sync_dir *d, int peer, umbel_slice message,
                                  uint64_t now, umbel_error *err);
+/* Ends an exchange and saves. Records claims of the peer about our filters that
+ * it did not prove. If an origin has many filters, because it was restored or
+ * copied many times, those whose keys are in a later one are removed. */
+umbel_status um_sync_dir_end_exchange(um_sync_dir *d, int peer,
+                                      umbel_error *err);
 void um_sync_dir_close(um_sync_dir *d);
 
-/* Copies our own filter of the current epoch; an empty filter if there is
- * none. */
+/* Copies our own filter of the current epoch. If there is none, it is empty; or
+ * it has the keys of all our filters, if there are many of them, so that these
+ * can be removed. */
 umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
                              umbel_error *err);
 
@@ -140,9 +155,9 @@ umbel_status um_sync_dir_allow(um_sync_dir *d,
                                umbel_error *err);
 /* Accepts an origin that was dropped again, and uses its filters that were
  * kept. Those of a banned incarnation become filters of ours, as nobody accepts
- * them from its origin. If none were kept, all filters of the origin become
- * filters of ours: another version of them, which was refused because it has
- * less, can be accepted then. *n is how many there were. */
+ * them from its origin. If none were kept and another version was refused
+ * because it has less, all filters of the origin become filters of ours, so
+ * that the other version can be accepted. *n is how many there were. */
 umbel_status um_sync_dir_restore(um_sync_dir *d,
                                  const uint8_t origin[UMBEL_ORIGIN_LEN],
                                  size_t *n, umbel_error *err);
@@ -151,6 +166,8 @@ void um_sync_dir_limit(um_sync_dir *d, uint32_t max_origins);
 
 /* Counts the origins that have filters here. */
 size_t um_sync_dir_count_origins(const um_sync_dir *d);
+bool um_sync_dir_has_origin(const um_sync_dir *d,
+                            const uint8_t origin[UMBEL_ORIGIN_LEN]);
 /* Walks origins that were dropped or banned; *at is 0 at first. */
 bool um_sync_dir_next_dropped(const um_sync_dir *d, size_t *at,
                               uint8_t out[UMBEL_ORIGIN_LEN]);

@@ -92,6 +92,8 @@ typedef struct um_replica {
     um_version_step *step; /* the oldest first */
     size_t nsteps;
     size_t history_bytes;
+    um_statement *past; /* of our origin: what we signed before these steps */
+    size_t npast;
     uint64_t written; /* memory of its pages that were written; not counted if
                          they all take memory at once */
     uint64_t used;    /* non-empty entries, approximately */
@@ -240,7 +242,7 @@ typedef struct um_peer {
     bool known;        /* it has reported everything it has */
     bool report_all;   /* the next HAVE with nothing left to report is final */
     bool report_rules; /* HAVE should list dropped and contradicted origins */
-    bool twin;         /* it has our key: a copy of this server */
+    bool twin;         /* it claims to have our key: a copy of this server */
     bool done, said_done; /* we have everything that it has; it knows that */
     bool idle;            /* there was nothing to send ... */
     uint64_t idle_at, idle_changes; /* ... at this time and change number */
@@ -487,6 +489,9 @@ const uint8_t *um_tree_root(const um_tree *t);
 bool um_same_id(const um_sync_id *a, const um_sync_id *b);
 um_replica *um_replica_find(const umbel_sync *s, const um_sync_id *id,
                             size_t *slot);
+/* Returns true if o has all that is in c, a replica of the same list. */
+bool um_replica_contains(const umbel_sync *s, const um_replica *o,
+                         const um_replica *c);
 /* Checks that a replica may be created; *reason is that of a refusal. */
 umbel_status um_replica_check_limits(umbel_sync *s, const um_sync_id *id,
                                      umbel_sync_reason *reason,
@@ -523,14 +528,18 @@ void um_replica_add_written(umbel_sync *s, um_replica *c, uint64_t bytes);
 bool um_step_index(um_version_step *step);
 void um_step_fini(um_version_step *step);
 size_t um_step_bytes(const um_version_step *step);
-/* Removes the n oldest steps. */
-void um_replica_drop_steps(um_replica *c, size_t n);
+/* Forgets all versions before the current one. */
+void um_replica_forget_past(um_replica *c);
+/* Appends to the statements before the steps. */
+bool um_replica_add_past(um_replica *c, const um_statement *st);
 /* Returns the latest version whose difference from base has at most `pages`
  * pages, at least the one after base; the current version if the steps do not
  * go back to base. */
 uint64_t um_replica_reach(const um_replica *c, uint64_t base, size_t pages);
 /* Returns the statement of a version within the history, or NULL. */
 const um_statement *um_replica_statement(const um_replica *c, uint64_t version);
+/* The same, also of versions of ours that cannot be reconstructed any more. */
+const um_statement *um_replica_signed(const um_replica *c, uint64_t version);
 /* Reconstructs a page as it was in a version within the history. */
 void um_replica_page_at(const umbel_sync *s, const um_replica *c,
                         uint64_t number, uint64_t version, uint8_t *out);

@@ -157,19 +157,10 @@ static void move_replica(umbel_sync *s, size_t slot, uint64_t incarnation)
  * a fork that was resolved before. */
 static bool is_saved_elsewhere(const umbel_sync *s, const um_replica *c)
 {
-    const um_pages *pages = &s->list[c->id.list].pages;
-
     for (size_t i = 0; i < s->norder; i++) {
         const um_replica *o = s->replica[s->order[i]];
-        bool part = o != c && o->id.list == c->id.list &&
-                    o->id.epoch == c->id.epoch &&
-                    um_is_our_origin(s, o->id.origin);
-        for (uint64_t page = 0; part && page < pages->n; page++) {
-            um_growth_page p = um_page_pair(pages, page, c->filter->payload,
-                                            o->filter->payload);
-            part = um_growth_check(&p);
-        }
-        if (part)
+        if (o != c && o->id.list == c->id.list && o->id.epoch == c->id.epoch &&
+            um_is_our_origin(s, o->id.origin) && um_replica_contains(s, o, c))
             return true;
     }
     return false;

@@ -226,8 +226,7 @@ static size_t write_replicas(umbel_sync *s, um_peer *p, size_t room,
         if (!c || !um_peer_has_list(p, c))
             continue;
         um_write_id(b, s, &c->id);
-        const um_statement *st =
-            um_replica_statement(c, p->replica[i].disputed);
+        const um_statement *st = um_replica_signed(c, p->replica[i].disputed);
         if (!p->replica[i].disputed || !st)
             st = &c->now;
         um_append_varint(b, st->version);
@@ -322,8 +321,8 @@ static bool send_have(umbel_sync *s, um_peer *p, bool done)
     return true;
 }
 
-/* Records what a peer has. Returns true if that shows that a filter of ours was
- * forked, although the peer cannot or does not prove it. */
+/* Records what a peer has. Returns true if it claims to have another version of
+ * a filter of ours, so old that it cannot be proved. */
 static bool record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
                            uint64_t version, const uint8_t *word,
                            uint64_t refused)
@@ -334,16 +333,18 @@ static bool record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
     if (!c || slot >= p->nreplicas)
         return false;
     um_peer_replica *pc = &p->replica[slot];
-    const um_statement *ours = um_replica_statement(c, version);
+    const um_statement *ours = um_replica_signed(c, version);
     bool of_ours = um_is_our_origin(s, id->origin);
     bool differs =
         version && ours && memcmp(ours->root, word, UM_ROOT_WORD) != 0;
     /* We send no proof against ourselves, but the peer's statement tells us
-     * what we signed. */
+     * what we signed. Of two copies of a machine, one acts, and the other one
+     * sends its statement. */
     uint64_t disputed = differs && of_ours ? version : 0;
     pc->report |= disputed != pc->disputed;
     pc->disputed = disputed;
-    if (differs && !of_ours)
+    if (differs && (!of_ours || (s->set.announce && p->twin &&
+                                 p->session < p->own_session)))
         um_peer_prove(pc, version);
     else
         pc->again = 0;
@@ -354,13 +355,8 @@ static bool record_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
         pc->sent = pc->part = 0;
     else if (pc->sent && !pc->part) /* not accepted: retry from its version */
         pc->sent = version < pc->from ? pc->sent : 0;
-    /* Only exchanges that a person started believe a peer without a proof. */
-    if (!of_ours || !s->set.announce)
-        return false;
-    if (differs) /* of two copies of a machine, one acts; others send proofs */
-        return p->twin && p->session > p->own_session;
-    return version && !ours && version < c->now.version &&
-           refused >= c->now.version;
+    return of_ours && s->set.announce && version && !ours &&
+           version < c->now.version && refused >= c->now.version;
 }
 
 static umbel_status get_rules(umbel_sync *s, um_peer *p, um_reader *r,
@@ -416,8 +412,8 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
     um_peer *p = &s->peer[peer];
     uint8_t flags, word[UM_ROOT_WORD], origin[UMBEL_ORIGIN_LEN];
     uint64_t session = um_get_u64(r), echo = um_get_u64(r);
-    bool fork = false;
-    um_sync_id forked;
+    bool disputed = false;
+    um_sync_id claim;
 
     um_get_bytes(r, &flags, 1);
     uint64_t n = um_get_varint(r);
@@ -437,8 +433,8 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
         if (r->bad)
             return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: have");
         if (!status && record_version(s, p, &id, version, word, refused)) {
-            forked = id;
-            fork = true;
+            claim = id;
+            disputed = true;
         }
     }
     n = um_get_varint(r);
@@ -453,8 +449,12 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
         UM_TRY(get_rules(s, p, r, err));
     p->known |= flags & FLAG_FINAL;
     p->done |= (flags & FLAG_DONE) != 0;
-    if (fork)
-        um_sync_reconcile(s, peer, &forked);
+    if (disputed)
+        return um_sync_refuse(s, peer, UMBEL_SYNC_DISPUTED, &claim,
+                              UMBEL_E_REFUSED,
+                              "the peer claims another version of a filter of "
+                              "ours, and proves nothing",
+                              err);
     return UMBEL_OK;
 }
 
@@ -470,7 +470,7 @@ static bool send_statement(umbel_sync *s, um_peer *p)
             continue;
         pc->prove = false;
         pc->again = s->now + s->limit.retry_seconds;
-        st = um_replica_statement(c, pc->proof);
+        st = um_replica_signed(c, pc->proof);
         if (!st || !st->version) {
             pc->again = 0;
             continue;
@@ -498,7 +498,7 @@ static umbel_status receive_statement(umbel_sync *s, int peer, um_reader *r,
         return um_sync_refuse(s, peer, UMBEL_SYNC_LIST, NULL, status, why.text,
                               err);
     const um_replica *c = um_replica_find(s, &id, NULL);
-    const um_statement *ours = c ? um_replica_statement(c, st.version) : NULL;
+    const um_statement *ours = c ? um_replica_signed(c, st.version) : NULL;
     if (!ours || memcmp(ours->root, st.root, UM_HASH_LEN) == 0)
         return UMBEL_OK;
     if (!um_statement_holds(s, &id, &st))

@@ -33,6 +33,10 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+/* Statements that we remember without being able to reconstruct the version: a
+ * peer can prove for each of them that we signed another version. */
+enum { MAX_PAST = 1024 };
+
 void *um_grow_array(void *array, size_t *n, size_t size)
 {
     size_t cap = *n;
@@ -167,6 +171,32 @@ const um_statement *um_replica_statement(const um_replica *c, uint64_t version)
     return NULL;
 }
 
+const um_statement *um_replica_signed(const um_replica *c, uint64_t version)
+{
+    const um_statement *st = um_replica_statement(c, version);
+
+    for (size_t i = c->npast; i-- && !st;)
+        if (c->past[i].version == version)
+            st = &c->past[i];
+    return st;
+}
+
+bool um_replica_add_past(um_replica *c, const um_statement *st)
+{
+    um_statement *all;
+
+    if (c->npast == MAX_PAST) { /* the oldest half goes */
+        c->npast /= 2;
+        memmove(c->past, c->past + c->npast, c->npast * sizeof *c->past);
+    }
+    all = um_grow_array(c->past, &c->npast, sizeof *all);
+    if (!all)
+        return false;
+    c->past = all;
+    all[c->npast - 1] = *st;
+    return true;
+}
+
 void um_replica_record_old(um_buffer *out, const um_growth_page *p)
 {
     um_buffer entries = {.len = 0};
@@ -216,7 +246,8 @@ size_t um_step_bytes(const um_version_step *step)
     return sizeof *step + step->old.len + step->npages * sizeof *step->page;
 }
 
-void um_replica_drop_steps(um_replica *c, size_t n)
+/* Removes the n oldest steps. */
+static void drop_steps(um_replica *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         c->history_bytes -= um_step_bytes(&c->step[i]);
@@ -225,6 +256,14 @@ void um_replica_drop_steps(um_replica *c, size_t n)
     c->nsteps -= n;
     if (n)
         memmove(c->step, c->step + n, c->nsteps * sizeof *c->step);
+}
+
+void um_replica_forget_past(um_replica *c)
+{
+    drop_steps(c, c->nsteps);
+    free(c->past);
+    c->past = NULL;
+    c->npast = 0;
 }
 
 static void undo_page(const um_entry_form *f, um_reader r, uint8_t *page)
@@ -355,17 +394,21 @@ void um_replica_end_step(umbel_sync *s, um_replica *c, um_buffer *old,
                          const um_statement *next)
 {
     uint64_t limit = history_limit(s, c);
-    size_t some = 0, bytes;
+    bool retained = retain_step(s, c, old),
+         ours = um_is_our_origin(s, c->id.origin);
+    size_t some = 0, bytes = c->history_bytes;
 
-    if (!retain_step(s, c, old))
-        um_replica_drop_steps(c,
-                              c->nsteps); /* earlier versions are lost, too */
-    bytes = c->history_bytes;
-    if (bytes > limit) /* in batches, because the others are moved */
+    if (!retained) /* earlier versions are lost, too */
+        limit = 0;
+    else if (bytes > limit) /* in batches, because the others are moved */
         limit -= limit / 8;
-    while (some < c->nsteps && bytes > limit)
+    while (some < c->nsteps && (bytes > limit || !retained))
         bytes -= um_step_bytes(&c->step[some++]);
-    um_replica_drop_steps(c, some);
+    for (size_t i = 0; i < some && ours; i++)
+        um_replica_add_past(c, &c->step[i].from);
+    if (!retained && c->now.version && ours)
+        um_replica_add_past(c, &c->now);
+    drop_steps(c, some);
     c->now = *next;
     s->changes++;
 }
@@ -533,6 +576,7 @@ umbel_status um_replica_check_limits(umbel_sync *s, const um_sync_id *id,
         return um_fail(err, UMBEL_E_LIMIT,
                        "origin limit reached (%u); raise origins",
                        s->limit.origins);
+    *reason = UMBEL_SYNC_INCARNATIONS;
     if (count_incarnations(s, id) >= s->limit.incarnations)
         return um_fail(err, UMBEL_E_LIMIT,
                        "incarnation limit of an origin in one epoch reached "
@@ -585,7 +629,7 @@ static void enter_slot(umbel_sync *s, um_replica *c, size_t slot)
 
 static void release_replica(um_replica *c)
 {
-    um_replica_drop_steps(c, c->nsteps);
+    um_replica_forget_past(c);
     free(c->step);
     um_tree_fini(&c->tree);
     umbel_close(c->filter);
@@ -660,6 +704,20 @@ um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
                             .old = old + p.offset,
                             .now = now ? now + p.offset : NULL,
                             .n = p.n};
+}
+
+bool um_replica_contains(const umbel_sync *s, const um_replica *o,
+                         const um_replica *c)
+{
+    const um_pages *pages = &s->list[c->id.list].pages;
+    bool part = true;
+
+    for (uint64_t page = 0; part && page < pages->n; page++) {
+        um_growth_page p =
+            um_page_pair(pages, page, c->filter->payload, o->filter->payload);
+        part = um_growth_check(&p);
+    }
+    return part;
 }
 
 /* --- our own filters ------------------------------------------------------ */
@@ -790,7 +848,7 @@ bool um_replica_sign_next(umbel_sync *s, um_replica *c, const umbel_filter *f)
     um_totals_remove(s, c);
     c->summed = c->marked = 0;
     apply_own(s, c, &x, f, c->now.version + 1);
-    um_replica_drop_steps(c, c->nsteps);
+    um_replica_forget_past(c);
     return true;
 }
 

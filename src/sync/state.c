@@ -5,7 +5,8 @@
  *   data of a replica "umbel-copy-1", incarnation 8, epoch 8, origin 32, name
  *                     of the list (length 1), statement; used, pages (varints),
  *                     the version that changed each page, as gaps below that of
- *                     the replica; steps: statement, length, bytes
+ *                     the replica; steps: statement, length, bytes; in later
+ *                     versions the statements before these steps
  *   state             "umbel-sync-state-1", oldest epoch of each list (name,
  *                     number), rules, contradictions, logs
  */
@@ -62,6 +63,9 @@ static void write_replica_data(const umbel_sync *s, const um_replica *c,
         um_append_varint(b, c->step[i].old.len);
         um_buffer_append(b, c->step[i].old.data, c->step[i].old.len);
     }
+    um_append_varint(b, c->npast);
+    for (size_t i = 0; i < c->npast; i++)
+        um_write_statement(b, &c->past[i]);
 }
 
 umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
@@ -134,6 +138,13 @@ static umbel_status get_steps(const umbel_sync *s, um_replica *c, um_reader *r,
         c->step = all;
         c->step[c->nsteps - 1] = step;
         c->history_bytes += um_step_bytes(&step);
+    }
+    n = r->bad || r->at == r->end ? 0 : um_get_varint(r);
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        um_statement st;
+        um_get_statement(r, &st);
+        if (!r->bad && !um_replica_add_past(c, &st))
+            return um_no_memory(err, n);
     }
     return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a saved replica is damaged")
                   : UMBEL_OK;

@@ -280,7 +280,7 @@ static void accept_update(umbel_sync *s, int peer, um_replica *c,
     um_replica_end_step(s, c, &g->old, next);
     if (g->unrooted) /* the sender may have joined two pasts, of which we know
                         one: the other one is no contradiction any more */
-        um_replica_drop_steps(c, c->nsteps);
+        um_replica_forget_past(c);
     um_sync_emit(s, &(umbel_sync_event){.kind = UMBEL_SYNC_APPLIED,
                                         .peer = peer,
                                         .origin = c->id.origin,

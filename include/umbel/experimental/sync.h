@@ -117,7 +117,9 @@ typedef struct umbel_sync_list {
     X(CAPACITY, "capacity") /* more keys than the capacity of the list */      \
     X(LOG, "log")           /* an entry out of order, or not signed */         \
     X(MEMORY, "memory")     /* no memory left */                               \
-    X(LIMIT, "limit")       /* too many origins, or incarnations of one */
+    X(LIMIT, "limit")       /* too many origins */                             \
+    X(INCARNATIONS, "incarnations") /* too many of one origin */               \
+    X(DISPUTED, "disputed") /* a claim about a filter of ours, not proved */
 
 typedef enum umbel_sync_reason {
 #define UMBEL_SYNC_REASON_ENUM(name, text) UMBEL_SYNC_##name,

@@ -37,7 +37,6 @@ static const um_option options[] = {
 typedef struct change {
     uint64_t keys;   /* in the input */
     uint64_t before; /* keys of the filter */
-    bool renewed;    /* of a directory: it continues with a new filter */
     um_report report;
 } change;
 
@@ -72,9 +71,6 @@ static void report(const um_args *args, const umbel_filter *f, change *c)
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
     um_note_counts(r, f);
     um_note_retouched(r, f, "new keys may bring back keys that were removed");
-    if (c->renewed)
-        um_report_note(r, "The directory was copied or restored from a backup: "
-                          "it continues with a new filter beside the old one.");
     um_report_print(args, r);
 }
 
@@ -135,7 +131,8 @@ static umbel_status change_own(const um_args *args, um_key_source *source,
         status = um_sync_dir_publish(&dir, f, err);
     if (!status)
         status = um_sync_dir_save(&dir, err);
-    c.renewed = dir.renewed;
+    if (!status)
+        um_warn_renewed(args, &dir, true);
     if (!status)
         report(args, f, &c);
 done:

@@ -140,6 +140,31 @@ umbel_status um_open_second(const um_open_args *first, const char *path,
     return status;
 }
 
+void um_warn_renewed(const um_args *args, const um_sync_dir *d, bool exchange)
+{
+    const char *dots = um_path_dots(d->path), *tail = um_path_tail(d->path);
+
+    for (size_t i = 0; i < d->nrefusals; i++) /* that warning says more */
+        if (d->refusal[i].banned &&
+            memcmp(d->refusal[i].origin, umbel_sync_origin(d->machine),
+                   UMBEL_ORIGIN_LEN) == 0)
+            return;
+    if (!d->renewed)
+        return;
+    if (exchange)
+        um_warn(args,
+                "%s%s was copied or restored from a backup: it continues with "
+                "a new filter beside the old one; no key is lost. To receive "
+                "what it lacks: umbel sync %s%s TARGET",
+                dots, tail, dots, tail);
+    else
+        um_warn(args,
+                "%s%s was copied or restored from a backup: it continues with "
+                "a new filter beside the old one; no key is lost, and there is "
+                "nothing to do",
+                dots, tail);
+}
+
 umbel_status um_check_pipe(umbel_error *err)
 {
     if (isatty(STDOUT_FILENO))

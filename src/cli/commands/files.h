@@ -27,6 +27,12 @@ umbel_status um_open_second(const um_open_args *first, const char *path,
                             const char *key_file, const char *option,
                             umbel_filter **out, umbel_error *err);
 
+/* Warns if a directory of 'umbel sync' continues as a new incarnation since it
+ * was opened. With exchange, the warning advises to exchange it. */
+struct um_sync_dir;
+void um_warn_renewed(const um_args *args, const struct um_sync_dir *d,
+                     bool exchange);
+
 /* Prepares standard output for binary data; refuses a terminal. */
 umbel_status um_check_pipe(umbel_error *err);
 

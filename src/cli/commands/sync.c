@@ -66,6 +66,9 @@ static void add_name(name_list *l, const uint8_t *origin)
     char hex[UM_DIGEST_HEX];
 
     um_digest_text(origin, hex);
+    for (size_t i = 0; i < l->n; i++) /* both directories may refuse it */
+        if (strcmp(l->at[i], hex) == 0)
+            return;
     char *copy = strdup(hex);
     if (copy && um_array_resize(&l->at, l->n + 1, sizeof *l->at))
         l->at[l->n++] = copy;
@@ -115,6 +118,19 @@ static void warn_refused(const um_args *args, const um_sync_dir *d,
                 "origin %s was refused: %s has a limit of %" PRIu32
                 " origins; to accept it: umbel sync %s --max-origins N",
                 origin, d->path, d->max_origins, d->path);
+    else if (r->reason == UMBEL_SYNC_INCARNATIONS)
+        um_warn(args,
+                "a further filter of origin %s was refused: %s accepts %d of "
+                "one origin, and that machine was restored or copied that "
+                "often. There, add keys to a new directory from now on: umbel "
+                "sync --init NEW --name NAME, with the same options",
+                origin, d->path, UM_SYNC_MAX_FILTERS);
+    else if (r->reason == UMBEL_SYNC_DISPUTED)
+        um_warn(args,
+                "the other side claims to have another version of the filter "
+                "of %s, and did not prove it. If it refuses that filter, to "
+                "have both versions there: umbel sync DIR --restore %s",
+                d->path, origin);
     else if (r->reason == UMBEL_SYNC_SHRANK)
         um_warn(args,
                 "%s has another version of a filter of origin %s than the "
@@ -159,7 +175,7 @@ static void sync_note_outcome(const um_sync_dir *d, int peer,
     out->cells = stats.changed_in + stats.changed_out;
     out->agreement = umbel_sync_agreement(d->machine, 0);
     out->origins = um_sync_dir_count_origins(d);
-    out->renewed = d->renewed;
+    out->renewed = d->renewed || d->was_renewed;
     for (size_t at = 0; um_sync_dir_next_dropped(d, &at, origin);)
         add_name(&out->dropped, origin);
 }
@@ -306,10 +322,11 @@ static umbel_status exchange_and_save(line *l, um_sync_outcome *result,
 
     if (!status)
         status = exchange(l, err);
-    if (!status)
-        status = um_sync_dir_save(l->dir, err);
-    if (!status)
+    if (!status) {
         sync_note_outcome(l->dir, l->peer, result);
+        status = um_sync_dir_end_exchange(l->dir, l->peer, err);
+    }
+    um_warn_renewed(result->args, l->dir, status != UMBEL_OK);
     warn_refusals(l->dir, result);
     free(l->received.at);
     free(l->sent.at);
@@ -615,11 +632,10 @@ static umbel_status join(um_sync_dir *a, um_sync_dir *b, um_sync_outcome *out,
         return um_fail(err, UMBEL_E_REFUSED,
                        "the directories do not agree: "
                        "one refuses what the other has");
-    UM_TRY(um_sync_dir_save(b, err));
-    UM_TRY(um_sync_dir_save(a, err));
     sync_note_outcome(a, pa, out);
     warn_disagreement(a, b, out);
-    return UMBEL_OK;
+    UM_TRY(um_sync_dir_end_exchange(b, pb, err));
+    return um_sync_dir_end_exchange(a, pa, err);
 }
 
 /* Syncs two local directories. They are always locked in the same order. */
@@ -644,6 +660,8 @@ static umbel_status sync_dirs(const char *path, const char *other,
         return status;
     }
     status = join(&a, &b, out, err);
+    um_warn_renewed(out->args, &a, status != UMBEL_OK);
+    um_warn_renewed(out->args, &b, status != UMBEL_OK);
     warn_refusals(&a, out);
     warn_refusals(&b, out);
     um_sync_dir_close(&a);
@@ -864,10 +882,6 @@ static umbel_status exchange_all(const um_args *args, um_sync_outcome *out,
     report_names(&report, "dropped", &out->dropped);
     report_names(&report, "refused", &out->refused);
     um_report_flag(&report, "renewed", NULL, out->renewed);
-    if (out->renewed)
-        um_report_note(&report,
-                       "The directory was copied or restored from a backup: "
-                       "it continues with a new filter beside the old one.");
     um_report_print(args, &report);
     um_report_fini(&report);
     return UMBEL_OK;
@@ -895,10 +909,17 @@ static umbel_status restore_all(const sync_args *a, um_sync_dir *d,
     for (size_t i = 0; i < a->restore.n; i++) {
         UM_TRY(parse_origin(a->restore.item[i], origin, err));
         UM_TRY(um_sync_dir_restore(d, origin, &n, err));
+        if (!n && um_sync_dir_has_origin(d, origin))
+            return um_fail(err, UMBEL_E_REFUSED,
+                           "%.2000s uses the filters of origin %s, and nothing "
+                           "of it was kept or refused: there is nothing to "
+                           "restore, and 'umbel check' finds its keys",
+                           a->dir, a->restore.item[i]);
         if (!n)
             return um_fail(err, UMBEL_E_UNKNOWN,
-                           "%.2000s has no filter of origin %s", a->dir,
-                           a->restore.item[i]);
+                           "%.2000s has no filter of origin %s: exchange with "
+                           "a machine that has one",
+                           a->dir, a->restore.item[i]);
         *restored += n;
     }
     return UMBEL_OK;
@@ -937,6 +958,8 @@ static umbel_status change_rules(const um_args *args, umbel_error *err)
 
     UM_TRY(um_sync_dir_open(&d, a->dir, now(), err));
     umbel_status status = apply_rules(a, &d, &restored, err);
+    if (!status)
+        um_warn_renewed(args, &d, true);
     if (!status && !a->target) {
         for (size_t at = 0; um_sync_dir_next_dropped(&d, &at, origin);)
             add_name(&out.dropped, origin);

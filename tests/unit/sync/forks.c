@@ -39,6 +39,7 @@ enum {
     FILES = 256,
     ROUNDS = 12,
     REFUSED = 8,
+    JOINED = 2, /* filters of one origin are joined if there are more */
     SIGNED = 50
 };
 
@@ -279,6 +280,7 @@ static void open_node(world *w, node *n, live *l)
     if (w->dir) {
         assert_ok(um_sync_dir_open(&l->dir, path_of(w, n, false), now,
                                    &test_refusal));
+        l->dir.many = JOINED;
         l->machine = l->dir.machine;
     } else {
         open_in_memory(l, now);
@@ -460,7 +462,9 @@ static void add_key(world *w)
         return;
     open_node(w, pick_node(w), &l);
     key_set before = held(&l);
-    for (size_t at = 0; umbel_sync_next_replica(l.machine, &at, &c);)
+    if (w->dir)
+        assert_ok(um_sync_dir_own(&l.dir, &own, &test_refusal));
+    for (size_t at = 0; !own && umbel_sync_next_replica(l.machine, &at, &c);)
         if (c.own)
             assert_ok(umbel_copy(c.filter, &own, &test_refusal));
     if (!own)
@@ -530,7 +534,10 @@ static void compare(const live *l, const before *b)
 static void end_exchange(live *l, const before *b, bool killed)
 {
     if (!killed) {
-        save_node(l);
+        if (l->w->dir)
+            assert_ok(um_sync_dir_end_exchange(&l->dir, 0, &test_refusal));
+        else
+            save_node(l);
         compare(l, b);
     }
     bans += bans_of(l);

@@ -616,6 +616,165 @@ static void a_log_of_others_is_bounded_and_leaves_room_for_ours(void **state)
     test_sync_close(&b);
 }
 
+/* Returns the only replica of an origin. */
+static um_replica *replica_of(const test_sync_server *s, const uint8_t *origin)
+{
+    for (size_t i = 0; i < s->machine->nreplicas; i++) {
+        um_replica *c = s->machine->replica[i];
+        if (c && memcmp(c->id.origin, origin, UMBEL_ORIGIN_LEN) == 0)
+            return c;
+    }
+    fail_msg("no replica");
+    return NULL;
+}
+
+/* A directory and a peer that says that it is a copy of it, and has another
+ * version. Its signatures are right or wrong, its session larger or smaller.
+ * Returns how often the directory continued as a new incarnation. */
+static uint64_t renewed_by_copy(bool is_signed, bool larger)
+{
+    test_sync_server a = {0}, copy = {0};
+    test_sync_link l;
+
+    a.params.session = 50;
+    copy.params.session = larger ? 90 : 10;
+    a.params.announce = copy.params.announce = true;
+    test_sync_open(&a, 1);
+    test_sync_open(&copy, 1);
+    test_sync_add(&a, 1, 1);
+    test_sync_add(&copy, 2, 1);
+    test_sync_publish(&a);
+    test_sync_publish(&copy);
+    if (!is_signed)
+        replica_of(&copy, umbel_sync_origin(a.machine))->now.signature[3] ^= 1;
+    test_sync_connect(&l, &a, &copy);
+    test_sync_run(&l, 10);
+    uint64_t n = a.events[UMBEL_SYNC_RENEWED],
+             both = n + copy.events[UMBEL_SYNC_RENEWED];
+    if (is_signed) { /* one of them acts, and both have all */
+        assert_int_equal(both, 1);
+        assert_int_equal(test_sync_count(&a, 2), 1);
+        assert_int_equal(test_sync_count(&copy, 1), 1);
+        assert_true(test_sync_word(&a) == test_sync_word(&copy));
+    }
+    test_sync_close(&a);
+    test_sync_close(&copy);
+    return n;
+}
+
+static void one_that_says_it_is_a_copy_of_us_has_to_prove_it(void **state)
+{
+    (void)state;
+    assert_int_equal(renewed_by_copy(true, true) + renewed_by_copy(true, false),
+                     1);
+    assert_int_equal(renewed_by_copy(false, true), 0);
+    assert_int_equal(renewed_by_copy(false, false), 0);
+}
+
+/* A peer that refuses our filter and claims to have an earlier version, of
+ * which we have no history. With proof it is one that we signed. */
+static uint64_t renewed_by_refusal(bool proof)
+{
+    test_sync_server a = {0}, b = {0}, fork = {0};
+    test_sync_link l;
+
+    a.params.announce = b.params.announce = true;
+    a.params.limits.history_bytes = 1;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_open(&fork, 1);
+    test_sync_add(&fork, 99, 1);
+    test_sync_publish(&fork);
+    test_sync_add(&fork, 98, 1);
+    test_sync_publish(&fork);
+    for (uint64_t i = 0; i < 5; i++) {
+        test_sync_add(&a, i, 1);
+        test_sync_publish(&a);
+    }
+    if (proof) {
+        test_sync_connect(&l, &fork, &b);
+    } else {
+        test_sync_connect(&l, &a, &b);
+        test_sync_run(&l, 10);
+        um_replica *c = replica_of(&b, umbel_sync_origin(a.machine));
+        c->now.version = 2;
+        c->now.root[0] ^= 1;
+        c->refused = 1000;
+        test_sync_connect(&l, &a, &b);
+    }
+    test_sync_run(&l, 10);
+    if (proof) {
+        test_sync_connect(&l, &a, &b);
+        test_sync_run(&l, 10);
+        assert_int_equal(test_sync_count(&a, 99), 1);
+        assert_int_equal(test_sync_count(&b, 4), 1);
+    }
+    uint64_t n = a.events[UMBEL_SYNC_RENEWED];
+    test_sync_close(&a);
+    test_sync_close(&b);
+    test_sync_close(&fork);
+    return n;
+}
+
+static void one_that_refuses_our_filter_has_to_prove_the_other(void **state)
+{
+    (void)state;
+    assert_int_equal(renewed_by_refusal(true), 1);
+    assert_int_equal(renewed_by_refusal(false), 0);
+}
+
+/* A claim about a version that nobody can prove any more is reported. */
+static void a_claim_that_cannot_be_proved_is_named(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+
+    (void)state;
+    a.params.announce = b.params.announce = true;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    for (uint64_t i = 0; i < 5; i++) {
+        test_sync_add(&a, i, 1);
+        test_sync_publish(&a);
+    }
+    test_sync_connect(&l, &a, &b);
+    test_sync_run(&l, 10);
+    um_replica_forget_past(replica_of(&a, umbel_sync_origin(a.machine)));
+    um_replica *c = replica_of(&b, umbel_sync_origin(a.machine));
+    c->now.version = 2;
+    c->refused = 1000;
+    test_sync_connect(&l, &a, &b);
+    test_sync_run(&l, 10);
+    assert_named(&a, UMBEL_SYNC_DISPUTED, &a);
+    assert_int_equal(a.events[UMBEL_SYNC_RENEWED], 0);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
+/* One incarnation too many of an origin is no matter of the origins. */
+static void incarnations_have_a_limit_of_their_own(void **state)
+{
+    test_sync_server b = {0}, a[3] = {{0}};
+    test_sync_link l;
+
+    (void)state;
+    b.params.limits.incarnations = 2;
+    test_sync_open(&b, 9);
+    for (uint64_t i = 0; i < 3; i++) {
+        a[i].incarnation = 1 + i;
+        test_sync_open(&a[i], 20);
+        test_sync_add(&a[i], i, 1);
+        test_sync_publish(&a[i]);
+        test_sync_connect(&l, &a[i], &b);
+        test_sync_run(&l, 10);
+    }
+    assert_named(&b, UMBEL_SYNC_INCARNATIONS, &a[2]);
+    assert_int_equal(test_sync_count(&b, 1), 1);
+    for (int i = 0; i < 3; i++)
+        test_sync_close(&a[i]);
+    test_sync_close(&b);
+}
+
 TEST_GROUP(liars)
 {
     const struct CMUnitTest tests[] = {
@@ -637,6 +796,10 @@ TEST_GROUP(liars)
         cmocka_unit_test(one_that_asks_to_be_dropped_is_named),
         cmocka_unit_test(one_that_was_allowed_again_stays_so_after_a_restart),
         cmocka_unit_test(a_log_of_others_is_bounded_and_leaves_room_for_ours),
+        cmocka_unit_test(one_that_says_it_is_a_copy_of_us_has_to_prove_it),
+        cmocka_unit_test(one_that_refuses_our_filter_has_to_prove_the_other),
+        cmocka_unit_test(a_claim_that_cannot_be_proved_is_named),
+        cmocka_unit_test(incarnations_have_a_limit_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,9 +105,9 @@ static void sign_copy(umbel_sync *s, const umbel_filter *f)
     um_tree_end(&c->tree);
     memcpy(next.root, um_tree_root(&c->tree), UM_HASH_LEN);
     um_statement_sign(s, c, &next);
-    um_replica_drop_steps(c, c->nsteps);
+    um_replica_forget_past(c);
     um_replica_end_step(s, c, &none, &next);
-    um_replica_drop_steps(c, c->nsteps); /* all pages are sent whole */
+    um_replica_forget_past(c); /* all pages are sent whole */
 }
 
 static void open_server(test_sync_server *s, umbel_filter *shape, uint64_t seed)
