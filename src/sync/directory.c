@@ -458,7 +458,7 @@ static umbel_status load_replicas(um_sync_dir *d, umbel_error *err)
     size_t n;
     umbel_status status = UMBEL_OK;
 
-    source.memory_limit = MEMORY;
+    source.memory_limit = d->max_memory;
     UM_TRY(list_files(d->path, false, d->machine->list[0].oldest, &files, &n,
                       err));
     for (size_t i = 0; i < n && !status; i++) {
@@ -678,12 +678,21 @@ static uint32_t limit_of_old(const um_sync_dir *d)
 umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
                               umbel_error *err)
 {
+    return um_sync_dir_open_within(d, path, now, 0, err);
+}
+
+umbel_status um_sync_dir_open_within(um_sync_dir *d, const char *path,
+                                     uint64_t now, uint64_t max_memory,
+                                     umbel_error *err)
+{
     bool found = false, copied = false;
     umbel_source source = UMBEL_SOURCE_INIT;
     char file[FILE_LEN];
     umbel_status status;
 
-    *d = (um_sync_dir){.lock = -1, .many = MANY_FILTERS};
+    *d = (um_sync_dir){.lock = -1,
+                       .many = MANY_FILTERS,
+                       .max_memory = max_memory ? max_memory : MEMORY};
     if (strlen(path) >= sizeof d->path)
         return um_fail(err, UMBEL_E_RANGE, "the path is too long");
     memcpy(d->path, path, strlen(path) + 1);
@@ -992,13 +1001,14 @@ umbel_status um_sync_dir_publish(um_sync_dir *d, const umbel_filter *f,
 }
 
 umbel_status um_sync_dir_merge(const char *path, uint64_t now,
-                               umbel_filter **out, umbel_error *err)
+                               uint64_t max_memory, umbel_filter **out,
+                               umbel_error *err)
 {
     umbel_sync_replica c;
     umbel_filter *all = NULL;
     um_sync_dir d;
 
-    UM_TRY(um_sync_dir_open(&d, path, now, err));
+    UM_TRY(um_sync_dir_open_within(&d, path, now, max_memory, err));
     umbel_merge_op op = umbel_count_limit(d.shape) ? UMBEL_ADD : UMBEL_OR;
     umbel_status status = umbel_copy(d.shape, &all, err);
     for (size_t at = 0; !status && umbel_sync_next_replica(d.machine, &at, &c);)

@@ -82,6 +82,7 @@ typedef struct um_sync_dir {
     um_sync_parameters parameters;
     umbel_filter *shape;
     umbel_sync *machine;
+    uint64_t max_memory; /* to read a compressed filter */
     uint32_t max_origins;
     uint32_t many;     /* filters of one origin and epoch: they are joined */
     bool strict;       /* only origins that were allowed */
@@ -113,6 +114,11 @@ umbel_status um_sync_dir_create(const char *path, const char *name,
                                 uint64_t now, umbel_error *err);
 umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
                               umbel_error *err);
+/* The same, with at most max_memory bytes to read a compressed filter; 0: the
+ * default. */
+umbel_status um_sync_dir_open_within(um_sync_dir *d, const char *path,
+                                     uint64_t now, uint64_t max_memory,
+                                     umbel_error *err);
 /* Reads the public key of a directory without opening it. */
 umbel_status um_sync_dir_origin(const char *path, uint8_t out[UMBEL_ORIGIN_LEN],
                                 umbel_error *err);
@@ -146,7 +152,8 @@ umbel_status um_sync_dir_publish(um_sync_dir *d, const umbel_filter *f,
 
 /* Merges the filters of all origins: the union, or the sum of counts. */
 umbel_status um_sync_dir_merge(const char *path, uint64_t now,
-                               umbel_filter **out, umbel_error *err);
+                               uint64_t max_memory, umbel_filter **out,
+                               umbel_error *err);
 
 /* From the first allow on, only allowed origins are accepted; filters of others
  * are kept, but not used. */

@@ -4,15 +4,17 @@
  * The file is locked, read, and replaced.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/overfull.h"
 #include "cli/framework/report.h"
+#include "filter/handle.h"
 #include "filter/save.h"
 #include "sync/directory.h"
 
 #include <fcntl.h>
-#include <time.h>
+#include <inttypes.h>
 #include <unistd.h>
 
 typedef struct add_args {
@@ -40,9 +42,11 @@ typedef struct change {
     um_report report;
 } change;
 
-/* Adds or removes the keys, and checks the error of the result. */
+/* Adds or removes the keys, and checks the error of the result. Refuses more
+ * than capacity keys, if it is not 0. */
 static umbel_status apply_keys(const um_args *args, um_key_source *source,
-                               umbel_filter *f, change *c, umbel_error *err)
+                               uint64_t capacity, umbel_filter *f, change *c,
+                               umbel_error *err)
 {
     const add_args *a = args->values;
     um_new_filter written = {
@@ -51,6 +55,15 @@ static umbel_status apply_keys(const um_args *args, um_key_source *source,
     c->before = umbel_added(f);
     UM_TRY(
         (a->remove ? um_keys_remove : um_keys_add)(source, f, &c->keys, err));
+    if (capacity && umbel_added(f) > capacity)
+        return um_fail(
+            err, UMBEL_E_FULL,
+            "no key was added: %s%s would have more than the %" PRIu64
+            " keys of its capacity, and others would refuse "
+            "its filter. Use a new directory on each machine: umbel "
+            "sync --init NEW --name NAME -n %" PRIu64,
+            um_path_dots(a->file), um_path_tail(a->file), capacity,
+            c->before + c->keys);
     written.keys = a->remove ? umbel_added(f) : c->before + c->keys;
     return um_check_overfull(args, &written, &c->report, err);
 }
@@ -90,7 +103,7 @@ static umbel_status change_filter(const um_args *args, um_key_source *source,
         status = umbel_rotate(f, err);
     if (status)
         goto done;
-    status = apply_keys(args, source, f, &c, err);
+    status = apply_keys(args, source, 0, f, &c, err);
     if (status)
         goto done;
     status = umbel_save(f, a->file, err);
@@ -118,7 +131,7 @@ static umbel_status change_own(const um_args *args, um_key_source *source,
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "others have copies of this filter, which only grow: "
                        "keys cannot be removed");
-    UM_TRY(um_sync_dir_open(&dir, a->file, (uint64_t)time(NULL), err));
+    UM_TRY(um_open_dir(&a->open, a->file, &dir, err));
     status = um_sync_dir_own(&dir, &f, err);
     if (!status)
         status = um_unlock_filter(&a->open, f, err);
@@ -126,7 +139,7 @@ static umbel_status change_own(const um_args *args, um_key_source *source,
         status = um_obey_key_form(f, &source->format, err);
     if (status)
         goto done;
-    status = apply_keys(args, source, f, &c, err);
+    status = apply_keys(args, source, f->capacity, f, &c, err);
     if (!status)
         status = um_sync_dir_publish(&dir, f, err);
     if (!status)

@@ -17,13 +17,35 @@
 #include <time.h>
 #include <unistd.h>
 
+static umbel_status check_dir_options(const um_open_args *open,
+                                      const char *path, umbel_error *err)
+{
+    if (!open->no_checksum)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "%s%s has signed filters, which are always checked: leave "
+                   "out --no-checksum",
+                   um_path_dots(path), um_path_tail(path));
+}
+
+umbel_status um_open_dir(const um_open_args *open, const char *path,
+                         um_sync_dir *out, umbel_error *err)
+{
+    UM_TRY(check_dir_options(open, path, err));
+    return um_sync_dir_open_within(out, path, (uint64_t)time(NULL),
+                                   open->max_memory.n, err);
+}
+
 /* A directory of 'umbel sync' is the filters of all its origins, merged. */
-static umbel_status read_directory(const char *path, const uint8_t *secret,
-                                   umbel_filter **out, umbel_error *err)
+static umbel_status read_directory(const um_open_args *open, const char *path,
+                                   const uint8_t *secret, umbel_filter **out,
+                                   umbel_error *err)
 {
     umbel_filter *f;
 
-    UM_TRY(um_sync_dir_merge(path, (uint64_t)time(NULL), &f, err));
+    UM_TRY(check_dir_options(open, path, err));
+    UM_TRY(um_sync_dir_merge(path, (uint64_t)time(NULL), open->max_memory.n, &f,
+                             err));
     umbel_status status = secret ? umbel_unlock(f, secret, err) : UMBEL_OK;
     if (status)
         umbel_close(f);
@@ -45,7 +67,7 @@ static umbel_status read_filter(const um_open_args *open, const char *path,
     if (strcmp(path, "-") == 0)
         return umbel_read(STDIN_FILENO, UMBEL_TO_END, &source, out, err);
     if (um_is_sync_dir(path))
-        return read_directory(path, secret, out, err);
+        return read_directory(open, path, secret, out, err);
     if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         return umbel_map(path, &source, out, err);
     return umbel_load(path, &source, out, err);

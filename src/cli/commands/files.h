@@ -14,6 +14,12 @@ umbel_status um_open_filter(const um_open_args *open, const char *path,
 umbel_status um_load_filter(const um_open_args *open, const char *path,
                             umbel_filter **out, umbel_error *err);
 
+/* Opens a directory of 'umbel sync' with --max-memory; refuses
+ * --no-checksum. */
+struct um_sync_dir;
+umbel_status um_open_dir(const um_open_args *open, const char *path,
+                         struct um_sync_dir *out, umbel_error *err);
+
 /* Sets the secret from --key-file, if there is one. */
 umbel_status um_unlock_filter(const um_open_args *open, umbel_filter *f,
                               umbel_error *err);
@@ -29,7 +35,6 @@ umbel_status um_open_second(const um_open_args *first, const char *path,
 
 /* Warns if a directory of 'umbel sync' continues as a new incarnation since it
  * was opened. With exchange, the warning advises to exchange it. */
-struct um_sync_dir;
 void um_warn_renewed(const um_args *args, const struct um_sync_dir *d,
                      bool exchange);
 

@@ -162,7 +162,7 @@ static umbel_status describe_directory(const um_args *args, umbel_error *err)
                        "%s has a filter of each origin: merge them first "
                        "(umbel merge %s -o FILE), and draw that",
                        a->file, a->file);
-    UM_TRY(um_sync_dir_open(&dir, a->file, (uint64_t)time(NULL), err));
+    UM_TRY(um_open_dir(&a->open, a->file, &dir, err));
     for (size_t at = 0; umbel_sync_next_replica(dir.machine, &at, &c);) {
         copies++;
         keys += c.keys;

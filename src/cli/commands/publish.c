@@ -375,8 +375,8 @@ static umbel_status fetch_filter(const publishing *p, const char *address,
     if (um_is_redis(address))
         UM_TRY(um_redis_fetch(address, &limits, &e->filter, &moved, err));
     else
-        UM_TRY(
-            um_sync_dir_merge(address, (uint64_t)time(NULL), &e->filter, err));
+        UM_TRY(um_sync_dir_merge(address, (uint64_t)time(NULL),
+                                 p->what.memory_limit, &e->filter, err));
     e->file.cap = umbel_encoded_len(e->filter);
     e->file.bytes = malloc(e->file.cap);
     if (!e->file.bytes)
