@@ -117,8 +117,8 @@ static void *rdb_load(um_io *io, int encver)
                      "MBbloom-- in encoding %d: only 4 is known", encver);
         return um_load_refused(io, &err);
     }
-    if (um_bf_blank(um_memory_limit(um_api.GetContextFromIO(io)),
-                    &um_module_alloc, &b, &err) == UMBEL_OK &&
+    if (um_bf_blank(um_load_limit(io), &um_module_alloc, &b, &err) ==
+            UMBEL_OK &&
         load(io, b, &err) == UMBEL_OK)
         return b;
     um_bf_close(b);

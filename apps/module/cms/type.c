@@ -80,9 +80,7 @@ static umbel_status load_cells(um_io *io, uint64_t width, uint64_t depth,
         status = um_fail(err, UMBEL_E_FORMAT,
                          "CMSk-TYPE: the counters have another length");
     if (!status)
-        status =
-            um_cms_open(width, depth,
-                        um_memory_limit(um_api.GetContextFromIO(io)), out, err);
+        status = um_cms_open(width, depth, um_load_limit(io), out, err);
     if (!status)
         memcpy((*out)->cells, bytes, len);
     if (bytes)

@@ -41,6 +41,7 @@ enum {
     UM_IN_LUA = 1 << 0,
     UM_IN_MULTI = 1 << 1,
     UM_IS_REPLICA = 1 << 3,
+    UM_READ_ONLY = 1 << 4, /* a replica that clients cannot write to */
     UM_IN_CLUSTER = 1 << 5,
     UM_MAY_EVICT = 1 << 9,   /* maxmemory is set, and not noeviction */
     UM_REPLICATED = 1 << 12, /* the command comes from the primary */

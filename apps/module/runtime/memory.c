@@ -86,6 +86,16 @@ uint64_t um_memory_limit(um_ctx *ctx)
                                 : (uint64_t)um_settings.max_filter_bytes;
 }
 
+uint64_t um_load_limit(um_io *io)
+{
+    um_ctx *ctx = um_api.GetContextFromIO(io);
+    int replica = UM_IS_REPLICA | UM_READ_ONLY;
+
+    return (um_api.GetContextFlags(ctx) & replica) == replica
+               ? INT64_MAX
+               : um_memory_limit(ctx);
+}
+
 umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err)
 {
     void *info;

@@ -31,6 +31,9 @@ uint64_t um_memory_used(void);
  * replica must not miss changes.
  */
 uint64_t um_memory_limit(um_ctx *ctx);
+/* The same for a value that is being loaded: from a file, or by RESTORE. There
+ * is no client then, but only the primary writes to a read-only replica. */
+uint64_t um_load_limit(um_io *io);
 
 /*
  * Returns E_LIMIT if a filter of that many bytes would exceed um_memory_limit

@@ -87,6 +87,7 @@ static umbel_status load(um_io *io, um_body **out, umbel_error *err)
 {
     uint64_t total = um_api.LoadUnsigned(io);
     uint64_t limit = (uint64_t)um_settings.max_filter_bytes;
+    uint64_t most = um_load_limit(io);
     umbel_filter *f = NULL;
     umbel_decoder *d = NULL;
     umbel_status status;
@@ -94,7 +95,7 @@ static umbel_status load(um_io *io, um_body **out, umbel_error *err)
     if (um_api.IsIOError(io))
         return um_fail(err, UMBEL_E_FORMAT, "cut short");
     /* In the server's own file a filter is raw: no larger than its bytes. */
-    if (total > limit && um_from_primary(um_api.GetContextFromIO(io)))
+    if (total > limit && total <= most)
         limit = total;
     UM_TRY(um_pieces_open(total, limit, &d, err));
     status = load_pieces(io, d, total, err);
