@@ -3,9 +3,16 @@
  */
 #include "base/text.h"
 
+#include "base/buffer.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__)
+/* gcc's analyzer reports a text that a list owns as leaked. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
 
 /* --- bytes that people will read ------------------------------------------ */
 
@@ -164,6 +171,36 @@ bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n)
         at = colon ? colon + 1 : end;
     }
     return true;
+}
+
+/* --- lists of texts ------------------------------------------------------- */
+
+bool um_texts_add(um_texts *t, const char *text)
+{
+    char *copy = strdup(text);
+
+    if (!copy || !um_array_resize(&t->item, t->n + 1, sizeof *t->item)) {
+        free(copy);
+        return false;
+    }
+    t->item[t->n++] = copy;
+    return true;
+}
+
+bool um_texts_has(const um_texts *t, const char *text)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->item[i], text) == 0)
+            return true;
+    return false;
+}
+
+void um_texts_fini(um_texts *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        free(t->item[i]);
+    free(t->item);
+    *t = (um_texts){0};
 }
 
 /* --- values of JSON, printed ---------------------------------------------- */

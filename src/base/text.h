@@ -56,6 +56,18 @@ umbel_slice um_trim(umbel_slice s);
  * more or fewer. */
 bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n);
 
+/* --- lists of texts ------------------------------------------------------- */
+
+typedef struct um_texts {
+    char **item;
+    size_t n;
+} um_texts;
+
+/* Appends a copy of the text; returns false if memory runs out. */
+bool um_texts_add(um_texts *t, const char *text);
+bool um_texts_has(const um_texts *t, const char *text);
+void um_texts_fini(um_texts *t);
+
 /* --- values of JSON, printed ---------------------------------------------- */
 
 /*

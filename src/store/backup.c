@@ -19,26 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHUNK = 1 << 18, TRIES = 20 };
-
-static int copy_open_file(um_disk *from, int in, um_disk *to, int out,
-                          uint64_t *bytes)
-{
-    uint8_t *chunk = malloc(CHUNK);
-    int number = chunk ? 0 : ENOMEM;
-    uint64_t at = 0;
-    size_t got = 1;
-
-    while (number == 0 && got > 0) {
-        number = from->ops->read(from, in, at, chunk, CHUNK, &got);
-        if (number == 0 && got > 0)
-            number = to->ops->write(to, out, at, chunk, got);
-        at += number == 0 ? got : 0;
-    }
-    free(chunk);
-    *bytes += at;
-    return number ? number : to->ops->sync(to, out);
-}
+enum { TRIES = 20 };
 
 int um_disk_copy(um_disk *from, um_disk *to, const char *name, uint64_t *bytes)
 {
@@ -48,7 +29,11 @@ int um_disk_copy(um_disk *from, um_disk *to, const char *name, uint64_t *bytes)
         return number;
     number = to->ops->open(to, name, UM_DISK_CREATE, &out);
     if (number == 0) {
-        number = copy_open_file(from, in, to, out, bytes);
+        uint64_t copied = UINT64_MAX;
+        number = um_disk_copy_bytes(from, in, to, out, &copied);
+        *bytes += copied;
+        if (number == 0)
+            number = to->ops->sync(to, out);
         to->ops->close(to, out);
     }
     from->ops->close(from, in);

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 16, REMOVE_AT_ONCE = 64 };
+enum { REMOVE_AT_ONCE = 64 };
 
 /* --- names ---------------------------------------------------------------- */
 
@@ -173,23 +173,6 @@ int um_data_files_remove(um_disk *disk, uint64_t below, bool unfinished)
 
 /* --- make journals durable ------------------------------------------------ */
 
-static int copy_bytes(um_disk *disk, int from, int to, uint64_t size)
-{
-    uint8_t *chunk = malloc(CHUNK);
-    int number = chunk ? 0 : ENOMEM;
-    size_t got;
-
-    for (uint64_t at = 0; number == 0 && at < size; at += got) {
-        number = disk->ops->read(disk, from, at, chunk, CHUNK, &got);
-        if (number == 0 && got == 0)
-            number = EIO; /* the file was truncated meanwhile */
-        if (number == 0)
-            number = disk->ops->write(disk, to, at, chunk, got);
-    }
-    free(chunk);
-    return number;
-}
-
 static int replace_by_copy(um_disk *disk, uint64_t journal, int file,
                            uint64_t size)
 {
@@ -201,7 +184,10 @@ static int replace_by_copy(um_disk *disk, uint64_t journal, int file,
     int number = disk->ops->open(disk, new, UM_DISK_CREATE, &copy);
     if (number)
         return number;
-    number = copy_bytes(disk, file, copy, size);
+    uint64_t copied = size;
+    number = um_disk_copy_bytes(disk, file, disk, copy, &copied);
+    if (number == 0 && copied < size)
+        number = EIO; /* the file was truncated meanwhile */
     if (number == 0)
         number = um_disk_finish(disk, copy, name);
     disk->ops->close(disk, copy);

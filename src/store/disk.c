@@ -385,6 +385,27 @@ umbel_status um_disk_status(int number, const char *name, umbel_error *err)
     return um_fail_errno(err, "%s", name);
 }
 
+int um_disk_copy_bytes(um_disk *from, int in, um_disk *to, int out,
+                       uint64_t *bytes)
+{
+    enum { CHUNK = 1 << 18 };
+    uint8_t *chunk = malloc(CHUNK);
+    int number = chunk ? 0 : ENOMEM;
+    uint64_t at = 0;
+    size_t got = 1;
+
+    while (number == 0 && got > 0 && at < *bytes) {
+        size_t some = *bytes - at < CHUNK ? (size_t)(*bytes - at) : CHUNK;
+        number = from->ops->read(from, in, at, chunk, some, &got);
+        if (number == 0 && got > 0)
+            number = to->ops->write(to, out, at, chunk, got);
+        at += number == 0 ? got : 0;
+    }
+    free(chunk);
+    *bytes = at;
+    return number;
+}
+
 int um_disk_finish(um_disk *d, int file, const char *name)
 {
     char new[UM_DISK_NAME];

@@ -95,6 +95,10 @@ int um_disk_finish(um_disk *d, int file, const char *name);
 /* Copies a file to the same name on another disk, from its beginning to its
  * end, and syncs it; *bytes grows by its length. */
 int um_disk_copy(um_disk *from, um_disk *to, const char *name, uint64_t *bytes);
+/* Copies the first *bytes bytes of an open file, or all if it has fewer; sets
+ * *bytes to the number that was copied. */
+int um_disk_copy_bytes(um_disk *from, int in, um_disk *to, int out,
+                       uint64_t *bytes);
 
 enum { UM_DISK_NAME = 48 }; /* longest name of the store, with the NUL */
 

@@ -369,48 +369,33 @@ static uint64_t oldest_epoch(const um_sync_parameters *t, uint64_t now)
     return epoch >= t->epochs ? epoch - t->epochs + 1 : 0;
 }
 
-static void free_files(char **files, size_t n)
-{
-    for (size_t i = 0; files && i < n; i++)
-        free(files[i]);
-    free(files);
-}
-
 /* Lists the files of replicas whose epoch is at least oldest: those in use, or
  * those kept. */
 static umbel_status list_files(const char *path, bool kept, uint64_t oldest,
-                               char ***files, size_t *n, umbel_error *err)
+                               um_texts *files, umbel_error *err)
 {
     char file[FILE_LEN];
     DIR *dir = opendir(path);
     bool failed = false;
     replica_name name;
 
+    *files = (um_texts){.n = 0};
     if (!dir)
         return um_fail_path(err, path);
-    *files = NULL;
-    *n = 0;
-    for (const struct dirent *e; !failed && (e = readdir(dir));) {
-        if (!parse_name(e->d_name, &name) || name.kept != kept ||
-            name.epoch < oldest)
-            continue;
-        /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
-        char **all = um_grow_array(*files, n, sizeof *all);
-        if (all) {
-            *files = all;
-            all[*n - 1] = strdup(file_in(path, e->d_name, file));
-        }
-        failed = !all || !all[*n - 1];
-    }
+    for (const struct dirent *e; !failed && (e = readdir(dir));)
+        if (parse_name(e->d_name, &name) && name.kept == kept &&
+            name.epoch >= oldest)
+            failed = !um_texts_add(files, file_in(path, e->d_name, file));
     closedir(dir);
     if (!failed)
         return UMBEL_OK;
-    free_files(*files, *n);
-    return um_no_memory(err, *n);
+    size_t n = files->n;
+    um_texts_fini(files);
+    return um_no_memory(err, n);
 }
 
-umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
-                               size_t *n, umbel_error *err)
+umbel_status um_sync_dir_files(const char *path, uint64_t now, um_texts *files,
+                               umbel_error *err)
 {
     um_sync_dir d = {.lock = -1};
 
@@ -418,7 +403,7 @@ umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
         return um_fail(err, UMBEL_E_RANGE, "the path is too long");
     memcpy(d.path, path, strlen(path) + 1);
     UM_TRY(read_marker(&d, err));
-    return list_files(path, false, oldest_epoch(&d.parameters, now), files, n,
+    return list_files(path, false, oldest_epoch(&d.parameters, now), files,
                       err);
 }
 
@@ -454,26 +439,24 @@ static bool is_unwanted(const um_sync_dir *d, const char *file)
 static umbel_status load_replicas(um_sync_dir *d, umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
-    char **files;
-    size_t n;
+    um_texts files;
     umbel_status status = UMBEL_OK;
 
     source.memory_limit = d->max_memory;
-    UM_TRY(list_files(d->path, false, d->machine->list[0].oldest, &files, &n,
-                      err));
-    for (size_t i = 0; i < n && !status; i++) {
+    UM_TRY(list_files(d->path, false, d->machine->list[0].oldest, &files, err));
+    for (size_t i = 0; i < files.n && !status; i++) {
         umbel_filter *f;
-        if (is_unwanted(d, files[i]))
+        if (is_unwanted(d, files.item[i]))
             continue;
-        status = umbel_load(files[i], &source, &f, err);
+        status = umbel_load(files.item[i], &source, &f, err);
         if (status)
             break;
         status = umbel_sync_import(d->machine, f, err);
         umbel_close(f);
         if (status)
-            um_name_file(status, files[i], err);
+            um_name_file(status, files.item[i], err);
     }
-    free_files(files, n);
+    um_texts_fini(&files);
     return status;
 }
 
@@ -574,7 +557,9 @@ umbel_status um_sync_dir_key(const um_sync_dir *d,
     return umbel_sign_key_load(file_in(d->path, "key", file), out, err);
 }
 
-static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
+/* Without sign_own, only to look at it. */
+static umbel_status open_machine(um_sync_dir *d, bool sign_own,
+                                 umbel_error *err)
 {
     uint8_t sign[UMBEL_SIGN_KEY_LEN];
     umbel_sync_list list = {
@@ -588,10 +573,11 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
         .agree = d->parameters.agree[0] ? d->parameters.agree : NULL};
     umbel_sync_params p = UMBEL_SYNC_INIT;
 
-    UM_TRY(um_sync_dir_key(d, sign, err));
+    if (sign_own)
+        UM_TRY(um_sync_dir_key(d, sign, err));
     p.lists = &list;
     p.nlists = 1;
-    p.sign_key = sign;
+    p.sign_key = sign_own ? sign : NULL;
     p.incarnation = d->incarnation;
     randombytes_buf(&p.session, sizeof p.session);
     p.session |= 1;
@@ -609,28 +595,40 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
     return status;
 }
 
+/* Lists the origins of files, as hexadecimal texts: of all files in use, or of
+ * those that are kept because they were banned. */
+static void list_origins(const um_sync_dir *d, bool banned, um_texts *out)
+{
+    char origin[UM_DIGEST_HEX];
+    um_texts files;
+    replica_name name;
+
+    *out = (um_texts){.n = 0};
+    if (list_files(d->path, banned, 0, &files, NULL))
+        return;
+    for (size_t i = 0; i < files.n; i++) {
+        if (!parse_name(files.item[i], &name) ||
+            (banned &&
+             !um_is_contradicted(d->machine, name.origin, name.incarnation)))
+            continue;
+        um_digest_text(name.origin, origin);
+        if (!um_texts_has(out, origin))
+            um_texts_add(out, origin);
+    }
+    um_texts_fini(&files);
+}
+
 /* Origins with a banned filter that is kept use up the limit: otherwise new
  * ones could fill the disk with such files. */
 static uint32_t count_banned(const um_sync_dir *d)
 {
-    const umbel_sync *s = d->machine;
-    uint32_t n = 0;
-    char **files;
-    size_t nfiles;
-    replica_name name, other;
+    char own[UM_DIGEST_HEX];
+    um_texts origins;
 
-    if (list_files(d->path, true, 0, &files, &nfiles, NULL))
-        return 0;
-    for (size_t i = 0; i < nfiles; i++) {
-        bool first = parse_name(files[i], &name) &&
-                     um_is_contradicted(s, name.origin, name.incarnation) &&
-                     !um_is_our_origin(s, name.origin);
-        for (size_t j = 0; j < i && first; j++)
-            first = !parse_name(files[j], &other) ||
-                    memcmp(name.origin, other.origin, UMBEL_ORIGIN_LEN) != 0;
-        n += first;
-    }
-    free_files(files, nfiles);
+    um_digest_text(umbel_sync_origin(d->machine), own);
+    list_origins(d, true, &origins);
+    uint32_t n = (uint32_t)(origins.n - um_texts_has(&origins, own));
+    um_texts_fini(&origins);
     return n;
 }
 
@@ -707,7 +705,7 @@ umbel_status um_sync_dir_open_within(um_sync_dir *d, const char *path,
         status = umbel_load(file_in(path, "shape.umb", file), &source,
                             &d->shape, err);
     if (!status)
-        status = open_machine(d, err);
+        status = open_machine(d, true, err);
     if (!status)
         umbel_sync_tick(d->machine, now);
     if (!status)
@@ -814,25 +812,24 @@ static umbel_status remove_gone(um_sync_dir *d, umbel_error *err)
     uint64_t oldest = d->machine->list[0].oldest;
     umbel_status status = UMBEL_OK;
     replica_name name;
-    char **files;
-    size_t n;
+    um_texts files;
 
-    UM_TRY(list_files(d->path, false, 0, &files, &n, err));
-    for (size_t i = 0; i < n && !status; i++) {
-        if (!parse_name(files[i], &name) || has_replica(d, &name))
+    UM_TRY(list_files(d->path, false, 0, &files, err));
+    for (size_t i = 0; i < files.n && !status; i++) {
+        if (!parse_name(files.item[i], &name) || has_replica(d, &name))
             continue;
-        if (name.epoch >= oldest && is_unwanted(d, files[i]))
-            status = retain_file(d, files[i], err);
+        if (name.epoch >= oldest && is_unwanted(d, files.item[i]))
+            status = retain_file(d, files.item[i], err);
         else
-            unlink(files[i]);
+            unlink(files.item[i]);
     }
-    free_files(files, n);
+    um_texts_fini(&files);
     UM_TRY(status);
-    UM_TRY(list_files(d->path, true, 0, &files, &n, err));
-    for (size_t i = 0; i < n; i++)
-        if (parse_name(files[i], &name) && name.epoch < oldest)
-            unlink(files[i]);
-    free_files(files, n);
+    UM_TRY(list_files(d->path, true, 0, &files, err));
+    for (size_t i = 0; i < files.n; i++)
+        if (parse_name(files.item[i], &name) && name.epoch < oldest)
+            unlink(files.item[i]);
+    um_texts_fini(&files);
     return UMBEL_OK;
 }
 
@@ -1063,34 +1060,30 @@ static umbel_status restore_files(um_sync_dir *d, const uint8_t *origin,
                                   umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
+    um_texts files, used = {.n = 0};
     replica_name name;
-    char **files;
-    size_t n;
 
     *restored = 0;
-    UM_TRY(
-        list_files(d->path, true, d->machine->list[0].oldest, &files, &n, err));
-    for (size_t i = 0; i < n && !status; i++) {
-        bool wanted = parse_name(files[i], &name) &&
-                      memcmp(name.origin, origin, UMBEL_ORIGIN_LEN) == 0 &&
-                      !has_replica(d, &name) &&
-                      (banned || !um_is_contradicted(d->machine, origin,
-                                                     name.incarnation));
-        if (wanted)
-            status = restore_file(d, files[i], &name, err);
-        if (wanted && !status) {
-            ++*restored;
-        } else {
-            free(files[i]);
-            files[i] = NULL;
-        }
+    UM_TRY(list_files(d->path, true, d->machine->list[0].oldest, &files, err));
+    for (size_t i = 0; i < files.n && !status; i++) {
+        if (!parse_name(files.item[i], &name) ||
+            memcmp(name.origin, origin, UMBEL_ORIGIN_LEN) != 0 ||
+            has_replica(d, &name) ||
+            (!banned &&
+             um_is_contradicted(d->machine, origin, name.incarnation)))
+            continue;
+        status = restore_file(d, files.item[i], &name, err);
+        if (!status && !um_texts_add(&used, files.item[i]))
+            status = um_no_memory(err, files.n);
     }
     if (!status)
         status = um_sync_dir_save(d, err);
-    for (size_t i = 0; i < n && !status; i++)
-        if (files[i])
-            unlink(files[i]);
-    free_files(files, n);
+    for (size_t i = 0; i < used.n && !status; i++)
+        unlink(used.item[i]);
+    if (!status)
+        *restored = used.n;
+    um_texts_fini(&used);
+    um_texts_fini(&files);
     return status;
 }
 
@@ -1167,11 +1160,45 @@ size_t um_sync_dir_count_refused(const um_sync_dir *d, int peer)
 
 size_t um_sync_dir_count_kept(const um_sync_dir *d)
 {
-    char **files;
-    size_t n;
+    um_texts files;
 
-    if (list_files(d->path, true, 0, &files, &n, NULL))
+    if (list_files(d->path, true, 0, &files, NULL))
         return 0;
-    free_files(files, n);
+    size_t n = files.n;
+    um_texts_fini(&files);
     return n;
+}
+
+umbel_status um_sync_dir_count_missing(const char *path, size_t *n,
+                                       umbel_error *err)
+{
+    um_sync_dir d = {.lock = -1};
+    umbel_source source = UMBEL_SOURCE_INIT;
+    char file[FILE_LEN];
+
+    *n = 0;
+    if (strlen(path) >= sizeof d.path)
+        return um_fail(err, UMBEL_E_RANGE, "the path is too long");
+    memcpy(d.path, path, strlen(path) + 1);
+    if (!um_sync_dir_count_kept(&d)) /* as a rule */
+        return UMBEL_OK;
+    umbel_status status = read_marker(&d, err);
+    if (!status)
+        status = umbel_load(file_in(path, "shape.umb", file), &source, &d.shape,
+                            err);
+    if (!status)
+        status = open_machine(&d, false, err);
+    if (!status)
+        status = load_state(&d, err);
+    if (!status) {
+        um_texts banned, used;
+        list_origins(&d, true, &banned);
+        list_origins(&d, false, &used);
+        for (size_t i = 0; i < banned.n; i++)
+            *n += !um_texts_has(&used, banned.item[i]);
+        um_texts_fini(&banned);
+        um_texts_fini(&used);
+    }
+    um_sync_dir_close(&d);
+    return status;
 }

@@ -27,6 +27,8 @@
 #ifndef UM_SYNC_DIRECTORY_H
 #define UM_SYNC_DIRECTORY_H
 
+#include "base/text.h"
+
 #include <umbel/experimental/sync.h>
 
 #include <limits.h>
@@ -183,9 +185,13 @@ size_t um_sync_dir_count_refused(const um_sync_dir *d, int peer);
 /* Counts the files kept-*. */
 size_t um_sync_dir_count_kept(const um_sync_dir *d);
 
-/* Lists the *n files of replicas that count now. Free each name, then the
- * array. */
-umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
-                               size_t *n, umbel_error *err);
+/* Counts the origins all of whose filters were banned, and are kept. Takes no
+ * lock, and needs no key. */
+umbel_status um_sync_dir_count_missing(const char *path, size_t *n,
+                                       umbel_error *err);
+
+/* Lists the files of replicas that count now. */
+umbel_status um_sync_dir_files(const char *path, uint64_t now, um_texts *files,
+                               umbel_error *err);
 
 #endif

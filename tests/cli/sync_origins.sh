@@ -67,3 +67,21 @@ for i in 1 2 3 4; do # a restored directory begins another filter
 done
 umbel check -c reader "key 1" "key 2" "key 3" "key 4"
 [ "$(cat reader/copy-* | wc -c)" -lt 100000 ] && echo small
+
+echo "--- refused by both, and named once"
+for d in x p q; do
+    umbel sync -q --init $d --name $d -n 1000
+done
+# Copies that cannot be noticed: of the first filter, and of the next one.
+fork() {
+    cp -a x "$1" && rm "$1/local"
+}
+fork one && fork two
+cp -a x y && rm -r x && mv y x && umbel sync -q x --max-origins 16 2>/dev/null
+fork three && fork four
+echo 1 | umbel add -q one && umbel sync -q one p
+printf '%s\n' 2 | umbel add -q two && echo 3 | umbel add -q two && umbel sync -q two q
+echo 4 | umbel add -q three && echo 5 | umbel add -q three && umbel sync -q three p
+echo 6 | umbel add -q four && umbel sync -q four q
+umbel sync --json p q 2>err | grep -o '"refused".*' | names
+cut -c-60 err | names

@@ -330,7 +330,8 @@ static void run_origin(job *j, change_origin *change, const char *state,
         refuse_job(j, err.text);
         return;
     }
-    um_log_event(env->log, "peers: origin %s is %s", hex, state);
+    um_log_event(env->log, "peers: origin %s is %s%s", hex, state,
+                 j->notice ? ", and the other servers get a notice" : "");
     um_replica_store *copies = um_peers_replicas(env->peers);
     um_replica_store_save_begin(copies);
     j->state = um_replica_store_save_state(copies);
@@ -338,8 +339,11 @@ static void run_origin(job *j, change_origin *change, const char *state,
     if (out) {
         fprintf(out,
                 j->json ? "{\"origin\": \"%s\", \"state\": \"%s\"}\n"
-                        : "%s is %s: %s\n",
-                hex, state, meaning);
+                        : "%s is %s: %s%s\n",
+                hex, state, meaning,
+                j->notice ? ". The other servers get a notice; each follows if "
+                            "its drop_quorum is reached, or else shows it"
+                          : "");
         fclose(out);
     }
     reply_when_safe(j);

@@ -6,6 +6,8 @@
 
 #include "clearinghouse/runtime/limits.h"
 
+#include "base/text.h"
+
 #include <umbel/base.h>
 
 /* --- rows of settings -----------------------------------------------------
@@ -17,12 +19,6 @@
  */
 
 typedef struct um_setting um_setting;
-
-/* A list of texts, owned by the configuration. */
-typedef struct um_texts {
-    char **item;
-    size_t n;
-} um_texts;
 
 enum { UM_ALLOWED_LEN = 256 };
 
@@ -76,10 +72,6 @@ void um_settings_fini(const um_setting *rows, void *target);
 const um_setting *um_setting_find(const um_setting *rows, const char *name);
 /* Writes "name, name or name". */
 void um_join_or(const char *const *names, size_t n, char *out, size_t cap);
-
-/* Appends a copy; false without memory. */
-bool um_texts_add(um_texts *t, const char *text);
-void um_texts_fini(um_texts *t);
 
 static inline void *um_setting_target(const um_setting *s, void *section)
 {

@@ -60,25 +60,6 @@ void um_join_or(const char *const *names, size_t n, char *out, size_t cap)
                                 names[i]);
 }
 
-bool um_texts_add(um_texts *t, const char *text)
-{
-    if (!um_array_resize(&t->item, t->n + 1, sizeof *t->item))
-        return false;
-    t->item[t->n] = strdup(text);
-    if (!t->item[t->n])
-        return false;
-    t->n++;
-    return true;
-}
-
-void um_texts_fini(um_texts *t)
-{
-    for (size_t i = 0; i < t->n; i++)
-        free(t->item[i]);
-    free(t->item);
-    *t = (um_texts){0};
-}
-
 /* --- numbers -------------------------------------------------------------- */
 
 /* A unit that may follow a number. Tables end with a NULL name. */

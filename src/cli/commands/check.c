@@ -307,24 +307,42 @@ typedef struct check_filters {
 static umbel_status open_origins(const check_args *a, check_filters *out,
                                  umbel_error *err)
 {
-    char **files, shape[4200];
-    size_t n, opened = 0;
+    char shape[4200];
+    um_texts files;
+    size_t opened = 0;
     umbel_status status = UMBEL_OK;
 
-    UM_TRY(um_sync_dir_files(a->file, (uint64_t)time(NULL), &files, &n, err));
-    out->origin = calloc(n + 1, sizeof(umbel_filter *));
+    UM_TRY(um_sync_dir_files(a->file, (uint64_t)time(NULL), &files, err));
+    out->origin = calloc(files.n + 1, sizeof(umbel_filter *));
     if (!out->origin)
-        status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu filters", n);
-    for (; !status && opened < n; opened++)
         status =
-            um_open_filter(&a->open, files[opened], &out->origin[opened], err);
-    for (size_t i = 0; i < n; i++)
-        free(files[i]);
-    free(files);
+            um_fail(err, UMBEL_E_NOMEM, "no memory for %zu filters", files.n);
+    for (; !status && opened < files.n; opened++)
+        status = um_open_filter(&a->open, files.item[opened],
+                                &out->origin[opened], err);
+    um_texts_fini(&files);
     out->norigins = opened;
     UM_TRY(status);
     snprintf(shape, sizeof shape, "%.4095s/shape.umb", a->file);
     return um_open_filter(&a->open, shape, &out->filter[0], err);
+}
+
+/* Keys of an origin that was banned do not match any more. */
+static umbel_status warn_banned(const um_args *args, umbel_error *err)
+{
+    const check_args *a = args->values;
+    size_t n = 0;
+
+    if (!a->also.n && um_is_sync_dir(a->file))
+        UM_TRY(um_sync_dir_count_missing(a->file, &n, err));
+    if (n)
+        um_warn(args,
+                "keys of %s in %s%s do not match, because it was banned; its "
+                "filters are kept. To use them: umbel sync DIR --restore "
+                "ORIGIN; to end this warning, remove the files kept-*",
+                um_counted(n, "origin", "origins").text, um_path_dots(a->file),
+                um_path_tail(a->file));
+    return UMBEL_OK;
 }
 
 static umbel_status open_filters(const check_args *a, check_filters *out,
@@ -460,6 +478,7 @@ static umbel_status check(um_check_ctx *c, const um_args *args,
 
     UM_TRY(check_stdin(args, err));
     UM_TRY(open_filters(a, filters, err));
+    UM_TRY(warn_banned(args, err));
     UM_TRY(start(c, args, filters, err));
     status = check_keys(c, args, err);
     closed = um_key_log_fini(&c->log, &late);

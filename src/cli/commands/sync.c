@@ -7,6 +7,7 @@
  */
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
@@ -30,17 +31,12 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct name_list {
-    char **at;
-    size_t n;
-} name_list;
-
 /* The result of an exchange. */
 typedef struct um_sync_outcome {
     const um_args *args; /* of the command, for warnings */
     uint64_t bytes_in, bytes_out, cells, agreement, origins;
-    name_list dropped, refused; /* origins */
-    bool renewed, incomplete;   /* something was refused or banned */
+    um_texts dropped, refused; /* origins */
+    bool renewed, incomplete;  /* something was refused or banned */
 } um_sync_outcome;
 
 /*
@@ -61,30 +57,20 @@ typedef struct line {
 
 enum { PIECE = 65536, PATIENCE_MS = 60000, CALL_MS = 15000 };
 
-static void add_name(name_list *l, const uint8_t *origin)
+/* Both directories may refuse the same one. */
+static void add_name(um_texts *names, const uint8_t *origin)
 {
     char hex[UM_DIGEST_HEX];
 
     um_digest_text(origin, hex);
-    for (size_t i = 0; i < l->n; i++) /* both directories may refuse it */
-        if (strcmp(l->at[i], hex) == 0)
-            return;
-    char *copy = strdup(hex);
-    if (copy && um_array_resize(&l->at, l->n + 1, sizeof *l->at))
-        l->at[l->n++] = copy;
-    else
-        free(copy);
+    if (!um_texts_has(names, hex))
+        um_texts_add(names, hex);
 }
 
 static void outcome_fini(um_sync_outcome *out)
 {
-    name_list *all[] = {&out->dropped, &out->refused};
-
-    for (size_t i = 0; i < 2; i++) {
-        for (size_t k = 0; k < all[i]->n; k++)
-            free(all[i]->at[k]);
-        free(all[i]->at);
-    }
+    um_texts_fini(&out->dropped);
+    um_texts_fini(&out->refused);
 }
 
 static void warn_banned(const um_args *args, const um_sync_dir *d,
@@ -863,9 +849,9 @@ static umbel_status create_dir(const um_args *args, umbel_error *err)
     return UMBEL_OK;
 }
 
-static void report_names(um_report *r, const char *name, const name_list *l)
+static void report_names(um_report *r, const char *name, const um_texts *l)
 {
-    um_report_texts(r, name, NULL, (const char *const *)l->at, l->n);
+    um_report_texts(r, name, NULL, (const char *const *)l->item, l->n);
 }
 
 static umbel_status exchange_all(const um_args *args, um_sync_outcome *out,

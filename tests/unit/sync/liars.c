@@ -625,7 +625,7 @@ static um_replica *replica_of(const test_sync_server *s, const uint8_t *origin)
             return c;
     }
     fail_msg("no replica");
-    return NULL;
+    abort();
 }
 
 /* A directory and a peer that says that it is a copy of it, and has another
