@@ -1,5 +1,4 @@
-# A directory that was copied or restored from a backup says so, also with -q,
-# and nobody else can make it continue as a new filter again and again.
+# A directory that was copied or restored from a backup warns, also with -q.
 names() {
     sed 's/[0-9a-f]\{64\}/ORIGIN/g'
 }
@@ -15,7 +14,7 @@ done
 echo one | umbel add -q a
 umbel sync -q a b
 
-echo "--- noticed by add, and the next exchange still tells it"
+echo "--- noticed by add, and the next exchange still reports it"
 copy
 echo two | umbel add -q a
 echo three | umbel add -q a
