@@ -15,6 +15,8 @@
  */
 #include "fuzz.h"
 
+#include "keylist/internal.h"
+#include "keylist/ranges.h"
 #include "keylist/sniff.h"
 #include "keylist/source.h"
 
@@ -328,17 +330,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     feed f = {
         .text = data + HEAD, .len = len - HEAD, .step = (size_t)data[4] + 1};
     splitter s = {.format = format, .text = f.text, .len = f.len};
-    bool gzip = f.len >= 3 && memcmp(f.text, "\x1F\x8B\x08", 3) == 0;
+    um_unpacker *unpacker = NULL;
     static entry more;
     uint64_t bad = 0;
     char line[32];
     umbel_error err;
 
+    UM_WANT(um_unpack_open(f.text, f.len, &unpacker, &err) == UMBEL_OK);
+    bool packed = unpacker != NULL;
+    um_unpack_close(unpacker);
     umbel_status status =
-        read_pipe(&format, threads, f, gzip ? NULL : &s, &bad, &err);
+        read_pipe(&format, threads, f, packed ? NULL : &s, &bad, &err);
     if (status != UMBEL_OK)
         um_fuzz_check_error(status, &err);
-    if (gzip || status == UMBEL_E_RANGE)
+    if (packed || um_is_tar(f.text, f.len) || status == UMBEL_E_RANGE)
         return 0;
     bool refused = um_why_not_keys(f.text, f.len) != NULL;
     UM_WANT((status == UMBEL_E_FORMAT) == refused);

@@ -142,7 +142,9 @@ typedef struct reading {
     um_piece_reader reader;
     const um_key_source *source;
     const um_key_job *job;
-    uint64_t line; /* last line used, in its file */
+    uint64_t line;    /* last line used, in its file */
+    const char *file; /* whose lines left_out counts */
+    um_left_out left_out;
     umbel_status status;
     umbel_error *err;
 } reading;
@@ -153,7 +155,8 @@ bool um_keys_rereadable(const um_key_source *s)
 
     for (size_t i = 0; i < s->npaths; i++)
         if (strcmp(s->paths[i], "-") == 0 ||
-            (stat(s->paths[i], &st) == 0 && !S_ISREG(st.st_mode)))
+            (stat(s->paths[i], &st) == 0 && !S_ISREG(st.st_mode) &&
+             !S_ISDIR(st.st_mode)))
             return false;
     return s->npaths > 0;
 }
@@ -193,8 +196,9 @@ static void work_on_slot(void *ctx, void *piece)
 static const char *line_name(const um_piece *p, uint64_t line,
                              char out[LINE_NAME])
 {
-    snprintf(out, LINE_NAME, "%s%s, line %" PRIu64, um_path_dots(p->file),
-             um_path_tail(p->file), line);
+    snprintf(out, LINE_NAME, "%s%s%s%s, line %" PRIu64, um_path_dots(p->file),
+             um_path_tail(p->file), *p->range ? ", range " : "", p->range,
+             line);
     return out;
 }
 
@@ -239,6 +243,37 @@ static void warn_of_piece(const um_key_source *s, const um_piece *p)
         s->warn(s->warn_ctx, p->file, text);
 }
 
+/* Reports range files that are missing, unless reading was stopped. */
+static void report_ranges(const reading *r)
+{
+    const um_key_source *s = r->source;
+    char text[UM_LEFT_OUT_CAP];
+
+    if (s->warn && !(s->stop && *s->stop) &&
+        um_input_report(r->reader.stream, text, sizeof text))
+        s->warn(s->warn_ctx, s->npaths ? s->paths[0] : "-", text);
+}
+
+/* Reports the lines of a file that are not keys in their format. */
+static void report_left_out(reading *r)
+{
+    um_left_out *n = &r->left_out;
+    char text[UM_LEFT_OUT_CAP];
+
+    if (r->source->warn && um_left_out_report(n, text, sizeof text))
+        r->source->warn(r->source->warn_ctx, r->file, text);
+    *n = (um_left_out){0};
+}
+
+static void count_left_out(reading *r, const um_piece *p)
+{
+    if (p->file != r->file)
+        report_left_out(r);
+    r->file = p->file;
+    r->left_out.rules += p->left_out.rules;
+    r->left_out.exceptions += p->left_out.exceptions;
+}
+
 static bool drain_slot(void *ctx, void *piece)
 {
     reading *r = ctx;
@@ -247,6 +282,7 @@ static bool drain_slot(void *ctx, void *piece)
     const bool *stop = r->source->stop;
 
     warn_of_piece(r->source, &s->piece);
+    count_left_out(r, &s->piece);
     if (batch.n)
         r->status = r->job->use(r->job->ctx, &batch, s->result, r->err);
     report_skipped(r, &s->piece);
@@ -309,6 +345,13 @@ static umbel_status run_pipeline(reading *r, unsigned threads)
 
 static umbel_status check_format(const um_key_format *f, umbel_error *err)
 {
+    if (um_format_has_names(f) &&
+        (f->amount_field || f->weights == UM_WEIGHTS_ALL))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "lines of this format have no fields for amounts, "
+                       "values or weights");
+    if (f->column) /* its number is known when the file is read */
+        return UMBEL_OK;
     if (f->amount_field && f->amount_field == (f->field ? f->field : 1))
         return um_fail(err, UMBEL_E_RANGE,
                        "the amount and the key are the same field: say which "
@@ -321,7 +364,7 @@ umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
 {
     unsigned threads = s->threads ? s->threads : um_cores();
     umbel_error ignored = {.status = UMBEL_OK};
-    reading r = {.reader.end = um_format_end(&s->format),
+    reading r = {.reader.format = &s->format,
                  .source = s,
                  .job = job,
                  .err = err ? err : &ignored};
@@ -329,6 +372,9 @@ umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
     UM_TRY(check_format(&s->format, err));
     UM_TRY(um_input_open(s, threads > 1, &r.reader.stream, err));
     umbel_status status = run_pipeline(&r, threads);
+    report_left_out(&r);
+    if (status == UMBEL_OK)
+        report_ranges(&r);
     um_input_close(r.reader.stream);
     return status;
 }

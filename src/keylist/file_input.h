@@ -22,6 +22,12 @@ umbel_status um_input_next_file(um_input *s, bool *more, umbel_error *err);
 bool um_input_has_file(const um_input *s);
 /* Returns the name of the last file, as messages print it. */
 const char *um_input_name(const um_input *s);
+/* Returns the five digits of the range file that was opened last; "" if it is
+ * another file. */
+const char *um_input_range(const um_input *s);
+/* Formats which range files are missing, doubled or left out, after all were
+ * read. Returns false if none is. */
+bool um_input_report(const um_input *s, char *out, size_t cap);
 
 /*
  * Reads up to cap decompressed bytes of the file. *got is 0 at its end, which

@@ -1,11 +1,14 @@
 /*
- * internal.h - the input in pieces of whole lines, and the keys in them.
+ * internal.h - the input, decompressed, in pieces of whole lines, and the keys
+ * in them.
  */
 #ifndef UM_KEYLIST_INTERNAL_H
 #define UM_KEYLIST_INTERNAL_H
 
 #include "base/hex.h"
 #include "keylist/file_input.h"
+#include "keylist/list_format.h"
+#include "keylist/ranges.h"
 
 /*
  * The input as pieces of whole lines.
@@ -23,8 +26,11 @@ typedef struct um_bad_line {
  * Zero-initialise; the next piece reuses its memory.
  */
 typedef struct um_piece {
-    const char *file; /* name for messages */
-    bool first;       /* the first piece of its file */
+    const char *file;                /* name for messages */
+    char range[UM_RANGE_DIGITS + 1]; /* of a range file, or "" */
+    bool first;                      /* the first piece of its file */
+    bool header;                     /* begins with the header line of CSV */
+    uint64_t field;                  /* of CSV, if its column has a name */
     uint8_t *text;
     size_t len, cap;
 
@@ -35,6 +41,7 @@ typedef struct um_piece {
     uint8_t *decoded; /* keys that were written in hexadecimal */
     size_t decoded_len;
     uint64_t nlines;      /* read so far */
+    um_left_out left_out; /* lines that are not keys in their format */
     const char *bad;      /* what is wrong with the last line, or NULL */
     char why[UM_WHY_LEN]; /* buffer for bad */
     um_bad_line *skipped; /* earlier bad lines, if the format skips them */
@@ -46,11 +53,13 @@ typedef struct um_piece {
 
 void um_piece_fini(um_piece *p);
 
-/* Cuts a stream into pieces. The caller sets only stream and end. */
+/* Cuts a stream into pieces. The caller sets only stream and format. */
 typedef struct um_piece_reader {
     um_input *stream;
-    char end; /* of a line */
+    const um_key_format *format;
     bool first, ended;
+    bool quoted;    /* the incomplete record ends inside quotation marks */
+    uint64_t field; /* of the column that format names */
     uint8_t rest[UM_READ_LEN]; /* incomplete line at the end of the last read */
     size_t rest_len;
 } um_piece_reader;
@@ -81,5 +90,37 @@ bool um_file_has_weights(const um_key_format *f, const char *file);
 
 /* Returns the length of the UTF-8 byte order mark at text: 3 or 0. */
 size_t um_mark_len(const uint8_t *text, size_t len);
+
+/*
+ * Decompression: gzip, zstd and bzip2, as the bytes arrive (keylist/unpack.c).
+ */
+
+/* Bytes that a file may always expand to; beyond them, at most UM_MAX_EXPANSION
+ * times its length. Lists of keys shrink to a tenth or less, forged files to a
+ * millionth. */
+enum { UM_FREE_EXPANSION = 16 << 20, UM_MAX_EXPANSION = 500 };
+
+typedef struct um_unpacker um_unpacker;
+
+/* Creates a decompressor for a file that begins with these bytes. *out is NULL
+ * if the file is not compressed. */
+umbel_status um_unpack_open(const void *bytes, size_t len, um_unpacker **out,
+                            umbel_error *err);
+void um_unpack_close(um_unpacker *u);
+
+/* Decompresses *in to at most cap bytes, and cuts off what it has consumed.
+ * Returns the number of bytes; 0 if it needs more input, or something is
+ * wrong. */
+size_t um_unpack_some(um_unpacker *u, umbel_slice *in, void *to, size_t cap);
+
+/* Returns true if there may be more output without more input. */
+bool um_unpack_has_more(const um_unpacker *u);
+
+/* Returns what is wrong with the bytes consumed so far, or NULL. */
+const char *um_unpack_wrong(const um_unpacker *u);
+/* Returns what is wrong if the file ends here, or NULL. */
+const char *um_unpack_cut(const um_unpacker *u);
+/* Returns the name of the format. */
+const char *um_unpack_format(const um_unpacker *u);
 
 #endif

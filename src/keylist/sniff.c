@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 #include "base/hex.h"
+#include "base/text.h"
 #include "keylist/internal.h"
+#include "keylist/list_format.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -14,6 +16,9 @@
 
 enum { MAGIC_LEN = 16 };
 
+#define UTF16(order)                                                           \
+    "this is UTF-16: convert it with iconv -f UTF-16" order                    \
+    " -t UTF-8, and pipe the keys to umbel"
 #define FILTER_MAGIC "\x89UMB\r\n\x1A\n"
 
 typedef struct file_type {
@@ -36,9 +41,9 @@ static const file_type types[] = {
     {"\x1F\x8B\x08", 3, 0, NULL,
      "this is compressed: gunzip it; umbel convert --from dcso takes files of "
      "DCSO's bloom as they are"},
-    {"\x28\xB5\x2F\xFD", 4, 0,
-     "this is compressed: decompress it with zstdcat, and pipe the keys to "
-     "umbel",
+    {"\x28\xB5\x2F\xFD", 4, 0, NULL,
+     "this is compressed: decompress it with unzstd"},
+    {"\x50\x2A\x4D\x18", 4, 0, NULL,
      "this is compressed: decompress it with unzstd"},
     {"\xFD"
      "7zXZ\0",
@@ -46,8 +51,7 @@ static const file_type types[] = {
      "this is compressed: decompress it with xzcat, and pipe the keys to umbel",
      "this is compressed: decompress it with unxz"},
     {"BZh91AY&SY", 10, 3, /* the digit is the size of a block */
-     "this is compressed: decompress it with bzcat, and pipe the keys to umbel",
-     "this is compressed: decompress it with bunzip2"},
+     NULL, "this is compressed: decompress it with bunzip2"},
     {"PK\3\4", 4, 0,
      "this is a zip archive: unpack it with unzip -p, and pipe the keys to "
      "umbel",
@@ -56,6 +60,12 @@ static const file_type types[] = {
      "this is an SQLite database: pipe the keys to umbel with sqlite3 FILE "
      "'select COLUMN from TABLE'",
      "this is an SQLite database, not a filter"},
+    {"PAR1\x15", 5, 0, /* then comes a page header */
+     "this is a Parquet file: pipe the keys to umbel with duckdb -noheader "
+     "-list -c \"select COLUMN from 'FILE'\"",
+     "this is a Parquet file, not a filter"},
+    {"\xFF\xFE", 2, 0, UTF16(""), "this is a text in UTF-16, not a filter"},
+    {"\xFE\xFF", 2, 0, UTF16(""), "this is a text in UTF-16, not a filter"},
     {"\1\0\0\0\0\0\0\0", 8, 0,
      "this begins like a file of DCSO's bloom, not like a list of keys: umbel "
      "convert --from dcso makes a filter of it",
@@ -132,6 +142,8 @@ const char *um_why_not_filter(int fd)
  */
 typedef const char *find_mistake(const um_key_source *s, const um_piece *p);
 
+#define AS_LINES "it is read as lines, but "
+
 enum { LOOK_AT = 1000, MD5_DIGITS = 32 }; /* keys; the shortest usual digest */
 
 static size_t first_keys(const um_piece *p)
@@ -139,29 +151,19 @@ static size_t first_keys(const um_piece *p)
     return p->n < LOOK_AT ? p->n : LOOK_AT;
 }
 
-#define UTF16(order)                                                           \
-    "this is UTF-16, whose bytes are taken as they are, so that no key will "  \
-    "match: convert the list with iconv -f UTF-16" order " -t UTF-8"
-
-/* Finds UTF-16: its byte order mark, or text in which every other byte is
+/* Finds UTF-16 without a byte order mark: every other byte of a text is
  * NUL. */
 static const char *find_utf16(const um_key_source *s, const um_piece *p)
 {
     enum { SHORTEST = 8, LONGEST = 256 };
     size_t n = p->len < LONGEST ? p->len : LONGEST, nul[2] = {0, 0};
-    const uint8_t *t = p->text;
-    bool mark = n >= 2 && ((t[0] == 0xFF && t[1] == 0xFE) ||
-                           (t[0] == 0xFE && t[1] == 0xFF));
 
     for (size_t i = 0; i < n; i++)
-        nul[i % 2] += t[i] == '\0';
-    bool text =
-        n >= SHORTEST && !(nul[0] && nul[1]) && 5 * (nul[0] + nul[1]) >= 2 * n;
-    if (mark)
-        return UTF16("");
-    if (!text || s->format.null_ended)
+        nul[i % 2] += p->text[i] == '\0';
+    if (n < SHORTEST || (nul[0] && nul[1]) || 5 * (nul[0] + nul[1]) < 2 * n ||
+        s->format.null_ended)
         return NULL;
-    return nul[0] ? UTF16("BE") : UTF16("LE");
+    return nul[0] ? AS_LINES UTF16("BE") : AS_LINES UTF16("LE");
 }
 
 static const char *find_nul(const um_key_source *s, const um_piece *p)
@@ -193,29 +195,132 @@ static const char *find_weights(const um_key_source *s, const um_piece *p)
                : NULL;
 }
 
-/* Finds keys in quotation marks, and lines that begin with one. */
-static const char *find_quotes(const um_key_source *s, const um_piece *p)
-{
-    size_t quoted = 0, n = first_keys(p);
+/*
+ * Formats that are recognised by what most lines look like. Comments and empty
+ * lines at the beginning are usual, so not all lines must match.
+ */
 
-    for (size_t i = 0; i < n && !s->format.hex; i++) {
-        const char *key = p->keys[i].data;
-        size_t len = p->keys[i].len;
-        quoted += key[0] == '"' && memchr(key + 1, '"', len - 1) != NULL;
-    }
-    return 2 * quoted > n
-               ? "keys are in quotation marks, as in CSV, and the marks are "
-                 "taken as part of the keys: remove them, as with tr -d '\"', "
-                 "and choose a field with --field N --delimiter ,"
-               : NULL;
+/* Returns true if a line looks like one of the format. */
+typedef bool looks_like(umbel_slice line);
+
+/* Quotation marks around the whole line or a field. */
+static bool like_csv(umbel_slice line)
+{
+    const char *at = line.data;
+    size_t marks = 0;
+
+    for (size_t i = 0; i < line.len; i++)
+        if (at[i] == '"') {
+            bool begins = i == 0 || at[i - 1] == ',' || at[i - 1] == ';';
+            bool ends =
+                i + 1 == line.len || at[i + 1] == ',' || at[i + 1] == ';';
+            marks += begins || ends;
+        }
+    return marks >= 2 && at[0] != '{' && at[0] != '[';
+}
+
+static bool like_json(umbel_slice line)
+{
+    const char *at = line.data;
+
+    return line.len > 4 && at[0] == '{' && at[line.len - 1] == '}' &&
+           memchr(at, '"', line.len) && memchr(at, ':', line.len);
+}
+
+static bool like_adblock(umbel_slice line)
+{
+    const char *at = line.data;
+
+    return line.len > 3 && at[0] == '|' && at[1] == '|' &&
+           memchr(at, '^', line.len);
+}
+
+/* Names in lines such as "0.0.0.0 ads.example". */
+static bool like_hosts(umbel_slice line)
+{
+    um_left_out ignored;
+    umbel_slice names = line, name;
+    const char *at = line.data;
+
+    return (memchr(at, ' ', line.len) || memchr(at, '\t', line.len)) &&
+           !um_list_names(UM_LIST_HOSTS, &names, &ignored) &&
+           um_next_word(&names, &name);
+}
+
+/* HASH:COUNT, where the hash may lack the five digits of its range. */
+static bool like_hibp(umbel_slice line)
+{
+    uint8_t hash[UM_HIBP_DIGITS];
+    const char *at = line.data;
+    size_t digits = 0;
+
+    while (digits < line.len && um_hex_value((uint8_t)at[digits]) >= 0)
+        digits++;
+    return digits < line.len && at[digits] == ':' &&
+           (!um_hibp_hash(&line, "", hash) ||
+            !um_hibp_hash(&line, "00000", hash));
+}
+
+/* Returns true for comments, of which a list of another format may have many at
+ * its beginning. */
+static bool is_comment(umbel_slice line)
+{
+    const char *at = line.data;
+
+    return at[0] == '#' || at[0] == '!' || at[0] == '[';
+}
+
+static bool has_comment(const um_piece *p)
+{
+    for (size_t i = 0; i < first_keys(p); i++)
+        if (is_comment(p->keys[i]))
+            return true;
+    return false;
+}
+
+/* Returns true if most lines that are no comments look like the format. The
+ * first one may be a header. */
+static bool most_look_like(const um_piece *p, looks_like *like)
+{
+    size_t found = 0, others = 0, n = first_keys(p);
+
+    for (size_t i = 0; i < n; i++)
+        if (like(p->keys[i]))
+            found++;
+        else if (!is_comment(p->keys[i]))
+            others += i > 0;
+    return found > others;
+}
+
+static const char *find_format(const um_key_source *s, const um_piece *p)
+{
+    static const struct {
+        looks_like *like;
+        const char *text;
+    } rows[] = {
+        {like_json, AS_LINES "most lines are JSON objects: --json-field NAME "
+                             "takes a member of each as the key"},
+        {like_csv, AS_LINES "fields are in quotation marks, as in CSV: give "
+                            "--csv --column NAME, or a number"},
+        {like_hibp, AS_LINES "most lines are HASH:COUNT, as of Have I Been "
+                             "Pwned: give --list-format hibp"},
+        {like_hosts, AS_LINES "most lines are an address and a name, as in a "
+                              "hosts file: give --list-format hosts"},
+        {like_adblock, AS_LINES "most lines are adblock rules: give "
+                                "--list-format adblock"},
+    };
+
+    for (size_t i = 0; i < UM_COUNT(rows) && !s->format.hex; i++)
+        if (most_look_like(p, rows[i].like))
+            return rows[i].text;
+    return NULL;
 }
 
 #define DIGEST(delimiter)                                                      \
-    "every line begins with a hexadecimal digest, but is taken as a key as a " \
-    "whole: if the digest is the key, give --field 1 --delimiter '" delimiter  \
-    "' --hex"
+    AS_LINES "most lines begin with a hexadecimal digest: if it is the key, "  \
+             "give --field 1 --delimiter '" delimiter "' --hex"
 
-/* Finds lines such as those of sha1sum, or HASH:COUNT. */
+/* Finds lines such as those of sha1sum. */
 static const char *find_digests(const um_key_source *s, const um_piece *p)
 {
     static const struct {
@@ -223,23 +328,47 @@ static const char *find_digests(const um_key_source *s, const um_piece *p)
         const char *text;
     } rows[] = {{':', DIGEST(":")}, {',', DIGEST(",")}, {';', DIGEST(";")},
                 {'|', DIGEST("|")}, {' ', DIGEST(" ")}, {'\t', DIGEST("\\t")}};
-    size_t i = 0, n = first_keys(p), digits = 0, row = 0;
+    size_t n = first_keys(p), found[UM_COUNT(rows)] = {0}, others = 0;
 
-    for (; i < n && !s->format.hex; i++) {
+    for (size_t i = 0; i < n && !s->format.hex; i++) {
         const char *key = p->keys[i].data;
-        size_t len = p->keys[i].len;
-        for (digits = 0;
-             digits < len && um_hex_value((uint8_t)key[digits]) >= 0;)
+        size_t len = p->keys[i].len, digits = 0, row = 0;
+        while (digits < len && um_hex_value((uint8_t)key[digits]) >= 0)
             digits++;
-        if (digits < MD5_DIGITS || digits == len)
-            return NULL;
-        for (row = 0;
-             row < UM_COUNT(rows) && rows[row].delimiter != key[digits];)
+        while (row < UM_COUNT(rows) && (digits < MD5_DIGITS || digits == len ||
+                                        rows[row].delimiter != key[digits]))
             row++;
-        if (row == UM_COUNT(rows))
-            return NULL;
+        if (row < UM_COUNT(rows))
+            found[row]++;
+        else
+            others += i > 0 && !is_comment(p->keys[i]);
     }
-    return i && i == n ? rows[row].text : NULL;
+    for (size_t row = 0; row < UM_COUNT(rows); row++)
+        if (found[row] > others)
+            return rows[row].text;
+    return NULL;
+}
+
+/* Finds comments in a list of domain names. */
+static const char *find_comments(const um_key_source *s, const um_piece *p)
+{
+    size_t names = 0, n = first_keys(p), comments = 0;
+    um_left_out ignored;
+
+    (void)s;
+    if (!has_comment(p))
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        umbel_slice name = p->keys[i];
+        const char *at = name.data;
+        comments += is_comment(name);
+        names += !is_comment(name) && memchr(at, '.', name.len) &&
+                 !um_list_names(UM_LIST_DOMAINS, &name, &ignored);
+    }
+    return 2 * names > n - comments ? AS_LINES
+               "some are comments, and would be keys: "
+               "--list-format domains skips them"
+                                    : NULL;
 }
 
 static const char *find_hex(const um_key_source *s, const um_piece *p)
@@ -260,12 +389,14 @@ static const char *find_hex(const um_key_source *s, const um_piece *p)
 
 const char *um_what_is_odd(const um_key_source *s, const um_piece *p)
 {
-    static find_mistake *const mistakes[] = {find_utf16,   find_nul,
-                                             find_weights, find_quotes,
-                                             find_digests, find_hex};
+    static find_mistake *const mistakes[] = {
+        find_utf16,   find_nul,      find_weights, find_format,
+        find_digests, find_comments, find_hex};
+    const um_key_format *f = &s->format;
+    size_t n = f->list || f->csv || f->json_field ? 2 : UM_COUNT(mistakes);
     const char *text = NULL;
 
-    for (size_t i = 0; !text && i < UM_COUNT(mistakes); i++)
+    for (size_t i = 0; !text && i < n && f->list != UM_LIST_HIBP; i++)
         text = mistakes[i](s, p);
     return text;
 }

@@ -28,17 +28,34 @@ typedef enum um_weights {
     UM_WEIGHTS_ALL
 } um_weights;
 
+/* What a line is, besides fields. */
+typedef enum um_list_format {
+    UM_LIST_LINES,   /* a key */
+    UM_LIST_HIBP,    /* HASH:COUNT of Have I Been Pwned; in range files without
+                        the first five digits, which are the file's name */
+    UM_LIST_HOSTS,   /* an address, then names */
+    UM_LIST_ADBLOCK, /* a rule: those that block a whole domain are keys */
+    UM_LIST_DOMAINS  /* a domain name; comments begin with # */
+} um_list_format;
+
 /* Zeroed: every non-empty line is a key. */
 typedef struct um_key_format {
-    bool null_ended;       /* records end with NUL instead of newline */
-    bool hex;              /* keys are written in hexadecimal digits */
-    bool fold_case;        /* ASCII letters of keys become lower case */
-    char delimiter;        /* between fields; 0: tab */
-    uint64_t field;        /* that is the key, from 1; 0: the whole line, or
-                              field 1 where there is an amount_field */
-    uint64_t amount_field; /* from 1, or UM_LAST_FIELD; 0: none */
-    uint64_t times;        /* amount of every key without an amount_field;
-                              0: 1, and um_keys_add adds to any kind */
+    um_list_format list;
+    bool csv;               /* records and fields of RFC 4180 */
+    const char *column;     /* of CSV, named in the first record of each file;
+                               NULL: field */
+    const char *json_field; /* lines are JSON objects, the key is this member;
+                               NULL: they are not */
+    bool null_ended;        /* records end with NUL instead of newline */
+    bool hex;               /* keys are written in hexadecimal digits */
+    bool fold_case;         /* ASCII letters of keys become lower case */
+    char delimiter;         /* between fields; 0: tab, of CSV a comma, of
+                               UM_LIST_HIBP a colon */
+    uint64_t field;         /* that is the key, from 1; 0: the whole line, or
+                               field 1 where there is an amount_field */
+    uint64_t amount_field;  /* from 1, or UM_LAST_FIELD; 0: none */
+    uint64_t times;         /* amount of every key without an amount_field;
+                               0: 1, and um_keys_add adds to any kind */
     um_weights weights;
     bool skip_bad; /* skip bad lines, and report them to bad_line */
 } um_key_format;
@@ -47,6 +64,21 @@ typedef struct um_key_format {
 static inline bool um_format_has_amounts(const um_key_format *f)
 {
     return f->amount_field || f->times;
+}
+
+/* Returns the byte between fields. */
+static inline char um_format_delimiter(const um_key_format *f)
+{
+    return f->delimiter              ? f->delimiter
+           : f->csv                  ? ','
+           : f->list == UM_LIST_HIBP ? ':'
+                                     : '\t';
+}
+
+/* Returns true if fields have no meaning in this format. */
+static inline bool um_format_has_names(const um_key_format *f)
+{
+    return f->json_field || f->list > UM_LIST_HIBP;
 }
 
 /* Returns the byte that ends each record. */
@@ -66,7 +98,7 @@ typedef void um_key_progress(void *ctx, const char *pass, uint64_t done,
 
 /*
  * A source of keys. Files are read one after the other; those compressed with
- * gzip are decompressed.
+ * gzip, zstd or bzip2 are decompressed.
  */
 typedef struct um_key_source {
     const char *const *paths; /* "-": standard input */

@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/hex.h"
 #include "base/text.h"
+#include "keylist/csv.h"
+#include "keylist/list_format.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,11 +36,22 @@ static bool is_bad(um_piece *p, const char *what)
     return false;
 }
 
-static char delimiter(const um_key_format *f)
+/* Finds a field of CSV, and removes quotation marks. */
+static bool find_csv_field(const um_key_format *f, um_piece *p, uint64_t n,
+                           umbel_slice line, umbel_slice *out)
 {
-    if (f->delimiter)
-        return f->delimiter;
-    return '\t';
+    bool doubled = false;
+    const char *wrong =
+        um_csv_field(line, um_format_delimiter(f), n, out, &doubled);
+
+    if (wrong)
+        return is_bad(p, wrong);
+    if (doubled) {
+        uint8_t *copy = p->decoded + p->decoded_len;
+        *out = (umbel_slice){copy, um_csv_unquote(*out, copy)};
+        p->decoded_len += out->len;
+    }
+    return true;
 }
 
 /* Finds field n of a line, or its last field. Returns false if the line has no
@@ -49,7 +62,8 @@ static bool find_field(const um_key_format *f, uint64_t n, umbel_slice line,
     const char *at = line.data, *end = at + line.len;
 
     for (uint64_t i = 1;; i++) {
-        const char *stop = memchr(at, delimiter(f), (size_t)(end - at));
+        const char *stop =
+            memchr(at, um_format_delimiter(f), (size_t)(end - at));
         if (i == n || (n == UM_LAST_FIELD && !stop)) {
             *out = (umbel_slice){at, (size_t)((stop ? stop : end) - at)};
             return true;
@@ -71,6 +85,8 @@ static bool is_tsv(const char *path)
 
 bool um_file_has_weights(const um_key_format *f, const char *file)
 {
+    if (um_format_has_names(f))
+        return false;
     return f->weights == UM_WEIGHTS_TSV ? is_tsv(file)
                                         : f->weights == UM_WEIGHTS_ALL;
 }
@@ -95,7 +111,10 @@ static bool split_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
     umbel_slice text;
     double *weight = &p->weights[p->n];
 
-    find_field(f, UM_LAST_FIELD, *line, &text);
+    if (!f->csv)
+        find_field(f, UM_LAST_FIELD, *line, &text);
+    else if (!find_csv_field(f, p, UM_LAST_FIELD, *line, &text))
+        return false;
     if (text.data == line->data)
         return is_bad(p, "no weight after the key " SEPARATED);
     if (!parse_weight(text, weight))
@@ -104,7 +123,8 @@ static bool split_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
         return is_bad(p, "the weight is negative");
     if (*weight != 0 && (*weight < 1e-100 || *weight > 1e100))
         return is_bad(p, "the weight is neither 0 nor from 1e-100 to 1e100");
-    line->len -= text.len + 1;
+    if (!f->csv)
+        line->len -= text.len + 1;
     return true;
 }
 
@@ -114,7 +134,10 @@ static bool parse_amount(const um_key_format *f, um_piece *p, umbel_slice line)
     umbel_slice text;
     uint64_t most;
 
-    if (!find_field(f, f->amount_field, line, &text) || text.len == 0)
+    if (f->csv && !find_csv_field(f, p, f->amount_field, line, &text))
+        return false;
+    if ((!f->csv && !find_field(f, f->amount_field, line, &text)) ||
+        text.len == 0)
         return is_bad(p, "there is no number in that field");
     const char *digits = text.data;
     if (digits[0] == '-')
@@ -128,10 +151,41 @@ static bool parse_amount(const um_key_format *f, um_piece *p, umbel_slice line)
 
 /* --- keys ----------------------------------------------------------------- */
 
+static bool parse_json(const um_key_format *f, um_piece *p, umbel_slice *key)
+{
+    uint8_t *out = p->decoded + p->decoded_len;
+    size_t len;
+    const char *wrong = um_json_member_key(*key, f->json_field, out, &len);
+
+    *key = (umbel_slice){out, len};
+    p->decoded_len += len;
+    return !wrong || is_bad(p, wrong);
+}
+
+/* Finds the hash of a line, which replaces the line if it was incomplete. */
+static bool parse_hash(um_piece *p, umbel_slice *key)
+{
+    uint8_t *out = p->decoded + p->decoded_len;
+    const char *wrong = um_hibp_hash(key, p->range, out);
+
+    if (key->data == out) {
+        p->decoded_len += UM_HIBP_DIGITS;
+        p->lines[p->n] = *key;
+    }
+    return !wrong || is_bad(p, wrong);
+}
+
+/* Finds the key of a line: a member of a JSON object, a hash, or a field. */
 static bool parse_field(const um_key_format *f, um_piece *p, umbel_slice *key)
 {
     uint64_t field = f->field || !f->amount_field ? f->field : 1;
 
+    if (f->json_field)
+        return parse_json(f, p, key);
+    if (f->list == UM_LIST_HIBP)
+        return parse_hash(p, key);
+    if (f->csv)
+        return find_csv_field(f, p, f->column ? p->field : field, *key, key);
     if (!field || find_field(f, field, *key, key))
         return true;
     return is_bad(p, "too few fields for --field " SEPARATED);
@@ -187,11 +241,15 @@ static bool grow_keys(const um_key_format *f, um_piece *p)
     return true;
 }
 
-/* Reserves space for all decoded or folded keys of the text. */
+/* Reserves space for all decoded or folded keys of the text. Keys in quotation
+ * marks, of JSON and of range files are copied before that. */
 static bool grow_decoded(const um_key_format *f, um_piece *p)
 {
-    return (!f->hex && !f->fold_case) ||
-           um_array_resize(&p->decoded, p->len + 1, 1) || no_memory(p);
+    size_t copies = (size_t)(f->hex || f->fold_case) +
+                    3 * (size_t)(f->csv || f->json_field || f->list);
+
+    return !copies || um_array_resize(&p->decoded, copies * p->len + 1, 1) ||
+           no_memory(p);
 }
 
 size_t um_mark_len(const uint8_t *text, size_t len)
@@ -218,32 +276,70 @@ static umbel_slice trim_line(const um_key_format *f, const um_piece *p,
     return (umbel_slice){at + mark, len - mark};
 }
 
-/* Parses the key of a line. Returns false if the line is bad or memory runs
- * out. */
-static bool parse_line(const um_key_format *f, um_piece *p, const uint8_t *at,
-                       size_t len)
+/* Begins a key: sets its line, and the values for plain lines. */
+static void begin_key(const um_key_format *f, um_piece *p, umbel_slice line)
 {
-    umbel_slice line = trim_line(f, p, at, len), key = line;
-
-    p->nlines++;
-    if (line.len == 0)
-        return true;
-    if (!grow_keys(f, p))
-        return false;
     p->lines[p->n] = line;
-    if (line.len > UM_MAX_KEY_LEN)
-        return is_bad(p, "longer than 1 MiB, the limit for a key");
     p->weights[p->n] = 1;
     p->amounts[p->n] = f->times ? f->times : 1;
-    if ((f->amount_field && !parse_amount(f, p, line)) ||
-        (um_file_has_weights(f, p->file) && !split_weight(f, p, &key)) ||
-        !parse_field(f, p, &key) || (f->hex && !parse_hex(p, &key)))
+}
+
+/* Decodes or folds the key that was begun, and appends it unless it is
+ * empty. */
+static bool append_key(const um_key_format *f, um_piece *p, umbel_slice key)
+{
+    if (f->hex && !parse_hex(p, &key))
         return false;
     if (f->fold_case)
         parse_folded(p, &key);
     p->keys[p->n] = key;
     p->n += key.len > 0;
     return true;
+}
+
+/* Parses a line with any number of keys. */
+static bool parse_names(const um_key_format *f, um_piece *p, umbel_slice line)
+{
+    const char *wrong = um_list_names(f->list, &line, &p->left_out);
+    umbel_slice name;
+
+    if (wrong)
+        return is_bad(p, wrong);
+    while (um_list_next(f->list, &line, &name)) {
+        if (!grow_keys(f, p))
+            return false;
+        begin_key(f, p, name);
+        if (!append_key(f, p, name))
+            return false;
+    }
+    return true;
+}
+
+/* Parses the key of a line. Returns false if the line is bad or memory runs
+ * out. */
+static bool parse_line(const um_key_format *f, um_piece *p, const uint8_t *at,
+                       size_t len)
+{
+    umbel_slice line = trim_line(f, p, at, len), key = line;
+    bool header = p->header && p->nlines == 0;
+
+    p->nlines++;
+    if (line.len == 0 || header)
+        return true;
+    if (!grow_keys(f, p))
+        return false;
+    begin_key(f, p, line);
+    if (line.len > UM_MAX_KEY_LEN)
+        return is_bad(p, f->csv ? "longer than 1 MiB, the limit for a record: "
+                                  "is a quotation mark not closed?"
+                                : "longer than 1 MiB, the limit for a key");
+    if (f->list > UM_LIST_HIBP)
+        return parse_names(f, p, line);
+    if ((f->amount_field && !parse_amount(f, p, line)) ||
+        (um_file_has_weights(f, p->file) && !split_weight(f, p, &key)) ||
+        !parse_field(f, p, &key))
+        return false;
+    return append_key(f, p, key);
 }
 
 /* Records the last line as skipped, so that parsing continues. */
@@ -269,8 +365,12 @@ static bool skip_line(um_piece *p)
 static bool parse_any(const um_key_format *f, um_piece *p, const uint8_t *at,
                       const uint8_t *end)
 {
-    return parse_line(f, p, at, (size_t)(end - at)) ||
-           (f->skip_bad && p->bad && skip_line(p));
+    if (!parse_line(f, p, at, (size_t)(end - at)) &&
+        !(f->skip_bad && p->bad && skip_line(p)))
+        return false;
+    for (; f->csv && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        p->nlines++; /* inside quotation marks */
+    return true;
 }
 
 /* --- plain lines ---------------------------------------------------------- */
@@ -278,7 +378,8 @@ static bool parse_any(const um_key_format *f, um_piece *p, const uint8_t *at,
 bool um_lines_are_keys(const um_key_format *f)
 {
     return !f->null_ended && !f->hex && !f->field && !f->amount_field &&
-           !f->weights && !f->fold_case;
+           !f->weights && !f->fold_case && !f->csv && !f->json_field &&
+           f->list == UM_LIST_LINES;
 }
 
 /* Returns a mask in which bit i is set if a line ends at p[i]. */
@@ -343,7 +444,8 @@ static const uint8_t *parse_next(const um_key_format *f, um_piece *p,
                                  const uint8_t *at)
 {
     size_t left = (size_t)(p->text + p->len - at);
-    const uint8_t *end = memchr(at, um_format_end(f), left);
+    const uint8_t *end = f->csv ? um_csv_record_end(at, at + left)
+                                : memchr(at, um_format_end(f), left);
 
     if (!end)
         end = at + left; /* the last line may lack its newline */
@@ -355,10 +457,11 @@ void um_split_piece(const um_key_format *f, um_piece *p)
     p->n = p->decoded_len = 0;
     p->nlines = p->nskipped = 0;
     p->bad = NULL;
+    p->left_out = (um_left_out){0};
     if (p->len == 0 || !grow_decoded(f, p))
         return;
     const uint8_t *at = parse_next(f, p, p->text); /* may have a BOM */
-    if (at)
+    if (at && !f->csv)
         at = um_lines_are_keys(f) ? parse_blocks(f, p, at, true)
                                   : parse_blocks(f, p, at, false);
     while (at && at < p->text + p->len)

@@ -13,6 +13,11 @@ cp weighed heavy.tsv
 awk '{print $1 "\t" 1 + $1 % 3}' list > amounts
 sed 's/\t/,/' amounts > commas
 tr '\n' '\0' < list > nulls
+sed 's/.*/"&",x/' list > table.csv
+for name in list never; do
+    sed 's/.*/{"k": "&", "l": 7}/' $name > $name.json
+    sed 's/.*/0.0.0.0 &/' $name > $name.hosts
+done
 printf '%04x\n' $(seq 300) > hex
 fixed_secret secret 1
 fixed_secret other 2
@@ -91,6 +96,12 @@ keys() { # COMMAND, words before and behind a list
     used $1 hex "$2 $digits ${3-}" --hex
     used $1 fold-case "$2 $digits ${3-}" --fold-case
     used $1 field "$2 amounts ${3-}" '--field 1'
+    used $1 csv "$2 table.csv ${3-}" '--csv --column 1'
+    used $1 column "$2 table.csv ${3-} --csv --column 2" instead "$2 table.csv ${3-} --csv --column 1"
+    used $1 json-field "$2 list.json ${3-}" instead \
+        "${2//--never never/--never never.json} list.json ${3-} --json-field k"
+    used $1 list-format "$2 list.hosts ${3-}" instead \
+        "${2//--never never/--never never.hosts} list.hosts ${3-} --list-format hosts"
     used $1 delimiter "$2 commas ${3-} --field 1" '--delimiter ,'
 }
 opened() { # COMMAND, words with FILTER, its secret or another one

@@ -527,7 +527,7 @@ const um_command um_cmd_check = {
                  {"KEY", UM_LIST, .target = offsetof(check_args, operands)}},
     .options = {{.rows = options},
                 {um_key_options, offsetof(check_args, keys), 0,
-                 "field delimiter"},
+                 "list-format csv column json-field field delimiter"},
                 {um_key_options, offsetof(check_args, keys), FROM_FILES,
                  "null hex fold-case"},
                 {um_thread_options, offsetof(check_args, threads),

@@ -4,6 +4,7 @@
 #include "cli/framework/option_groups.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "cli/framework/numbers.h"
@@ -17,7 +18,25 @@
 
 /* --- keys ----------------------------------------------------------------- */
 
+/* In the order of um_list_format. */
+static const char *const list_formats[] = {"lines",   "hibp",    "hosts",
+                                           "adblock", "domains", NULL};
+
 const um_option um_key_options[] = {
+    {"list-format", 0, "F",
+     "what lines are: lines (keys, the default), hibp (HASH:COUNT, and range "
+     "files), hosts, adblock, domains",
+     UM_TARGET(um_key_args, list_format), .choices = list_formats,
+     .excludes = "null field csv json-field"},
+    {"csv", 0, NULL, "files are comma-separated values (RFC 4180)",
+     UM_TARGET(um_key_args, csv), .needs = "column",
+     .excludes = "null field json-field"},
+    {"column", 0, "C",
+     "with --csv: the key is this column, a name in the first line or a number",
+     UM_TARGET(um_key_args, column), .needs = "csv"},
+    {"json-field", 0, "NAME",
+     "lines are JSON objects, and the key is the member NAME",
+     UM_TARGET(um_key_args, json_field), .excludes = "null field"},
     {"null", '0', NULL, "keys end with a NUL byte instead of a newline",
      UM_TARGET(um_key_args, null)},
     {"hex", 0, NULL, "keys are written in hexadecimal",
@@ -28,7 +47,7 @@ const um_option um_key_options[] = {
      UM_TARGET(um_key_args, field), .low = 1},
     {"delimiter", 0, "C", "fields are separated by C (default: tab)",
      UM_TARGET(um_key_args, delimiter),
-     .needs = "field weights never amount-field value-bits counts"},
+     .needs = "field csv weights never amount-field value-bits counts"},
     {0}};
 
 const um_option um_thread_options[] = {
@@ -47,8 +66,11 @@ const um_option um_amount_options[] = {
 static umbel_status parse_delimiter(const char *text, char *out,
                                     umbel_error *err)
 {
+    *out = '\0'; /* that of the format */
+    if (!text)
+        return UMBEL_OK;
     *out = '\t';
-    if (!text || strcmp(text, "\\t") == 0)
+    if (strcmp(text, "\\t") == 0)
         return UMBEL_OK;
     if (strlen(text) != 1)
         return um_fail(err, UMBEL_E_RANGE,
@@ -65,19 +87,20 @@ static uint64_t field_number(const um_whole *field)
     return field->n == UM_LAST_FIELD ? field->n - 1 : field->n;
 }
 
-/* Warns only once of each file, since some lists are read repeatedly. */
+/* Warns only once of the same, since some lists are read repeatedly. */
 static void warn_once(const void *ctx, const char *file, const char *text)
 {
     enum { MAX_WARNINGS = 16 };
-    static const char *warned[MAX_WARNINGS];
+    static uint64_t warned[MAX_WARNINGS];
     static size_t n;
+    uint64_t hash = um_checksum(text, strlen(text)) ^ (uintptr_t)file;
 
     for (size_t i = 0; i < n; i++)
-        if (warned[i] == file)
+        if (warned[i] == hash)
             return;
     if (n == MAX_WARNINGS)
         return;
-    warned[n++] = file;
+    warned[n++] = hash;
     um_warn(ctx, "%s%s: %s", um_path_dots(file), um_path_tail(file), text);
 }
 
@@ -86,22 +109,36 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
                                      um_list paths, um_key_source *out,
                                      umbel_error *err)
 {
+    um_list_format list = (um_list_format)k->list_format.index;
+    uint64_t column = 0;
+    bool named = k->column && !um_parse_whole(k->column, &column);
     char delimiter;
 
     UM_TRY(parse_delimiter(k->delimiter, &delimiter, err));
-    *out = (um_key_source){.paths = paths.item,
-                           .npaths = paths.n,
-                           .format = {.null_ended = k->null,
-                                      .hex = k->hex,
-                                      .fold_case = k->fold_case,
-                                      .delimiter = delimiter,
-                                      .field = field_number(&k->field)},
-                           .threads = threads && threads->threads.given
-                                          ? (unsigned)(threads->threads.n)
-                                          : 1,
-                           .progress = um_progress_read,
-                           .warn = warn_once,
-                           .warn_ctx = args};
+    if (k->column && !named && (column == 0 || column == UM_LAST_FIELD))
+        return um_fail(err, UMBEL_E_RANGE, "--column begins at 1");
+    if (list == UM_LIST_HIBP && k->fold_case)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--list-format hibp has hashes, not letters: leave out "
+                       "--fold-case");
+    *out = (um_key_source){
+        .paths = paths.item,
+        .npaths = paths.n,
+        .format = {.list = list,
+                   .csv = k->csv,
+                   .column = named ? k->column : NULL,
+                   .json_field = k->json_field,
+                   .null_ended = k->null,
+                   .hex = k->hex || list == UM_LIST_HIBP,
+                   .fold_case = k->fold_case,
+                   .delimiter = delimiter,
+                   .field = column ? column : field_number(&k->field)},
+        .threads = threads && threads->threads.given
+                       ? (unsigned)(threads->threads.n)
+                       : 1,
+        .progress = um_progress_read,
+        .warn = warn_once,
+        .warn_ctx = args};
     return UMBEL_OK;
 }
 
@@ -133,7 +170,7 @@ umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
 
 umbel_key_form um_key_form_from_args(const um_key_args *k)
 {
-    return k->hex         ? UMBEL_KEYS_HEX
+    return k->hex || k->list_format.index == UM_LIST_HIBP ? UMBEL_KEYS_HEX
            : k->fold_case ? UMBEL_KEYS_FOLDED_TEXT
                           : UMBEL_KEYS_TEXT;
 }

@@ -10,6 +10,9 @@
 
 /* --- keys: how lists are read --------------------------------------------- */
 typedef struct um_key_args {
+    um_choice list_format;
+    bool csv;
+    const char *column, *json_field;
     bool null, hex, fold_case;
     um_whole field;
     const char *delimiter;

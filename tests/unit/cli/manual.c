@@ -67,7 +67,8 @@ static void names_that_another_command_has_are_left_out(void **state)
     char *build = manual("build", "--man-options");
 
     (void)state;
-    assert_non_null(strstr(verify, "Needs \\fB\\-\\-field\\fR.\n"));
+    assert_non_null(
+        strstr(verify, "Needs \\fB\\-\\-field\\fR or \\fB\\-\\-csv\\fR.\n"));
     assert_null(strstr(verify, "amount\\-field"));
     assert_non_null(strstr(build, "or \\fB\\-\\-amount\\-field\\fR"));
     free(verify);

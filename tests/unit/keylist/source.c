@@ -111,7 +111,9 @@ static void a_directory_is_refused(void **state)
     files_init(&f);
     add_path(&f, "dir");
     assert_int_equal(mkdir(f.paths[0], 0777), 0);
-    expect_refused(&f.source, UMBEL_E_IO, "", "Is a directory");
+    expect_refused(
+        &f.source, UMBEL_E_IO, "",
+        "Is a directory; --list-format hibp reads a directory of range files");
     files_fini(&f);
 }
 
@@ -148,7 +150,11 @@ static void files_that_are_no_lists_are_refused(void **state)
         size_t len;
     } cases[] = {{"\x89UMB\r\n\x1A\n", "this is a filter", 8},
                  {"\x89UMD\r\n\x1A\n", "this is a difference", 8},
-                 {"\x28\xB5\x2F\xFD", "zstdcat", 4},
+                 {"PK\3\4", "unzip", 4},
+                 {"PAR1\x15", "duckdb", 5},
+                 {"SQLite format 3", "sqlite3", 16},
+                 {"\xFF\xFE", "iconv", 2},
+                 {"\xFE\xFF", "iconv", 2},
                  {"\xFD"
                   "7zXZ\0",
                   "xzcat", 6},

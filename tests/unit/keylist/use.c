@@ -542,7 +542,11 @@ static void files_are_recognized_by_their_beginning(void **state)
         {"\x89UMB\r", 5, NULL, NULL}, /* truncated: it may be a filter */
         {"\x89UMD\r\n\x1A\n...", 11, "difference", "umbel patch"},
         {"\x1F\x8B\x08...", 6, NULL, "gunzip"},
-        {"\x28\xB5\x2F\xFD...", 7, "zstdcat", "unzstd"},
+        {"\x28\xB5\x2F\xFD...", 7, NULL, "unzstd"},
+        {"BZh11AY&SY...", 13, NULL, "bunzip2"},
+        {"PAR1\x15...", 8, "duckdb", "Parquet"},
+        {"PAR1...", 7, NULL, "umbel build"},
+        {"\xFF\xFE...", 5, "iconv", "UTF-16"},
         {"\xFD\x37zXZ\0...", 9, "xzcat", "unxz"},
         {"\1\0\0\0\0\0\0\0...", 11, "dcso", "dcso"},
         {"umbel-manifest 1\n", 17, "umbel pull", "umbel pull"},

@@ -2,8 +2,8 @@
  * readers.c - traces in warts and JSON: what is read, skipped and counted, and
  * refused, with its position.
  */
+#include "keylist/json.h"
 #include "stopset/formats/input.h"
-#include "stopset/formats/internal.h"
 #include "stopset/formats/output.h"
 #include "support/test.h"
 
