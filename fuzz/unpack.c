@@ -46,8 +46,8 @@ static outcome unpack_all(const uint8_t *bytes, size_t len, size_t step,
             o.hash = (o.hash ^ out[i]) * UINT64_C(0x100000001B3);
         if (!um_fuzz_thorough && o.len > FEW)
             break;
-        UM_WANT(o.len <= UM_FREE_EXPANSION + cap ||
-                o.len <= (uint64_t)UM_MAX_EXPANSION * (at + 1) + cap);
+        UM_WANT(o.len <= UM_UNPACK_FREE + cap ||
+                o.len <= (uint64_t)UM_UNPACK_TIMES * (at + 1) + cap);
     }
     if (!o.wrong)
         o.wrong = um_unpack_cut(u);

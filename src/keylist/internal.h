@@ -95,10 +95,10 @@ size_t um_mark_len(const uint8_t *text, size_t len);
  * Decompression: gzip, zstd and bzip2, as the bytes arrive (keylist/unpack.c).
  */
 
-/* Bytes that a file may always expand to; beyond them, at most UM_MAX_EXPANSION
+/* Bytes that a file may always expand to; beyond them, at most UM_UNPACK_TIMES
  * times its length. Lists of keys shrink to a tenth or less, forged files to a
  * millionth. */
-enum { UM_FREE_EXPANSION = 16 << 20, UM_MAX_EXPANSION = 500 };
+enum { UM_UNPACK_FREE = 16 << 20, UM_UNPACK_TIMES = 500 };
 
 typedef struct um_unpacker um_unpacker;
 

@@ -229,7 +229,7 @@ void um_unpack_close(um_unpacker *u)
 
 static bool expands_too_much(const um_unpacker *u)
 {
-    return u->out > UM_FREE_EXPANSION && u->out / UM_MAX_EXPANSION > u->in;
+    return u->out > UM_UNPACK_FREE && u->out / UM_UNPACK_TIMES > u->in;
 }
 
 bool um_unpack_has_more(const um_unpacker *u)

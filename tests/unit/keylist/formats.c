@@ -555,7 +555,7 @@ static void every_compression_is_read_in_any_pieces(void **state)
 
 static void a_file_that_expands_without_limit_is_refused(void **state)
 {
-    size_t len = UM_FREE_EXPANSION + (4 << 20), cap = 1 << 20;
+    size_t len = UM_UNPACK_FREE + (4 << 20), cap = 1 << 20;
     char *text = malloc(len);
     uint8_t *out = malloc(cap);
     test_drip d;
