@@ -101,7 +101,7 @@ struct um_list {
     uint64_t changes;
     uint64_t ended_early, ended_at;
     unsigned n;
-    epoch epoch[UM_LIST_MAX_EPOCHS]; /* newest first */
+    epoch epoch[UM_LIST_MAX_FILTERS]; /* newest first */
     totals totals;
 };
 
@@ -469,7 +469,7 @@ static uint64_t end_of(const um_list *l, uint64_t now)
 static void begin_filter(um_list *l, umbel_filter *fresh, unsigned bits,
                          uint64_t now)
 {
-    drop_epochs(l, UM_LIST_MAX_EPOCHS - 1);
+    drop_epochs(l, UM_LIST_MAX_FILTERS - 1);
     memmove(l->epoch + 1, l->epoch, l->n * sizeof *l->epoch);
     l->epoch[0] = (epoch){.filter = fresh,
                           .begin = now,
@@ -507,7 +507,7 @@ umbel_status um_list_advance(um_list *l, uint64_t now, umbel_error *err)
 /* Leaves space for one filter of each epoch that may begin while these live. */
 bool um_list_can_extend(const um_list *l)
 {
-    return l->n + l->config.epochs <= UM_LIST_MAX_EPOCHS;
+    return l->n + l->config.epochs <= UM_LIST_MAX_FILTERS;
 }
 
 umbel_status um_list_extend(um_list *l, uint64_t now, umbel_error *err)
@@ -822,7 +822,7 @@ void um_list_count(const um_list *l, const umbel_digest *d, size_t n,
 }
 
 unsigned um_list_count_epochs(const um_list *l, const umbel_digest *d,
-                              uint64_t count[UM_LIST_MAX_EPOCHS])
+                              uint64_t count[UM_LIST_MAX_FILTERS])
 {
     for (unsigned e = 0; e < l->n; e++)
         umbel_count_digests(l->epoch[e].filter, d, 1, &count[e], NULL);
@@ -838,7 +838,7 @@ bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
                    uint64_t *entered, uint64_t *updated)
 {
     bool found = false;
-    uint64_t count[UM_LIST_MAX_EPOCHS];
+    uint64_t count[UM_LIST_MAX_FILTERS];
     unsigned n = um_list_count_epochs(l, d, count);
 
     for (unsigned e = 0; e < n; e++) {
@@ -879,6 +879,7 @@ void um_list_fullness_get(const um_list *l, um_list_stats *out)
                            .capacity = um_list_capacity(l),
                            .anonymous = um_list_anonymous(l),
                            .sole = um_list_is_sole(l, 0, false),
+                           .most_filters = !um_list_can_extend(l),
                            .ended_early = l->ended_early,
                            .ended_at = l->ended_at,
                            .held = um_list_is_held(l),
@@ -1109,9 +1110,9 @@ static umbel_status get_epochs(um_list *l, um_feed *from, umbel_error *err)
                        "list %s was written in version %" PRIu32
                        "; this program reads versions %d and %d",
                        l->name, version, OLD_VERSION, VERSION);
-    if (n < 1 || n > UM_LIST_MAX_EPOCHS)
+    if (n < 1 || n > UM_LIST_MAX_FILTERS)
         return um_fail(err, UMBEL_E_FORMAT,
-                       "list %s cannot have %" PRIu32 " epochs", l->name, n);
+                       "list %s cannot have %" PRIu32 " filters", l->name, n);
     if (version != OLD_VERSION)
         UM_TRY(get_early(l, from, err));
     while (n--)

@@ -36,7 +36,8 @@
 #include "kinds/near/near.h"
 
 enum {
-    UM_LIST_MAX_EPOCHS = 64, /* and filters: extra ones included */
+    UM_LIST_MAX_EPOCHS = 64,
+    UM_LIST_MAX_FILTERS = 128, /* of all epochs, extra ones included */
     UM_LIST_MAX_NAME = 32,
     UM_LIST_MAX_THRESHOLD = 255,
     /* Largest number of digests in one call; a list that is not full has space
@@ -144,7 +145,7 @@ bool um_list_upper_bound(const um_list *l, const umbel_digest *d, size_t n,
 /* Counts one digest in each live epoch, newest first; returns the number of
  * epochs. */
 unsigned um_list_count_epochs(const um_list *l, const umbel_digest *d,
-                              uint64_t count[UM_LIST_MAX_EPOCHS]);
+                              uint64_t count[UM_LIST_MAX_FILTERS]);
 /* Returns the time at which the oldest live epoch began. */
 uint64_t um_list_oldest_begin(const um_list *l);
 
@@ -195,7 +196,7 @@ umbel_status um_list_advance(um_list *l, uint64_t now, umbel_error *err);
 /*
  * Gives the newest epoch another filter for new digests. Its error is smaller
  * the more filters the epoch has, so that all of them add less than 0.65 of the
- * error of the first. The oldest filter of more than UM_LIST_MAX_EPOCHS is
+ * error of the first. The oldest filter of more than UM_LIST_MAX_FILTERS is
  * dropped: check um_list_can_extend. If it fails (E_NOMEM), nothing has
  * changed.
  */
@@ -255,6 +256,7 @@ typedef struct um_list_stats {
     uint64_t anonymous;   /* digests of it that strangers reported first */
     bool sole;            /* all counts come from one network without account */
     unsigned extra;       /* extra filters, of all live epochs */
+    bool most_filters;    /* no further one is possible, whatever the memory */
     uint64_t ended_early; /* epochs that ended before their time, */
     uint64_t ended_at;    /* and when the last one did */
     double error;         /* predicted for the live epochs, summed */
@@ -266,14 +268,15 @@ typedef struct um_list_stats {
     bool held;                  /* refuses new digests until epoch_end */
     uint64_t epoch_end;         /* when the newest epoch is over */
     unsigned n;                 /* filters, newest first */
-    um_epoch_stats epoch[UM_LIST_MAX_EPOCHS];
+    um_epoch_stats epoch[UM_LIST_MAX_FILTERS];
 } um_list_stats;
 
 /* Returns the statistics, in constant time for a fixed threshold. name and kind
  * are valid as long as the list. */
 void um_list_stats_get(const um_list *l, um_list_stats *out);
-/* Sets only name, kind, capacity, fill, anonymous, sole, extra, ended_early,
- * ended_at, held, epoch_end and n: cheap enough for every second. */
+/* Sets only name, kind, capacity, fill, anonymous, sole, extra, most_filters,
+ * ended_early, ended_at, held, epoch_end and n: cheap enough for every
+ * second. */
 void um_list_fullness_get(const um_list *l, um_list_stats *out);
 
 #endif

@@ -63,14 +63,14 @@ typedef struct um_why_counts {
     uint64_t total; /* over all epochs and servers, as sent to clients */
     bool forgotten;
     unsigned epochs; /* newest first */
-    uint64_t count[UM_LIST_MAX_EPOCHS];
+    uint64_t count[UM_LIST_MAX_FILTERS];
 } um_why_counts;
 
 typedef struct um_why_signature {
     const char *name; /* exact, pyzor, shingle, digest */
     char digest[UM_DIGEST_TEXT];
     umbel_digest hashed;
-    um_why_counts list[UM_MAX_LISTS];
+    um_why_counts list[UM_LISTS];
 } um_why_signature;
 
 typedef struct um_why {

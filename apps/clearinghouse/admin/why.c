@@ -231,7 +231,7 @@ static char *printed(const um_why *w, printer *print)
 
 static bool is_counted(const um_why_signature *s)
 {
-    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+    for (size_t i = 0; i < UM_LISTS; i++)
         if (s->list[i].total)
             return true;
     return false;
@@ -239,7 +239,7 @@ static bool is_counted(const um_why_signature *s)
 
 static bool is_forgotten(const um_why_signature *s)
 {
-    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+    for (size_t i = 0; i < UM_LISTS; i++)
         if (s->list[i].forgotten)
             return true;
     return false;

@@ -53,6 +53,12 @@ static bool begins(bool *was, bool is)
     return result;
 }
 
+static const char *why_no_filter(const um_list_stats *s)
+{
+    return s->most_filters ? "it has as many filters as a list can have"
+                           : "no memory for another filter";
+}
+
 static void log_fill(um_log *log, const um_list_stats *s, um_list_watch *w)
 {
     if (begins(&w->nearly_full, um_list_is_nearly_full(s)))
@@ -68,12 +74,13 @@ static void log_fill(um_log *log, const um_list_stats *s, um_list_watch *w)
     w->extra = s->extra;
     if (begins(&w->held, s->held))
         um_log_event(log,
-                     "list %s: full, and no memory for another filter; "
-                     "refusing new digests until %s; raise memory",
-                     s->name,
+                     "list %s: full, and %s; refusing new digests until %s; "
+                     "raise %s",
+                     s->name, why_no_filter(s),
                      s->epoch_end == UINT64_MAX
                          ? "its capacity is raised"
-                         : um_format_time(s->epoch_end).text);
+                         : um_format_time(s->epoch_end).text,
+                     s->most_filters ? "its capacity" : "memory");
 }
 
 static void log_strangers(um_log *log, const um_list_stats *s, double share,
@@ -86,10 +93,10 @@ static void log_strangers(um_log *log, const um_list_stats *s, double share,
                      s->name, um_format_count(s->anonymous).text);
     if (s->ended_early > w->ended_early)
         um_log_event(log,
-                     "list %s: full, and no memory for another filter: its "
-                     "epoch ended early, and the oldest counts were dropped; "
-                     "raise memory, or its capacity",
-                     s->name);
+                     "list %s: full, and %s: its epoch ended early, and the "
+                     "oldest counts were dropped; raise %sits capacity",
+                     s->name, why_no_filter(s),
+                     s->most_filters ? "" : "memory, or ");
     w->ended_early = s->ended_early;
 }
 

@@ -417,7 +417,7 @@ static uint64_t newest_of_ours(const um_lists *l, unsigned list,
                                const umbel_digest *d)
 {
     const um_list *own = um_store_list(l->store, list);
-    uint64_t count[UM_LIST_MAX_EPOCHS];
+    uint64_t count[UM_LIST_MAX_FILTERS];
     unsigned n = um_list_count_epochs(own, d, count);
     um_list_stats stats;
 

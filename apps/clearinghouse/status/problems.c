@@ -193,10 +193,13 @@ static void check_held(const um_status *s, um_problems *out)
                                        : um_format_time(l->epoch_end).text,
             networks);
         print(p->advice,
-              "Raise memory and restart: the list then gets another filter. "
-              "Raise capacity in list \"%s\" { }, too, at all servers; it "
-              "holds from the next epoch on.",
-              l->name);
+              "%sRaise capacity in list \"%s\" { }%s at all servers; it holds "
+              "from the next epoch on.",
+              l->most_filters
+                  ? "The list has as many filters as a list can have. "
+                  : "Raise memory and restart: the list then gets another "
+                    "filter. ",
+              l->name, l->most_filters ? "" : ", too,");
     }
 }
 
@@ -214,9 +217,8 @@ static void check_early(const um_status *s, um_problems *out)
               "List %s was full, and its epoch ended early, at %s: its oldest "
               "counts were dropped.%s",
               l->name, um_format_time(l->ended_at).text, networks);
-        print(p->advice,
-              "Raise memory, or capacity in list \"%s\" { }, and restart.",
-              l->name);
+        print(p->advice, "Raise %scapacity in list \"%s\" { }, and restart.",
+              l->most_filters ? "" : "memory, or ", l->name);
     }
 }
 

@@ -334,6 +334,11 @@ lists_that_fill_up_are_problems_with_the_busiest_networks(void **state)
     l->held = true;
     um_status_problems(&s, &p);
     assert_non_null(strstr(p.item[0].what, "List body is full until"));
+    assert_non_null(strstr(p.item[0].advice, "Raise memory"));
+    l->most_filters = true;
+    um_status_problems(&s, &p);
+    assert_non_null(strstr(p.item[0].advice, "as many filters as a list can"));
+    assert_null(strstr(p.item[0].advice, "Raise memory"));
     assert_int_equal(um_status_health(&s), 503);
 }
 

@@ -260,14 +260,31 @@ static void filters_of_a_list_are_bounded(void **state)
 
     for (; um_list_can_extend(l); n++)
         extend(l, T0);
-    assert_int_equal(n + c.epochs, UM_LIST_MAX_EPOCHS + 1);
-    for (unsigned i = 0; i < 2 * UM_LIST_MAX_EPOCHS; i++)
+    assert_int_equal(n + c.epochs, UM_LIST_MAX_FILTERS + 1);
+    for (unsigned i = 0; i < 2 * UM_LIST_MAX_FILTERS; i++)
         extend(l, T0); /* a journal may contain anything */
-    assert_int_equal(stats_of(l).n, UM_LIST_MAX_EPOCHS);
+    assert_int_equal(stats_of(l).n, UM_LIST_MAX_FILTERS);
+    assert_true(stats_of(l).most_filters);
     advance(l, T0 + DAY);
-    assert_int_equal(stats_of(l).n, UM_LIST_MAX_EPOCHS);
+    assert_int_equal(stats_of(l).n, UM_LIST_MAX_FILTERS);
     advance(l, T0 + 3 * DAY);
     um_list_close(l);
+}
+
+static void a_list_of_any_number_of_epochs_gets_another_filter(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+
+    c.capacity = 10;
+    for (c.epochs = 1; c.epochs <= UM_LIST_MAX_EPOCHS; c.epochs++) {
+        um_list *l = open_list(&c);
+        for (unsigned i = 1; i < c.epochs; i++)
+            advance(l, T0 + i * DAY);
+        assert_int_equal(um_list_epochs(l), c.epochs);
+        assert_true(um_list_can_extend(l) && !stats_of(l).most_filters);
+        um_list_close(l);
+    }
 }
 
 static void report(um_list *l, uint64_t key, uint16_t reporter)
@@ -638,6 +655,7 @@ TEST_GROUP(list)
         cmocka_unit_test(a_full_epoch_gets_filters_within_its_error),
         cmocka_unit_test(an_epoch_that_ends_early_drops_one_filter),
         cmocka_unit_test(filters_of_a_list_are_bounded),
+        cmocka_unit_test(a_list_of_any_number_of_epochs_gets_another_filter),
         cmocka_unit_test(a_list_knows_whether_one_network_reported_all),
         cmocka_unit_test(a_reset_keeps_extra_filters),
         cmocka_unit_test(epochs_have_the_same_numbers_everywhere),

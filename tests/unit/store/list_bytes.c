@@ -352,12 +352,12 @@ static void another_version_is_refused_by_name(void **state)
     assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_VERSION,
                    "version 9");
     b.at[0] = 2;
-    b.at[4] = 65;
+    b.at[4] = UM_LIST_MAX_FILTERS + 1;
     assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_FORMAT,
-                   "65 epochs");
+                   "129 filters");
     b.at[4] = 0;
     assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_FORMAT,
-                   "0 epochs");
+                   "0 filters");
     free(b.at);
     um_list_close(l);
 }
