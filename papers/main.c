@@ -15,13 +15,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct reproduce_args {
     um_list names;
     bool list, coverage, all, paper_draw, fresh, timed, wrong;
     um_whole rounds, threads, seed;
-    const char *output;
+    const char *output, *world;
 } reproduce_args;
 
 /* Modes of the command. */
@@ -51,6 +52,9 @@ static const um_option options[] = {
      .excludes = "fresh"},
     {"fresh", 0, NULL, "draw it again in every round",
      UM_TARGET(reproduce_args, fresh), .modes = UM_MODE(RUN)},
+    {"world", 0, "WORLD",
+     "routes of rbf-case-study: plain (default), or fitted to its numbers",
+     UM_TARGET(reproduce_args, world), .modes = UM_MODE(RUN)},
     {"timed", 0, NULL, "also check times against intervals; one thread",
      UM_TARGET(reproduce_args, timed), .modes = UM_MODE(RUN)},
     {"wrong", 0, NULL,
@@ -97,6 +101,26 @@ static bool is_listed(const job *j, const um_paper *paper)
     return false;
 }
 
+/* Finds the world that --world names; the first without it. */
+static umbel_status choose_world(const job *j, um_study *s, umbel_error *err)
+{
+    const char *name = ((const reproduce_args *)j->args->values)->world;
+    const char *const *worlds = s->paper->worlds;
+
+    if (!name)
+        return UMBEL_OK;
+    if (!worlds)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s has only one world: leave --world out",
+                       s->paper->name);
+    for (s->world = 0; worlds[s->world]; s->world++)
+        if (strcmp(worlds[s->world], name) == 0)
+            return UMBEL_OK;
+    return um_fail(err, UMBEL_E_UNKNOWN,
+                   "%s has no world \"%s\": use plain or fitted",
+                   s->paper->name, name);
+}
+
 /* Adds a study; a name given twice is run once. */
 static umbel_status add_study(job *j, const um_study *options_of,
                               const char *name, umbel_error *err)
@@ -114,9 +138,11 @@ static umbel_status add_study(job *j, const um_study *options_of,
                        name);
     if (is_listed(j, paper))
         return UMBEL_OK;
-    um_study *s = &j->study[j->n++];
+    um_study *s = &j->study[j->n];
     *s = *options_of;
     s->paper = paper;
+    UM_TRY(choose_world(j, s, err));
+    j->n++;
     if (!s->rounds)
         s->rounds = paper->rounds;
     return UMBEL_OK;
@@ -195,6 +221,8 @@ static void print_json(const um_args *args, const um_study *s)
         um_report_real(&r, "high", NULL, NULL, c->high);
         um_report_flag(&r, "pass", NULL, c->pass);
         um_report_flag(&r, "fitted", NULL, c->fitted);
+        um_report_flag(&r, "quoted", NULL, c->quoted);
+        um_report_flag(&r, "errata", NULL, c->errata);
         um_report_flag(&r, "weak", NULL, c->weak);
         if (s->wrong)
             um_report_count(&r, "refuses", NULL, NULL, bits_in(c->refuses));
@@ -306,6 +334,17 @@ static void tell_page(const um_args *args, const char *dir)
     puts(slash ? "index.html" : "/index.html");
 }
 
+/* Prints the CPU time of all threads so far. */
+static void print_cpu_time(const job *j)
+{
+    struct timespec used = {0};
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    if (!j->args->common.quiet && !j->args->common.json)
+        printf("\n%zu reproductions: %.1f CPU minutes\n", j->n,
+               ((double)used.tv_sec + 1e-9 * (double)used.tv_nsec) / 60);
+}
+
 /* --- the run -------------------------------------------------------------- */
 
 static umbel_status run_all(job *j, umbel_error *err)
@@ -328,6 +367,8 @@ static umbel_status run_all(job *j, umbel_error *err)
         um_progress_end();
         tell_page(j->args, dir);
     }
+    if (((const reproduce_args *)j->args->values)->all)
+        print_cpu_time(j);
     return UMBEL_OK;
 }
 

@@ -31,6 +31,9 @@ void um_write_verdicts(FILE *out, const um_record *r)
             v.passed + v.failed);
     if (v.weak)
         fprintf(out, "; %zu that these rounds cannot check", v.weak);
+    if (v.errata)
+        fprintf(out, "; %zu outside, where the paper contradicts itself",
+                v.errata);
     fprintf(out, ": %s", um_outcome_name(um_record_outcome(r)));
 }
 
@@ -132,7 +135,9 @@ void um_svg_checks(FILE *out, const um_record *r)
 void um_write_command(FILE *out, const um_study *s)
 {
     fprintf(out,
-            "umbel reproduce %s --rounds %" PRIu64 " --seed %" PRIu64 "%s%s",
+            "umbel reproduce %s --rounds %" PRIu64 " --seed %" PRIu64
+            "%s%s%s%s",
             s->paper->name, s->rounds, s->seed, s->timed ? " --timed" : "",
-            s->fresh ? " --fresh" : "");
+            s->fresh ? " --fresh" : "", s->world ? " --world " : "",
+            s->world ? s->paper->worlds[s->world] : "");
 }

@@ -3,6 +3,7 @@
  */
 #include "papers/frame/expected.h"
 
+#include "base/error.h"
 #include "papers/frame/numbers.h"
 
 #include <math.h>
@@ -91,6 +92,30 @@ static void add_rounding(const char *printed, um_expected *e)
         e->slack = um_half_unit(printed);
 }
 
+/* Sets a flag for each word of the mark; returns false for an unknown word. */
+static bool to_marks(const char *mark, um_expected *out)
+{
+    const struct {
+        const char *word;
+        bool *flag;
+    } marks[] = {{"fitted", &out->fitted},   {"timed", &out->timed},
+                 {"spread", &out->spread},   {"shown", &out->shown},
+                 {"errata", &out->errata},   {"share", &out->share},
+                 {"signed", &out->is_signed}};
+
+    while (*mark) {
+        size_t len = strcspn(mark, " "), i = 0;
+        while (i < UM_COUNT(marks) && (strlen(marks[i].word) != len ||
+                                       strncmp(marks[i].word, mark, len) != 0))
+            i++;
+        if (i == UM_COUNT(marks))
+            return false;
+        *marks[i].flag = true;
+        mark += len + (mark[len] == ' ');
+    }
+    return true;
+}
+
 static bool to_row(char field[FIELDS][UM_NOTE_LEN], um_expected *out)
 {
     double *number[] = {&out->paper, &out->reference, &out->sd,  &out->rounds,
@@ -99,16 +124,12 @@ static bool to_row(char field[FIELDS][UM_NOTE_LEN], um_expected *out)
 
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         fine &= to_number(field[1 + i], number[i]);
-    out->fitted = strcmp(field[8], "fitted") == 0;
-    out->timed = strcmp(field[8], "timed") == 0;
-    out->spread = strcmp(field[8], "spread") == 0;
-    out->shown = strcmp(field[8], "shown") == 0;
+    fine &= to_marks(field[8], out);
     add_rounding(field[1], out);
     out->sd_slack = um_half_unit(field[3]);
     snprintf(out->item, sizeof out->item, "%.*s", UM_TEXT_LEN - 1, field[0]);
     memcpy(out->note, field[9], sizeof out->note);
-    return fine && (!*field[8] || out->fitted || out->timed || out->spread ||
-                    out->shown);
+    return fine;
 }
 
 static const char *next_line(const char *p)
@@ -187,7 +208,17 @@ void um_expected_bar(const um_expected *e, double error, double rounds,
         *high = isnan(e->high) ? INFINITY : e->high;
         return;
     }
-    width += UM_Z_LIMIT * hypot(joint_error(e, error, rounds), other);
-    *low = around - width;
-    *high = around + width;
+    double chance = UM_Z_LIMIT * hypot(joint_error(e, error, rounds), other);
+    *low = around - width - chance;
+    *high = around + width + chance;
+    if (chance == 0) /* an interval of rounding ends where values end */
+        um_expected_clip(e, low, high);
+}
+
+void um_expected_clip(const um_expected *e, double *low, double *high)
+{
+    if (!e->is_signed)
+        *low = fmax(*low, 0);
+    if (e->share)
+        *high = fmin(*high, 1);
 }

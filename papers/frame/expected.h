@@ -11,11 +11,14 @@
  * the paper's value): sd is the standard deviation of one round, rounds the
  * number of rounds of the reference; without sd our own standard error is used.
  * For a mean that the paper prints with sd and rounds, slack defaults to its
- * rounding, half a unit of the last digit. mark is "fitted", "timed" (checked
- * only with --timed), "spread" (only with two rounds or more), "shown" (printed
- * next to ours, but never checked, because no measurement could fail it) or
- * empty. There is no mark for values that are known not to come out: they fail.
- * Lines with # are comments.
+ * rounding, half a unit of the last digit. mark is empty or has words:
+ * "fitted", "timed" (checked only with --timed), "spread" (only with two rounds
+ * or more), "shown" (printed next to ours, but never checked, because no
+ * measurement could fail it), "errata" (other numbers of the paper contradict
+ * this one: it is compared, but the verdict does not depend on it), "share"
+ * (values above 1 are impossible), "signed" (negative values are possible).
+ * There is no mark for values that are known not to come out: they fail. Lines
+ * with # are comments.
  */
 #ifndef UM_PAPERS_EXPECTED_H
 #define UM_PAPERS_EXPECTED_H
@@ -26,7 +29,7 @@ typedef struct um_expected {
     char item[UM_TEXT_LEN];
     double paper, reference, sd, rounds, slack, low, high; /* NAN if empty */
     double sd_slack; /* half a unit of the last digit of sd */
-    bool fitted, timed, spread, shown;
+    bool fitted, timed, spread, shown, errata, share, is_signed;
     char note[UM_NOTE_LEN];
 } um_expected;
 
@@ -65,5 +68,7 @@ double um_half_unit(const char *printed);
  * of randomness that all rounds share. */
 void um_expected_bar(const um_expected *e, double error, double rounds,
                      double other, double *low, double *high);
+/* Cuts off the part of an interval that no value can have. */
+void um_expected_clip(const um_expected *e, double *low, double *high);
 
 #endif

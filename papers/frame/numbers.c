@@ -1,5 +1,5 @@
 /*
- * numbers.c - means, z and exact Poisson tests.
+ * numbers.c - means, z and exact tests of counts.
  */
 #include "papers/frame/numbers.h"
 
@@ -22,6 +22,17 @@ um_mean um_mean_of(const double *x, size_t n, size_t stride)
         m.error = m.sd / sqrt(m.n);
     }
     return m;
+}
+
+/* The quantile of t from that of the normal distribution (Cornish, Fisher
+ * 1938); within 0.2 % from 8 degrees of freedom on. */
+double um_single_spread(const um_mean *m)
+{
+    const double z = 1.959964, free = m->n - 1;
+    double t = z + (pow(z, 3) + z) / (4 * free) +
+               (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * free * free);
+
+    return t * m->sd * sqrt(1 + 1 / m->n);
 }
 
 double um_z(double a, double a_error, double b, double b_error)
@@ -108,5 +119,38 @@ void um_poisson_pair_accept(double b, double times, double p, double *low,
     while (*low > 0 && um_poisson_pair_test(*low - 1, b, times) >= p)
         --*low;
     while (um_poisson_pair_test(*high + 1, b, times) >= p)
+        ++*high;
+}
+
+static double log_choose(double n, double k)
+{
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+double um_share_test(double part, double all, double other_part,
+                     double other_all)
+{
+    double sort = part + other_part, total = all + other_all;
+    double below = 0, above = 0;
+
+    for (double k = fmax(0, sort - other_all); k <= fmin(all, sort); k++) {
+        double p = exp(log_choose(all, k) + log_choose(other_all, sort - k) -
+                       log_choose(total, sort));
+        below += k <= part ? p : 0;
+        above += k >= part ? p : 0;
+    }
+    return fmin(2 * fmin(below, above), 1);
+}
+
+void um_share_accept(double all, double other_part, double other_all, double p,
+                     double *low, double *high)
+{
+    double middle = other_all > 0 ? floor(all * other_part / other_all) : 0;
+
+    *low = *high = middle;
+    while (*low > 0 && um_share_test(*low - 1, all, other_part, other_all) >= p)
+        --*low;
+    while (*high < all &&
+           um_share_test(*high + 1, all, other_part, other_all) >= p)
         ++*high;
 }

@@ -41,6 +41,8 @@ typedef struct um_paper {
     uint64_t rounds;    /* default number; at most a minute on one core */
     size_t width;       /* numbers per round */
     bool drawn_once;    /* something is; --fresh draws it every round */
+    const char *const *worlds; /* of --world, the default first, up to NULL;
+                                  NULL if there is no choice */
 
     /* Creates what all rounds read and none changes; NULL if there is
      * nothing. */
@@ -62,9 +64,11 @@ struct um_study {
     const um_paper *paper;
     uint64_t rounds, seed;
     unsigned threads;
-    bool timed; /* also check times, which differ from run to run */
-    bool fresh; /* draw in every round what the paper drew once */
-    bool wrong; /* also test each interval with wrong results */
+    bool timed;        /* also check times, which differ from run to run */
+    bool fresh;        /* draw in every round what the paper drew once */
+    bool wrong;        /* also test each interval with wrong results */
+    size_t world;      /* index into the paper's worlds */
+    bool fitted_world; /* set by prepare if it was fitted to quoted numbers */
     um_watch watch;
 
     void *shared;    /* created by prepare */
@@ -111,7 +115,7 @@ void um_check_value(um_study *s, const char *item, double ours, double error);
 void um_check_mean(um_study *s, const char *item, const um_mean *m);
 /*
  * Does the same for a rate of events, each of which adds `unit` to it. If the
- * row expects fewer than 20 events, an exact Poisson test decides; if its
+ * row expects fewer than 100 events, an exact Poisson test decides; if its
  * reference comes from rounds, too, a test of two counts.
  */
 void um_check_events(um_study *s, const char *item, const um_mean *m,
@@ -120,5 +124,17 @@ void um_check_events(um_study *s, const char *item, const um_mean *m,
  * standard error that this causes. */
 void um_check_drawn(um_study *s, const char *item, const um_mean *m,
                     double unit, double other);
+
+/*
+ * Does the same for a quotient of two counts, above and below, where the events
+ * of the second are some of the first: given the first, the second is binomial,
+ * and the quotient at least 1.
+ * The paper's quotient comes from counts, too: other_above and other_below.
+ */
+void um_check_quotient(um_study *s, const char *item, double above,
+                       double below, double other_above, double other_below);
+/* Does the same for a number that the paper drew once: it must be within the
+ * slack of our mean, or among 95 % of our rounds. */
+void um_check_single(um_study *s, const char *item, const um_mean *m);
 
 #endif

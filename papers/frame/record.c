@@ -72,6 +72,22 @@ static void judge(um_check *c)
     c->weak |= lets_wrong_pass(c);
 }
 
+/* Returns true if values that nothing can have are in the interval. An end that
+ * is open claims nothing. */
+static bool is_impossible(const um_check *c)
+{
+    return (!c->is_signed && isfinite(c->low) && c->low < 0) ||
+           (c->share && isfinite(c->high) && c->high > 1);
+}
+
+static void refuse(um_check *c, bool few)
+{
+    c->weak = true;
+    c->pass = c->pass && few;
+    snprintf(c->note, sizeof c->note, "%s",
+             "the interval contains impossible values");
+}
+
 /* Multiplies a value; a zero, which cannot be doubled, becomes one. */
 static double spoiled(double x, double by)
 {
@@ -88,6 +104,9 @@ void um_record_check(um_record *r, um_check c)
     if (r->spoil != 0 && (r->spoil > 0 || tests_sign(&c)))
         c.ours = spoiled(c.ours, r->spoil);
     judge(&c);
+    c.impossible = is_impossible(&c);
+    if (c.impossible)
+        refuse(&c, r->few);
     r->check = array;
     r->check[r->nchecks++] = c;
 }
@@ -103,7 +122,10 @@ um_verdicts um_record_verdicts(const um_record *r)
 
     for (size_t i = 0; i < r->nchecks; i++) {
         const um_check *c = &r->check[i];
-        ++*(c->pass && c->weak ? &v.weak : c->pass ? &v.passed : &v.failed);
+        ++*(c->pass && c->weak ? &v.weak
+            : c->pass          ? &v.passed
+            : c->errata        ? &v.errata
+                               : &v.failed);
     }
     return v;
 }
@@ -134,8 +156,9 @@ um_outcome um_record_outcome(const um_record *r)
         return UM_DOES_NOT_COME_OUT;
     if (!v.passed)
         return UM_NOT_CHECKED;
-    return v.weak || any_fitted(r) || has_erratum(r) ? UM_HOLDS_WITH_REMARKS
-                                                     : UM_HOLDS;
+    return v.weak || v.errata || any_fitted(r) || has_erratum(r)
+               ? UM_HOLDS_WITH_REMARKS
+               : UM_HOLDS;
 }
 
 const char *um_outcome_name(um_outcome o)
@@ -151,7 +174,7 @@ const char *um_outcome_name(um_outcome o)
 
 const char *um_verdict(const um_check *c)
 {
-    return !c->pass ? "FAIL" : c->weak ? "weak" : "pass";
+    return c->pass ? c->weak ? "weak" : "pass" : c->errata ? "errata" : "FAIL";
 }
 
 um_figure *um_record_figure(um_record *r, const char *id, const char *title,

@@ -23,6 +23,11 @@ typedef struct um_check {
                          errors; NAN if unknown */
     double low, high; /* infinite if open on that side */
     bool fitted;      /* the paper's number was used to fit a parameter */
+    bool quoted;      /* the paper prints it, and a bare reproduction is tested
+                         with it: fitted only if this run has a fitted world */
+    bool errata;      /* other numbers of the paper contradict it */
+    bool is_signed, share; /* possible values: negative ones; none above 1 */
+    bool impossible;       /* the interval contains others */
     bool weak; /* twice the expected value, or half of it, would pass, too */
     bool pass;
     unsigned refuses; /* wrong results that fail it: one bit for each way */
@@ -44,6 +49,7 @@ typedef struct um_record {
     um_remark *note;
     size_t nnotes, notes_cap;
     bool bad;     /* out of memory */
+    bool few;     /* fewer rounds than the reported run has */
     double spoil; /* factor applied to checked values, to make them wrong; 0 for
                      none, -1 only for rises and falls, whose bound is 0 */
 } um_record;
@@ -52,18 +58,23 @@ void um_record_fini(um_record *r);
 /* Returns true if memory ran out for any part. */
 bool um_record_bad(const um_record *r);
 
-/* Appends c, and sets whether it passes. */
+/*
+ * Appends c, and sets whether it passes. An interval that contains impossible
+ * values, such as negative rates, is refused: it comes from a distribution that
+ * does not fit. With few rounds it is weak, otherwise it fails.
+ */
 void um_record_check(um_record *r, um_check c);
 /* Counts of the checks. A weak one that is within its interval does not count
- * as passed, because a wrong result would be, too. */
+ * as passed, because a wrong result would be, too. One that fails where the
+ * paper contradicts itself counts as erratum. */
 typedef struct um_verdicts {
-    size_t passed, failed, weak;
+    size_t passed, failed, weak, errata;
 } um_verdicts;
 um_verdicts um_record_verdicts(const um_record *r);
 /* Returns true if the check counts as passed, but every wrong result that was
  * tried passes it, too. */
 bool um_check_is_blind(const um_check *c);
-/* Returns "pass", "FAIL" or "weak". */
+/* Returns "pass", "FAIL", "weak" or "errata". */
 const char *um_verdict(const um_check *c);
 
 /* The conclusion of a study about its claim. */

@@ -146,6 +146,7 @@ static umbel_status run_prepared(um_study *s, umbel_error *err)
 
     if (status != UMBEL_OK)
         return status;
+    s->record.few = s->rounds < s->paper->rounds;
     s->paper->conclude(s);
     if (s->wrong)
         UM_TRY(um_try_wrong(s, err));
@@ -239,7 +240,11 @@ static bool begin_check(const um_study *s, const char *item, const um_mean *m,
     if (!known)
         return false;
     c->paper = e->paper;
-    c->fitted = e->fitted && !s->fresh;
+    c->quoted = !isnan(e->paper) && !e->fitted;
+    c->fitted = (e->fitted && !s->fresh) || (c->quoted && s->fitted_world);
+    c->errata = e->errata;
+    c->is_signed = e->is_signed;
+    c->share = e->share;
     memcpy(c->note, e->note, sizeof c->note);
     if (e->sd >= 0 && e->rounds > 0 && !isnan(m->error))
         c->z = um_z(m->value, m->error, um_expected_centre(e),
@@ -270,6 +275,20 @@ void um_check_mean(um_study *s, const char *item, const um_mean *m)
     um_record_check(&s->record, c);
 }
 
+void um_check_single(um_study *s, const char *item, const um_mean *m)
+{
+    um_expected e;
+    um_check c;
+
+    if (begin_check(s, item, m, &e, &c)) {
+        double width = fmax(e.slack, um_single_spread(m)); /* not NAN */
+        c.low = um_expected_centre(&e) - width;
+        c.high = um_expected_centre(&e) + width;
+        um_expected_clip(&e, &c.low, &c.high);
+    }
+    um_record_check(&s->record, c);
+}
+
 /* Returns the number of events in the row's own rounds; 0 if it is not a
  * count. */
 static double events_of_row(const um_study *s, const um_expected *e,
@@ -287,8 +306,8 @@ static bool set_rare_bar(const um_study *s, const um_expected *e, double unit,
     double seen = events_of_row(s, e, expected);
 
     if (!isnan(e->low) || !isnan(e->high) ||
-        (expected >= UM_RARE_EVENTS &&
-         (!(e->rounds > 0) || seen >= UM_RARE_EVENTS)))
+        (expected >= UM_EXACT_EVENTS &&
+         (!(e->rounds > 0) || seen >= UM_EXACT_EVENTS)))
         return false;
     if (e->rounds > 0)
         um_poisson_pair_accept(seen, (double)s->rounds / e->rounds,
@@ -310,6 +329,25 @@ void um_check_drawn(um_study *s, const char *item, const um_mean *m,
 
     if (begin_check(s, item, m, &e, &c) && !set_rare_bar(s, &e, unit, &c))
         set_bar(s, &e, other, &c);
+    um_record_check(&s->record, c);
+}
+
+void um_check_quotient(um_study *s, const char *item, double above,
+                       double below, double other_above, double other_below)
+{
+    um_expected e;
+    um_check c;
+    um_mean m = {.value = above / below, .error = NAN};
+    double low, high;
+
+    if (begin_check(s, item, &m, &e, &c)) {
+        um_share_accept(round(above), round(other_below), round(other_above),
+                        UM_POISSON_LIMIT, &low, &high);
+        /* Half an event on both sides, because weighted events are not
+         * whole. */
+        c.low = fmax(above / (high + 0.5), 1);
+        c.high = low > 0 ? above / (low - 0.5) : INFINITY;
+    }
     um_record_check(&s->record, c);
 }
 

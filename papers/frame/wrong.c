@@ -63,7 +63,7 @@ static const um_check *same_check(const um_record *r, size_t at,
  * checks fail. */
 static void conclude_wrongly(um_study *s, unsigned way, um_record *honest)
 {
-    s->record = (um_record){.spoil = ways[way].value};
+    s->record = (um_record){.spoil = ways[way].value, .few = honest->few};
     s->paper->conclude(s);
     for (size_t i = 0; i < honest->nchecks; i++) {
         um_check *c = &honest->check[i];

@@ -12,6 +12,8 @@ try umbel reproduce rbf-fig3 --timed --threads 2
 try umbel reproduce rbf-fig3 --seed -1
 try umbel reproduce rbf-fig3 --fresh
 try umbel reproduce spam-table6 --fresh --paper-draw
+try umbel reproduce rbf-fig3 --world plain
+try umbel reproduce rbf-case-study --world flat
 
 # Directories that are none, that cannot be, or that are somebody else's.
 echo mine > file

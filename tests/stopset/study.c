@@ -50,9 +50,9 @@ int main(int argc, char **argv)
 {
     um_rng rng = um_round_stream(1, "the world of rbf-case-study", 0);
     world *w = calloc(1, sizeof *w);
-    bool fine = argc == 3 && w && world_make(w, TUNED_CORE, &rng) &&
-                write_routes(&w->learn, argv[1]) &&
-                write_routes(&w->probe, argv[2]);
+    bool fine =
+        argc == 3 && w && world_make(w, &world_shapes[PLAIN_WORLD], &rng) &&
+        write_routes(&w->learn, argv[1]) && write_routes(&w->probe, argv[2]);
 
     if (!fine)
         fputs("usage: stopset_study LEARN PROBE\n", stderr);

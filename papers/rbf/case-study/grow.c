@@ -8,20 +8,19 @@
 #include <string.h>
 
 static const double BIASED = 0.85; /* share that prefer large degrees */
-static const double CHAIN = 1.5;   /* routers inside a link, on average */
 
 static double uniform(um_rng *rng)
 {
     return (double)(um_random(rng) >> 11) * 0x1p-53;
 }
 
-static uint32_t chain_hops(um_rng *rng)
+uint32_t core_geometric(um_rng *rng, double mean)
 {
-    uint32_t hops = 1;
+    uint32_t n = 0;
 
-    while (uniform(rng) < CHAIN / (1 + CHAIN) && hops < 64)
-        hops++;
-    return hops;
+    while (uniform(rng) < mean / (1 + mean) && n < 63)
+        n++;
+    return n;
 }
 
 static double fresh_weight(const core_link *l, um_rng *rng)
@@ -33,7 +32,7 @@ static void join(core_graph *g, uint32_t a, uint32_t b, um_rng *rng)
 {
     core_link *l = &g->link[g->nlinks++];
 
-    *l = (core_link){.end = {a, b}, .hops = chain_hops(rng)};
+    *l = (core_link){.end = {a, b}, .hops = 1 + core_geometric(rng, g->chain)};
     for (size_t side = 0; side < 2; side++) {
         l->address[side] = g->addresses;
         g->addresses += l->hops;
@@ -69,10 +68,11 @@ static void list_links(core_graph *g)
         }
 }
 
-bool core_grow(core_graph *g, uint32_t routers, um_rng *rng)
+bool core_grow(core_graph *g, uint32_t routers, double chain, um_rng *rng)
 {
     memset(g, 0, sizeof *g);
     g->routers = routers;
+    g->chain = chain;
     for (uint32_t i = 1; i < routers; i++) {
         uint64_t links = 1 + um_random_below(rng, 2);
         for (uint64_t j = 0; j < links; j++) {

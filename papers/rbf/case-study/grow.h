@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-enum { MAX_CORE = 14000, CORE_LINKS = 2 * MAX_CORE };
+enum { MAX_CORE = 3000, CORE_LINKS = 2 * MAX_CORE };
 
 typedef struct core_link {
     uint32_t end[2];
@@ -23,6 +23,7 @@ typedef struct core_graph {
     uint32_t *at[MAX_CORE]; /* links of a router; all in `lists` */
     uint32_t *lists;
     uint32_t addresses; /* assigned so far */
+    double chain;       /* routers inside a link, on average */
 } core_graph;
 
 /* Shortest paths from one router to all. */
@@ -33,9 +34,13 @@ typedef struct core_tree {
     uint32_t from[MAX_CORE];
 } core_tree;
 
-/* Grows a graph of that many routers; false without memory. core_fini accepts a
- * zeroed graph. */
-bool core_grow(core_graph *g, uint32_t routers, um_rng *rng);
+/* Returns a number from the geometric distribution with that mean, at most
+ * 63. */
+uint32_t core_geometric(um_rng *rng, double mean);
+
+/* Grows a graph of that many routers, at most MAX_CORE, with chains of that
+ * length; false without memory. core_fini accepts a zeroed graph. */
+bool core_grow(core_graph *g, uint32_t routers, double chain, um_rng *rng);
 void core_fini(core_graph *g);
 /* Gives a share of the links a new weight. */
 void core_reweigh(core_graph *g, double share, um_rng *rng);

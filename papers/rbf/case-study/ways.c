@@ -1,8 +1,10 @@
 /*
  * ways.c - filters of the red stop set.
  *
- * Filters are built with knowledge of the learning cycle only: false positives
- * are addresses met there, weighted by the traces that passed them.
+ * The paper removes stops "before the penultimate node" until at beta = 1 no
+ * trace stops short, although 9.36 % of the list's do. So its set B is known
+ * from the probing cycle, and has members of the stop set in it. Ours, which a
+ * user could have before that cycle, is known from the learning cycle alone.
  */
 #include "papers/rbf/case-study/ways.h"
 
@@ -46,32 +48,50 @@ static umbel_status digest_all(notebook *n, umbel_error *err)
     return status;
 }
 
+static void append(weighted *list, umbel_digest key, uint32_t weight)
+{
+    list->key[list->n] = key;
+    list->weight[list->n++] = weight;
+}
+
 static void sort_out(notebook *n)
 {
     const world *w = n->w;
 
-    for (uint32_t a = 0; a < w->addresses; a++)
-        if (w->stop[a]) {
-            n->ending[n->nmembers] = w->ending[a];
-            n->members[n->nmembers++] = n->all[a];
-        } else if (w->through[a]) {
-            n->through[n->nothers] = w->through[a];
-            n->others[n->nothers++] = n->all[a];
-        }
+    for (uint32_t a = 0; a < w->addresses; a++) {
+        if (w->stop[a])
+            append(&n->members, n->all[a], w->ending[a]);
+        else if (w->through[a])
+            append(&n->never[OF_LEARNING], n->all[a], w->through[a]);
+        if (w->passed[a])
+            append(&n->never[OF_PROBING], n->all[a], w->passed[a]);
+    }
+}
+
+static bool weighted_init(weighted *list, size_t cap)
+{
+    list->key = calloc(cap, sizeof *list->key);
+    list->weight = calloc(cap, sizeof *list->weight);
+    return list->key && list->weight;
+}
+
+static void weighted_fini(weighted *list)
+{
+    free(list->key);
+    free(list->weight);
 }
 
 umbel_status notebook_init(notebook *n, const world *w, uint64_t seed,
                            umbel_error *err)
 {
-    size_t room = w->addresses;
+    size_t cap = w->addresses;
 
     *n = (notebook){.w = w, .seed = seed};
-    n->all = calloc(room, sizeof *n->all);
-    n->members = calloc(room, sizeof *n->members);
-    n->ending = calloc(room, sizeof *n->ending);
-    n->others = calloc(room, sizeof *n->others);
-    n->through = calloc(room, sizeof *n->through);
-    if (!n->all || !n->members || !n->ending || !n->others || !n->through)
+    n->all = calloc(cap, sizeof *n->all);
+    bool fine = n->all && weighted_init(&n->members, cap);
+    for (size_t i = 0; i < NEGATIVES; i++)
+        fine = fine && weighted_init(&n->never[i], cap);
+    if (!fine)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the addresses");
     umbel_status status = digest_all(n, err);
     if (status == UMBEL_OK)
@@ -82,32 +102,24 @@ umbel_status notebook_init(notebook *n, const world *w, uint64_t seed,
 void notebook_fini(notebook *n)
 {
     free(n->all);
-    free(n->members);
-    free(n->ending);
-    free(n->others);
-    free(n->through);
+    weighted_fini(&n->members);
+    for (size_t i = 0; i < NEGATIVES; i++)
+        weighted_fini(&n->never[i]);
 }
 
-static umbel_key_list list_members(const notebook *n)
+static umbel_key_list key_list(const weighted *list)
 {
-    umbel_key_list k = UMBEL_KEY_LIST(n->members, n->nmembers);
+    umbel_key_list k = UMBEL_KEY_LIST(list->key, list->n);
 
-    k.weights = n->ending;
-    return k;
-}
-
-static umbel_key_list list_others(const notebook *n)
-{
-    umbel_key_list k = UMBEL_KEY_LIST(n->others, n->nothers);
-
-    k.weights = n->through;
+    k.weights = list->weight;
     return k;
 }
 
 static umbel_status retouch(const notebook *n, const way *how, umbel_filter *f,
                             umbel_error *err)
 {
-    umbel_key_list members = list_members(n), never = list_others(n);
+    umbel_key_list members = key_list(&n->members);
+    umbel_key_list never = key_list(&n->never[how->never]);
     umbel_retouch_params p = {.size = sizeof p,
                               .method = how->method,
                               .max_fn = 1,
@@ -115,6 +127,7 @@ static umbel_status retouch(const notebook *n, const way *how, umbel_filter *f,
                               .beta = how->beta > 0 ? how->beta : 1,
                               .heaviest = true,
                               .count_outside = true,
+                              .allow_members = how->never == OF_PROBING,
                               .seed = n->seed};
     umbel_retouch_result bill;
 
@@ -124,13 +137,14 @@ static umbel_status retouch(const notebook *n, const way *how, umbel_filter *f,
 static umbel_status fill(const notebook *n, const way *how, umbel_filter *f,
                          umbel_error *err)
 {
-    umbel_key_list members = list_members(n), never = list_others(n);
+    umbel_key_list members = key_list(&n->members);
+    umbel_key_list never = key_list(&n->never[how->never]);
     umbel_choose_result bill;
 
     if (how->groups)
         return umbel_choose(f, &members, &never, NULL, &bill, err);
     umbel_status status =
-        umbel_add_digests(f, n->members, n->nmembers, NULL, err);
+        umbel_add_digests(f, n->members.key, n->members.n, NULL, err);
     if (status == UMBEL_OK && how->method)
         status = retouch(n, how, f, err);
     return status;

@@ -25,18 +25,33 @@ typedef struct world {
     routes learn, probe;        /* the first cycle, and the second */
     uint32_t addresses;         /* in both */
     uint32_t *through, *ending; /* traces of the first cycle, by address */
-    bool *stop;                 /* the red stop set: penultimate nodes */
+    uint32_t *passed; /* traces of the second cycle that pass the address before
+                         their penultimate node */
+    bool *stop;       /* the red stop set: penultimate nodes */
     size_t stops;
     bool bad; /* out of memory */
 } world;
 
-/* The cores of the two internets: the first was tuned to the paper's list; the
- * second has more routers, so that traces of a monitor meet later. */
-enum { TUNED_CORE = 3000, WIDE_CORE = 14000 };
+/* What an internet is like. */
+typedef struct world_shape {
+    const char *name;  /* for --world */
+    uint32_t core;     /* routers */
+    double chain;      /* routers inside a core link, on average */
+    double access;     /* routers between the core and a last hop, on average */
+    double by_monitor; /* share of these that reply from an address per
+                          monitor */
+    uint32_t private_min, private_span; /* hops between a monitor and the core:
+                                           at least, and how many numbers */
+} world_shape;
 
-/* Generates a world with that many routers in its core; false without memory.
- * Release with world_fini in any case. */
-bool world_make(world *w, uint32_t core, um_rng *rng);
+/* The first was tuned to the paper's stop set and list only, the second was
+ * also fitted to the rates of its text. */
+enum { PLAIN_WORLD, FITTED_WORLD, WORLDS };
+extern const world_shape world_shapes[WORLDS];
+
+/* Generates a world; false without memory. Release with world_fini in any
+ * case. */
+bool world_make(world *w, const world_shape *shape, um_rng *rng);
 void world_fini(world *w);
 
 #endif

@@ -89,6 +89,37 @@ static void two_rare_counts_are_compared(void **state)
     assert_true(um_poisson_pair_test(high + 1, 15, 0.1) < 2.7e-5);
 }
 
+/* By hand: of 6 events in all, the one of the sort is in either half of them.
+ */
+static void two_shares_are_compared(void **state)
+{
+    double low, high;
+
+    (void)state;
+    assert_near(um_share_test(1, 3, 0, 3), 1, 1e-12);
+    assert_near(um_share_test(3, 3, 0, 3), 2. / 20, 1e-12); /* 1 of C(6, 3) */
+    assert_near(um_share_test(0, 3, 3, 3), 2. / 20, 1e-12);
+    um_share_accept(26, 76, 260, 2.7e-5, &low, &high);
+    assert_true(low == 0 && high < 26);
+    assert_true(um_share_test(high, 26, 76, 260) >= 2.7e-5);
+    assert_true(um_share_test(high + 1, 26, 76, 260) < 2.7e-5);
+    um_share_accept(0, 0, 0, 2.7e-5, &low, &high);
+    assert_true(low == 0 && high == 0);
+}
+
+/* From a table of t: 2.093 for 19 degrees of freedom, 2.306 for 8. */
+static void single_numbers_spread_by_student(void **state)
+{
+    um_mean m = {.n = 20, .value = 7, .sd = 2};
+
+    (void)state;
+    assert_near(um_single_spread(&m), 2.093 * 2 * sqrt(1.05), 0.005);
+    m.n = 9;
+    assert_near(um_single_spread(&m), 2.306 * 2 * sqrt(10. / 9), 0.02);
+    m = (um_mean){.n = 1, .sd = NAN};
+    assert_true(isnan(um_single_spread(&m)));
+}
+
 /* --- expected values -------------------------------------------------------
  */
 
@@ -100,6 +131,9 @@ static const char sheet[] =
     "\n"
     "bar,7,,,,,,9,timed,\n"
     "printed,2.019e-2,,1.734e-3,1000,,,,,\n"
+    "marks,0.98,,,,0.05,,,share errata,\n"
+    "below,0.02,,,,0.05,,,signed,\n"
+    "zero,0,,,,0.05,,,,\n"
     "short,1,2\n"
     "bad number,x,,,,,,,,\n"
     "bad mark,1,,,,,,,differs,\n"
@@ -116,6 +150,8 @@ static void rows_of_expected_values_are_read(void **state)
     assert_string_equal(e.note, "with, comma");
     assert_true(um_expected_find(sheet, "bar", &e));
     assert_true(e.timed && !e.fitted);
+    assert_true(um_expected_find(sheet, "marks", &e));
+    assert_true(e.share && e.errata && !e.is_signed && !e.timed);
     assert_false(um_expected_find(sheet, "absent", &e));
     assert_false(um_expected_find(NULL, "joint", &e));
 }
@@ -134,6 +170,97 @@ static void rows_that_cannot_be_read_are_found_by_no_item(void **state)
     while (um_expected_next(&text, &e))
         lines += strncmp(e.item, "line ", 5) == 0;
     assert_int_equal(lines, TEST_COUNT(bad));
+}
+
+static void bars_of_rounding_end_where_values_end(void **state)
+{
+    static const struct {
+        const char *item;
+        double low, high;
+    } rows[] = {{"marks", 0.93, 1}, {"below", -0.03, 0.07}, {"zero", 0, 0.05}};
+    um_expected e;
+    double low, high;
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(rows); i++) {
+        assert_true(um_expected_find(sheet, rows[i].item, &e));
+        um_expected_bar(&e, NAN, 16, 0, &low, &high);
+        assert_near(low, rows[i].low, 1e-12);
+        assert_near(high, rows[i].high, 1e-12);
+    }
+}
+
+/* An interval with impossible values fails; with few rounds it is weak. Where
+ * the paper contradicts itself, a value outside fails nothing. */
+static void bars_of_impossible_values_are_refused(void **state)
+{
+    static const um_check checks[] = {
+        {.item = "rate", .ours = 1, .low = -0.1, .high = 1.1},
+        {.item = "share", .ours = 0.9, .low = 0.8, .high = 1.1, .share = true},
+        {.item = "gain", .ours = 1, .low = 0.8, .high = 1.1},
+        {.item = "rise", .ours = 1, .low = -1, .high = 1.1, .is_signed = true},
+        {.item = "most", .ours = 1, .low = -INFINITY, .high = 1.1},
+        {.item = "sum", .ours = 1, .low = 2, .high = 3, .errata = true}};
+
+    (void)state;
+    for (int few = 0; few < 2; few++) {
+        um_record r = {.few = few};
+        for (size_t i = 0; i < TEST_COUNT(checks); i++)
+            um_record_check(&r, checks[i]);
+        for (size_t i = 0; i < 2; i++)
+            assert_true(r.check[i].impossible && r.check[i].weak &&
+                        r.check[i].pass == few);
+        for (size_t i = 2; i < 5; i++)
+            assert_true(!r.check[i].impossible && r.check[i].pass);
+        um_verdicts v = um_record_verdicts(&r);
+        assert_int_equal(v.failed, few ? 0 : 2);
+        assert_int_equal(v.errata, 1);
+        um_record_fini(&r);
+    }
+}
+
+static const um_paper *real; /* the study that two_rounds shortens */
+
+/* Runs two rounds, and repeats their numbers. */
+static umbel_status two_rounds(um_round *r, double *out, umbel_error *err)
+{
+    size_t width = real->width;
+
+    if (r->index < 2)
+        return real->round(r, out, err);
+    memcpy(out, r->study->numbers + r->index % 2 * width, width * sizeof *out);
+    return UMBEL_OK;
+}
+
+/*
+ * Every interval of every study, as wide as the default number of rounds makes
+ * it. Four studies take long for a round; tools/test-long runs them.
+ */
+static void no_bar_has_impossible_values(void **state)
+{
+    static const char *const slow[] = {"rbf-case-study", "rbf-ours",
+                                       "survey-table1", "forgeries"};
+
+    (void)state;
+    for (size_t i = 0; (real = um_paper_row(i)); i++) {
+        bool skip = false;
+        for (size_t j = 0; j < TEST_COUNT(slow); j++)
+            skip |= strcmp(real->name, slow[j]) == 0;
+        if (skip)
+            continue;
+        um_paper row = *real;
+        row.round = two_rounds;
+        um_study s = {
+            .paper = &row, .rounds = real->rounds, .seed = 1, .threads = 1};
+        assert_ok(um_study_run(&s, &test_refusal));
+        for (size_t j = 0; j < s.record.nchecks; j++) {
+            const um_check *c = &s.record.check[j];
+            if (c->impossible)
+                fail_msg("%s: %s: %g to %g", real->name, c->item, c->low,
+                         c->high);
+        }
+        um_study_fini(&s);
+    }
 }
 
 static void bars_span_five_joint_errors_and_the_slack(void **state)
@@ -371,7 +498,11 @@ static void hold_bars(um_study *s)
     um_record_check(&s->record, c);
     c = (um_check){.item = "ratio", .ours = b / a, .low = 1.9, .high = 2.1};
     um_record_check(&s->record, c);
-    c = (um_check){.item = "none", .paper = 0, .low = -1e9, .high = 1e9};
+    c = (um_check){.item = "none",
+                   .paper = 0,
+                   .low = -1e9,
+                   .high = 1e9,
+                   .is_signed = true};
     um_record_check(&s->record, c);
     c = (um_check){.item = "rise", .ours = 0.1, .low = 0, .high = INFINITY};
     um_record_check(&s->record, c);
@@ -418,7 +549,12 @@ TEST_GROUP(papers)
         cmocka_unit_test(poisson_sums_are_exact),
         cmocka_unit_test(rare_events_pass_up_to_the_level),
         cmocka_unit_test(two_rare_counts_are_compared),
+        cmocka_unit_test(two_shares_are_compared),
+        cmocka_unit_test(single_numbers_spread_by_student),
         cmocka_unit_test(rows_of_expected_values_are_read),
+        cmocka_unit_test(bars_of_rounding_end_where_values_end),
+        cmocka_unit_test(bars_of_impossible_values_are_refused),
+        cmocka_unit_test(no_bar_has_impossible_values),
         cmocka_unit_test(rows_that_cannot_be_read_are_found_by_no_item),
         cmocka_unit_test(bars_span_five_joint_errors_and_the_slack),
         cmocka_unit_test(any_number_of_threads_gives_the_same),

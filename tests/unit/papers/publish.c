@@ -98,7 +98,8 @@ static void a_bar_that_a_wrong_value_passes_is_weak(void **state)
                                        .low = rows[i].low,
                                        .high = rows[i].high,
                                        .paper = rows[i].paper,
-                                       .ours = rows[i].ours});
+                                       .ours = rows[i].ours,
+                                       .is_signed = true});
         assert_true(r.check[i].pass);
         assert_int_equal(r.check[i].weak, rows[i].weak);
     }
