@@ -47,5 +47,11 @@ hint 'mean --keys' umbel check plain.umb --file keys
 # Advice that would change nothing is not given.
 printf 'a\nb\n' > two
 umbel build two -o f.umb | grep -c Only
-printf 'a\na\nb\n' > three
-umbel build three -o f.umb | grep Only
+
+# Repeated lines: only where another capacity gives a smaller file.
+seq 50 > fifty
+for options in 'two two' 'fifty fifty' 'fifty fifty --bits 4096' 'fifty fifty --kind scalable'; do
+    # shellcheck disable=SC2086 # several words
+    umbel build $options -o repeated.umb | grep -e different -e '^bytes'
+done
+umbel build fifty -n 50 -o repeated.umb | grep '^bytes'

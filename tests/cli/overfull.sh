@@ -17,6 +17,16 @@ try umbel build all --bits 2048 -n 100 -q -o b.umb
 try umbel build all -q --bits 2048 --strict -o no.umb
 try umbel build all --kind counting -n 1000 --strict -q -o no.umb
 absent no.umb
+# A size that is too small for the error, with and without too many keys.
+try umbel build all --bits 40000 --fpr 0.1% -q -o b.umb
+try umbel build all --bits 40000 --fpr 0.1% --strict -q -o no.umb
+try umbel build all --bits 40000 --fpr 0.1% -n 6000 -q -o b.umb
+try umbel build all --kind counting --cells 40000 --fpr 0.1% -q -o b.umb
+try umbel publish small b.umb -q
+echo more | try umbel add b.umb -q
+absent no.umb
+# Repeated lines are not too many keys.
+cat all all | try umbel build -n 9000 -q -o g.umb
 
 echo "what keeps its promise:"
 for kind in '' '--addressing classic' '--kind counting' '--kind scalable' \

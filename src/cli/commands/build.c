@@ -7,6 +7,7 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/overfull.h"
 #include "cli/framework/report.h"
+#include "filter/handle.h"
 #include "filter/kind.h"
 #include "filter/sizing.h"
 
@@ -331,6 +332,18 @@ static void report_cost(um_report *r, const build_args *a,
                           "to deny keys that are not in the list.");
 }
 
+/* Returns true if a filter like f for fewer keys has fewer cells. */
+static bool is_smaller_for(const umbel_filter *f, uint64_t keys)
+{
+    um_shape shape = *um_shape_of(f);
+    uint64_t cells = shape.cells;
+
+    shape.capacity = keys;
+    shape.cells = 0;
+    shape.hashes = 0;
+    return um_solve_size(&shape, NULL) == UMBEL_OK && shape.cells < cells;
+}
+
 /* Notes that the filter was sized for repeated lines, and is larger than
  * necessary. */
 static void note_repeated(um_report *r, const build_args *a,
@@ -339,8 +352,10 @@ static void note_repeated(um_report *r, const build_args *a,
     um_key_source members = {.paths = a->keys.item, .npaths = a->keys.n};
     uint64_t fresh = umbel_added(b->filter);
 
-    if (a->capacity.given || b->distinct || b->chosen ||
-        !um_keys_rereadable(&members) || (double)fresh > 0.8 * (double)b->keys)
+    if (a->capacity.given || b->distinct || b->chosen || has_size(a) ||
+        !um_keys_rereadable(&members) ||
+        (double)fresh > 0.8 * (double)b->keys ||
+        umbel_is_growing(a->shape.kind) || !is_smaller_for(b->filter, fresh))
         return;
     um_report_note(r,
                    "Only %s of the %s keys are different: --capacity %" PRIu64

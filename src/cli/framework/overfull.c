@@ -14,8 +14,10 @@
 #include "filter/sizing.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define BY_CHANCE 1.2 /* times the error that was requested */
+#define FAR_ABOVE 2   /* times the error of a full filter */
 #define USELESS 0.5   /* readers refuse a higher error by default */
 
 const um_option um_strict_options[] = {
@@ -35,11 +37,34 @@ static double max_error(const umbel_filter *f)
     return f->kind->counting ? 1 : USELESS; /* counts may serve nevertheless */
 }
 
+/* Why the error is higher than requested. */
+typedef struct reason {
+    bool crowded; /* more keys than the capacity */
+    bool small;   /* too few cells for the capacity, as the size was given */
+} reason;
+
+/* Finds the reason. New keys are fewer than the keys of a filter that is far
+ * too full, because many matched before they were added. */
+static reason find_reason(const um_new_filter *n, double error)
+{
+    const umbel_filter *f = n->filter;
+    bool promised = f->capacity && !f->kind->built && f->fpr < USELESS;
+    double full =
+        promised ? um_shape_error(um_shape_of(f), (double)f->capacity) : 0;
+
+    return (reason){.crowded = f->capacity &&
+                               (umbel_added(f) > f->capacity ||
+                                (n->keys > f->capacity &&
+                                 error > FAR_ABOVE * fmax(full, f->fpr))),
+                    .small = promised && full > BY_CHANCE * f->fpr};
+}
+
 /* Formats what to do about it. */
-static void write_advice(const um_new_filter *n, bool crowded, char *out,
+static void write_advice(const um_new_filter *n, reason why, char *out,
                          size_t cap)
 {
     const umbel_filter *f = n->filter;
+    um_text sized = um_counted(f->capacity, "key", "keys");
 
     if (f->kind->built)
         snprintf(out, cap, "%s with more --bits or --bytes", n->build);
@@ -47,11 +72,16 @@ static void write_advice(const um_new_filter *n, bool crowded, char *out,
         snprintf(out, cap,
                  "%s with more --bits, or with --capacity %" PRIu64 " instead",
                  n->build, n->keys);
-    else if (crowded)
+    else if (why.small)
+        snprintf(out, cap,
+                 "its size is too small for %s at that error; %s without "
+                 "--bits or --cells%s",
+                 sized.text, n->build,
+                 why.crowded ? ", and with a larger --capacity" : "");
+    else if (why.crowded)
         snprintf(out, cap,
                  "it was sized for %s; %s with --capacity %" PRIu64 " or more",
-                 um_counted(f->capacity, "key", "keys").text, n->build,
-                 n->keys);
+                 sized.text, n->build, n->keys);
     else
         snprintf(out, cap,
                  "blocks of a small filter fill unevenly; %s with a smaller "
@@ -65,23 +95,24 @@ umbel_status um_check_overfull(const um_args *args, const um_new_filter *n,
     const umbel_filter *f = n->filter;
     double most = max_error(f), error = umbel_predict(f);
     bool useless = error > 1.02 * USELESS; /* some filters are at 50 % */
-    bool crowded = f->capacity && umbel_added(f) > f->capacity;
+    reason why = find_reason(n, error);
     bool chance = !useless && error <= BY_CHANCE * most;
-    char advice[160], text[384];
+    bool loud = why.crowded || why.small || useless;
+    char advice[200], text[424];
 
-    if (!(error > most) || (chance && !(n->strict && crowded)) ||
-        (n->sized && !crowded && !useless))
+    if (!(error > most) || (chance && !(n->strict && why.crowded)) ||
+        (n->sized && !why.crowded && !useless))
         return UMBEL_OK;
-    write_advice(n, crowded, advice, sizeof advice);
+    write_advice(n, why, advice, sizeof advice);
     snprintf(text, sizeof text, "error is %s, above the %s that %s: %s",
              um_rate(error).text, um_rate(most).text,
              most < USELESS ? "it was built for" : "readers allow", advice);
     if (n->strict)
         return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_OVERFULL,
                               "the %s (refused by --strict)", text);
-    if (crowded || useless)
+    if (loud)
         um_warn(args, "the %s", text);
-    if (!(crowded || useless) || args->common.json)
+    if (!loud || args->common.json)
         um_report_note(r, "The %s.", text);
     return UMBEL_OK;
 }

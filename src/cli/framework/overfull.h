@@ -24,9 +24,10 @@ typedef struct um_new_filter {
 /*
  * Checks the error of a filter before it is written. If it is more than 1.2
  * times the one that the filter was built for, because there are more keys than
- * its capacity, warns on standard error, even with --quiet; JSON gets the
- * sentence as a note, too. The same for an error above 50 % that nobody
- * requested. If chance made the blocks of a small filter uneven, adds a note.
+ * its capacity or the size was given and is too small, warns on standard error,
+ * even with --quiet; JSON gets the sentence as a note, too. The same for an
+ * error above 50 % that nobody requested. If chance made the blocks of a small
+ * filter uneven, adds a note.
  *
  * With --strict the filter is refused in all these cases, E_REFUSED with the
  * detail UMBEL_D_OVERFULL; with more keys than its capacity, any error above
