@@ -16,17 +16,22 @@ umbel convert both.umb --to dcso -q -o both.bloom
 tail -c 8 both.bloom
 echo
 
-# Descriptions of stop sets: facts that one of them lacks, and numbers that overflow.
-for i in 4 5 6; do
-    cp 3.bloom $i.bloom
-done
-printf 'umbel-stopset set 1\nset red\nmonitors 2\n' >> 4.bloom
-printf 'umbel-stopset set 1\nset red\n' >> 5.bloom
-printf 'umbel-stopset set 1\nset red\nmonitors 18446744073709551615\n' >> 6.bloom
-for i in 4 5 6; do
-    umbel convert $i.bloom --from dcso -q -o $i.umb
-done
+# Descriptions of stop sets.
+describe() { # NUMBER KEY MONITORS FIRST [MORE]
+    cp 3.bloom "$1.bloom"
+    printf 'umbel-stopset set 1\nset red\nkey %s\nprefix 24 48\nform bloom\nmonitors %s\nlearned %s 900\nmembers 10\n%s' \
+        "$2" "$3" "$4" "${5-}" >> "$1.bloom"
+    umbel convert "$1.bloom" --from dcso -q -o "$1.umb"
+}
+describe 4 hop 2 500
+describe 5 hop 3 400
+describe 6 hop+prefix 1 500
+describe 7 hop 18446744073709551615 500
+describe 8 hop 1 500 'more facts
+'
 try umbel merge 4.umb 5.umb -q -o both.umb
-try umbel merge 5.umb 4.umb -q -o both.umb
+umbel info --data both.umb
 try umbel merge 4.umb 6.umb -q -o both.umb
-try umbel merge 4.umb 4.umb -q -o both.umb
+try umbel merge 4.umb 7.umb -q -o both.umb
+try umbel merge 4.umb 8.umb -q -o both.umb
+try umbel merge 8.umb 4.umb -q -o both.umb

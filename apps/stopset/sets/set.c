@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "query/stop_set.h"
 #include "stopset/formats/input.h"
 
 #include <umbel/file.h>
@@ -20,8 +21,6 @@ const char *const ss_key_names[] = {"hop", "hop+prefix", "hop+destination",
                                     NULL};
 const char *const ss_form_names[] = {"list",   "bloom", "retouched",
                                      "groups", "exact", NULL};
-
-static const char HEAD[] = "umbel-stopset set 1\n";
 
 /* --- keys ----------------------------------------------------------------- */
 
@@ -62,13 +61,17 @@ size_t ss_key_format(const ss_set_info *info, ss_addr hop, ss_addr target,
 
 size_t ss_info_format(const ss_set_info *info, char out[SS_INFO_TEXT])
 {
-    return (size_t)snprintf(
-        out, SS_INFO_TEXT,
-        "%sset %s\nkey %s\nprefix %u %u\nform %s\nmonitors %" PRIu64
-        "\nlearned %" PRIu64 " %" PRIu64 "\nmembers %" PRIu64 "\n",
-        HEAD, ss_kind_names[info->kind], ss_key_names[info->key],
-        info->prefix.v4, info->prefix.v6, ss_form_names[info->form],
-        info->monitors, info->first, info->last, info->members);
+    um_stop_set s = {.prefix4 = info->prefix.v4,
+                     .prefix6 = info->prefix.v6,
+                     .monitors = info->monitors,
+                     .first = info->first,
+                     .last = info->last,
+                     .members = info->members};
+
+    snprintf(s.set, sizeof s.set, "%s", ss_kind_names[info->kind]);
+    snprintf(s.key, sizeof s.key, "%s", ss_key_names[info->key]);
+    snprintf(s.form, sizeof s.form, "%s", ss_form_names[info->form]);
+    return um_stop_set_format(&s, out);
 }
 
 static int find_name(const char *const *names, const char *name)
@@ -79,46 +82,27 @@ static int find_name(const char *const *names, const char *name)
     return -1;
 }
 
-/* Parses exactly the text that ss_info_format writes; false for anything
- * else. */
-static bool scan_info(const char *text, ss_set_info *info)
-{
-    char kind[16], key[16], form[16];
-    unsigned v4, v6;
-
-    if (sscanf(text,
-               "umbel-stopset set 1 set %15s key %15s prefix %3u %3u form "
-               "%15s monitors %20" SCNu64 " learned %20" SCNu64 " %20" SCNu64
-               " members %20" SCNu64,
-               kind, key, &v4, &v6, form, &info->monitors, &info->first,
-               &info->last, &info->members) != 9)
-        return false;
-    int numbers[] = {find_name(ss_kind_names, kind),
-                     find_name(ss_key_names, key),
-                     find_name(ss_form_names, form)};
-    if (numbers[0] < 0 || numbers[1] < 0 || numbers[2] < 0 || v4 > 32 ||
-        v6 > 128)
-        return false;
-    info->kind = (ss_kind)numbers[0];
-    info->key = (ss_key)numbers[1];
-    info->form = (ss_form)numbers[2];
-    info->prefix = (ss_prefix_len){(uint8_t)v4, (uint8_t)v6};
-    return true;
-}
-
 umbel_status ss_info_parse(const char *text, size_t len, size_t *used,
                            ss_set_info *out, umbel_error *err)
 {
-    char copy[SS_INFO_TEXT] = "", again[SS_INFO_TEXT];
-    ss_set_info info = {0};
+    um_stop_set s = {.prefix4 = 0};
+    bool sound = um_stop_set_parse((umbel_slice){text, len}, used, &s) &&
+                 s.prefix4 <= 32 && s.prefix6 <= 128;
+    int kind = find_name(ss_kind_names, s.set),
+        key = find_name(ss_key_names, s.key),
+        form = find_name(ss_form_names, s.form);
 
-    memcpy(copy, text, len < sizeof copy - 1 ? len : sizeof copy - 1);
-    if (!scan_info(copy, &info) ||
-        (*used = ss_info_format(&info, again)) > len ||
-        memcmp(again, text, *used) != 0)
+    if (!sound || kind < 0 || key < 0 || form < 0)
         return um_fail(err, UMBEL_E_FORMAT,
                        "not a stop set: 'umbel stopset build' makes them");
-    *out = info;
+    *out = (ss_set_info){.kind = (ss_kind)kind,
+                         .key = (ss_key)key,
+                         .prefix = {(uint8_t)s.prefix4, (uint8_t)s.prefix6},
+                         .form = (ss_form)form,
+                         .members = s.members,
+                         .monitors = s.monitors,
+                         .first = s.first,
+                         .last = s.last};
     return UMBEL_OK;
 }
 
@@ -225,7 +209,7 @@ static umbel_status parse_set(ss_set *s, const char *bytes, size_t len,
     umbel_source source = UMBEL_SOURCE_INIT;
     size_t used;
 
-    if (len >= sizeof HEAD - 1 && memcmp(bytes, HEAD, sizeof HEAD - 1) == 0)
+    if (um_is_stop_set((umbel_slice){bytes, len}))
         return read_list(s, bytes, len, err);
     if (len >= sizeof SS_TABLE_HEAD - 1 &&
         memcmp(bytes, SS_TABLE_HEAD, sizeof SS_TABLE_HEAD - 1) == 0)

@@ -1,19 +1,9 @@
 /*
  * set.h - a stop set: its contents, its file, and queries.
  *
- * A file is a list, which is text, or an umbel filter that contains the
- * description as data:
- *
- *     umbel-stopset set 1
- *     set red
- *     key hop+prefix
- *     prefix 24 48
- *     form bloom
- *     monitors 10
- *     learned 1574867159 1574867900
- *     members 50
- *
- * In a list the members follow, one per line, written as they are hashed:
+ * A file is a list, which is text, or an umbel filter. A list begins with the
+ * description (query/stop_set.h), a filter contains it as data. In a list the
+ * members follow, one per line, written as they are hashed:
  *
  *     198.51.100.1                      key hop
  *     198.51.100.1 203.0.113.0/24       key hop+prefix
@@ -25,6 +15,8 @@
 #define UM_STOPSET_SET_H
 
 #include "stopset/sets/address_index.h"
+
+#include "query/stop_set.h"
 
 #include <umbel/umbel.h>
 
@@ -54,7 +46,7 @@ typedef struct ss_set_info {
     uint64_t first, last; /* start of the first and last trace; 0 if unknown */
 } ss_set_info;
 
-enum { SS_KEY_TEXT = 2 * SS_ADDR_TEXT + 8, SS_INFO_TEXT = 512 };
+enum { SS_KEY_TEXT = 2 * SS_ADDR_TEXT + 8, SS_INFO_TEXT = UM_STOP_SET_TEXT };
 
 /* Returns the prefix lengths for a key; 0 means the default. */
 ss_prefix_len ss_key_prefix(ss_key key, uint8_t v4, uint8_t v6);

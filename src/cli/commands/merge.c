@@ -7,6 +7,7 @@
 #include "cli/commands/internal.h"
 #include "cli/framework/overfull.h"
 #include "cli/framework/report.h"
+#include "query/stop_set.h"
 
 #include <umbel/counting.h>
 
@@ -40,107 +41,37 @@ static const um_option options[] = {
 
 /* --- data ----------------------------------------------------------------- */
 
-/*
- * The data of a stop set describes it, in lines of a name and values. Lines
- * about where it comes from are merged; the others state what its keys mean, so
- * they have to be the same. The data of other filters is not understood here:
- * that of the first filter stays.
- */
-
-#define DESCRIPTION "umbel-stopset set 1\n"
-enum { MAX_LINE = 64, MAX_DESCRIPTION = 512 };
-
-static bool is_description(umbel_slice data)
-{
-    const char *text = data.data;
-
-    if (data.len < sizeof DESCRIPTION - 1 || data.len > MAX_DESCRIPTION ||
-        memcmp(text, DESCRIPTION, sizeof DESCRIPTION - 1) != 0)
-        return false;
-    for (size_t i = 0; i < data.len; i++) /* it is printed if it is refused */
-        if ((text[i] < ' ' && text[i] != '\n') || text[i] > '~')
-            return false;
-    return true;
-}
-
-/* A line with at most two numbers. */
-typedef struct fact {
-    char name[16];
-    uint64_t n[2];
-} fact;
-
-static fact scan_fact(umbel_slice line)
-{
-    char text[MAX_LINE] = "";
-    fact x = {"", {0, 0}};
-
-    memcpy(text, line.data, line.len < MAX_LINE ? line.len : MAX_LINE - 1);
-    sscanf(text, "%15s %20" SCNu64 " %20" SCNu64, x.name, &x.n[0], &x.n[1]);
-    return x;
-}
-
-/* Writes the line that holds for a union of that many keys. Returns false if
- * the lines contradict each other. */
-static bool merge_lines(umbel_slice x, umbel_slice y, uint64_t keys,
-                        char out[MAX_LINE])
-{
-    fact a = scan_fact(x), b = scan_fact(y);
-
-    if (strcmp(a.name, b.name) != 0)
-        return false;
-    if (strcmp(a.name, "monitors") == 0 && a.n[0] <= UINT64_MAX - b.n[0])
-        snprintf(out, MAX_LINE, "monitors %" PRIu64 "\n", a.n[0] + b.n[0]);
-    else if (strcmp(a.name, "members") == 0)
-        snprintf(out, MAX_LINE, "members %" PRIu64 "\n", keys);
-    else if (strcmp(a.name, "learned") == 0) /* first and last; 0: unknown */
-        snprintf(out, MAX_LINE, "learned %" PRIu64 " %" PRIu64 "\n",
-                 !a.n[0] || (b.n[0] && b.n[0] < a.n[0]) ? b.n[0] : a.n[0],
-                 a.n[1] > b.n[1] ? a.n[1] : b.n[1]);
-    else if (x.len < MAX_LINE - 1 && x.len == y.len &&
-             memcmp(x.data, y.data, x.len) == 0)
-        snprintf(out, MAX_LINE, "%.*s\n", (int)x.len, (const char *)x.data);
-    else
-        return false;
-    return true;
-}
-
+/* Merges the descriptions of stop sets. */
 static umbel_status merge_descriptions(umbel_filter *into,
                                        const umbel_filter *f, umbel_error *err)
 {
-    umbel_slice a = umbel_data(into), b = umbel_data(f), x, y;
-    char text[2 * MAX_DESCRIPTION];
-    size_t len = 0;
+    umbel_slice kept = umbel_data(into), other = umbel_data(f);
+    char text[UM_STOP_SET_TEXT];
+    um_stop_set a, b;
+    size_t used;
 
-    while (um_next_line(&a, &x)) {
-        if (!um_next_line(&b, &y))
-            y = (umbel_slice){"", 0};
-        if (len + MAX_LINE > sizeof text)
-            return um_fail(err, UMBEL_E_FORMAT, "the description is damaged");
-        if (!merge_lines(x, y, umbel_added(into), text + len))
-            return um_fail(err, UMBEL_E_MISMATCH,
-                           "it is a stop set with \"%.*s\", and the first one "
-                           "has \"%.*s\": build both alike",
-                           (int)(y.len < MAX_LINE ? y.len : MAX_LINE),
-                           (const char *)y.data,
-                           (int)(x.len < MAX_LINE ? x.len : MAX_LINE),
-                           (const char *)x.data);
-        len += strlen(text + len);
-    }
-    if (b.len)
-        return um_fail(err, UMBEL_E_MISMATCH,
-                       "it is a stop set with more facts than the first one: "
-                       "build both alike");
-    return umbel_set_data(into, text, len, err);
+    if (!um_stop_set_parse(kept, &used, &a) || used != kept.len)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the description of the first stop set is damaged, or "
+                       "of another version: build it again");
+    if (!um_stop_set_parse(other, &used, &b) || used != other.len)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the description of the stop set is damaged, or of "
+                       "another version: build it again");
+    UM_TRY(um_stop_set_merge(&a, &b, umbel_added(into), err));
+    return umbel_set_data(into, text, um_stop_set_format(&a, text), err);
 }
 
-/* Merges the data of a filter that was merged. Warns if it is left out. */
+/* Merges the data of a filter that was merged. Only that of stop sets is
+ * understood here; of others, that of the first filter stays, with a warning if
+ * something is left out. */
 static umbel_status merge_data(const um_args *args, umbel_filter *into,
                                const umbel_filter *f, const char *path,
                                umbel_error *err)
 {
     umbel_slice kept = umbel_data(into), lost = umbel_data(f);
 
-    if (is_description(kept) && is_description(lost))
+    if (um_is_stop_set(kept) && um_is_stop_set(lost))
         return merge_descriptions(into, f, err);
     if (lost.len &&
         (lost.len != kept.len || memcmp(kept.data, lost.data, kept.len) != 0))
