@@ -12,6 +12,20 @@ configure_package_config_file(cmake/umbel-config.cmake.in umbel-config.cmake
 write_basic_package_version_file(umbel-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 
+# Installs examples/DIRECTORY/PROGRAM.* as documents. The prefix of the unit is known only
+# when they are installed: cmake --install may change it.
+function(umbel_install_units directory program)
+  install(DIRECTORY examples/${directory}
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+    FILES_MATCHING PATTERN "${program}.*")
+  install(CODE "
+    set(UMBEL_UNIT \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/examples/${directory}/${program}.service\")
+    file(READ \"\${UMBEL_UNIT}\" UMBEL_UNIT_TEXT)
+    string(REPLACE \"ExecStart=/usr/bin/\" \"ExecStart=\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\"
+      UMBEL_UNIT_TEXT \"\${UMBEL_UNIT_TEXT}\")
+    file(WRITE \"\${UMBEL_UNIT}\" \"\${UMBEL_UNIT_TEXT}\")")
+endfunction()
+
 install(TARGETS umbel_cli umbel_reproduce umbel_bench umbel_stopset
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET umbel_clearinghouse)
@@ -19,16 +33,11 @@ if(TARGET umbel_clearinghouse)
   if(TARGET umbel_milter)
     install(TARGETS umbel_milter DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
-  install(DIRECTORY examples/clearinghouse
-    DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
-    FILES_MATCHING PATTERN "umbel-clearinghouse.*")
-  # The prefix of the unit is known only now: cmake --install may change it.
-  install(CODE "
-    set(UMBEL_UNIT \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/examples/clearinghouse/umbel-clearinghouse.service\")
-    file(READ \"\${UMBEL_UNIT}\" UMBEL_UNIT_TEXT)
-    string(REPLACE \"ExecStart=/usr/bin/\" \"ExecStart=\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\"
-      UMBEL_UNIT_TEXT \"\${UMBEL_UNIT_TEXT}\")
-    file(WRITE \"\${UMBEL_UNIT}\" \"\${UMBEL_UNIT_TEXT}\")")
+  umbel_install_units(clearinghouse umbel-clearinghouse)
+endif()
+if(TARGET umbel_serve)
+  install(TARGETS umbel_serve DESTINATION ${CMAKE_INSTALL_BINDIR})
+  umbel_install_units(serve umbel-serve)
 endif()
 set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
 set_target_properties(umbel_fetch_shared PROPERTIES EXPORT_NAME umbel-fetch)

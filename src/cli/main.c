@@ -34,6 +34,7 @@ static const program programs[] = {
     {"clearinghouse",
      "count mail that others report, for Pyzor, dccifd and Razor2"},
     {"stopset", "stop sets for route tracing: learn, build, replay"},
+    {"serve", "answer questions about filters: HTTP and a unix socket"},
 };
 
 static const program *program_row(size_t i)

@@ -6,7 +6,7 @@
 # Options of command $2, one per line with what they take.
 _umbel_options() {
     case $2 in
-    bench | reproduce | clearinghouse | stopset) "$1" "$2" --list-options 2>/dev/null ;;
+    bench | reproduce | clearinghouse | stopset | serve) "$1" "$2" --list-options 2>/dev/null ;;
     *) "$1" --list 2>/dev/null | awk -v c="$2" '$1 == c' ;;
     esac
 }

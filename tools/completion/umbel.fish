@@ -3,7 +3,7 @@
 
 # Options of a command, each with what it takes.
 function __umbel_options
-    if contains -- $argv[1] bench reproduce clearinghouse stopset
+    if contains -- $argv[1] bench reproduce clearinghouse stopset serve
         umbel $argv[1] --list-options 2>/dev/null
     else
         umbel --list 2>/dev/null

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/framework/report.h"
+#include "net/server/metrics.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -225,39 +226,6 @@ void um_status_print_health(FILE *out, const um_status *s)
 
 /* --- metrics -------------------------------------------------------------- */
 
-static void write_metric_head(FILE *out, const char *name, const char *type,
-                              const char *help)
-{
-    fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-/* Writes a label. Names are ours, but three characters must be escaped in
- * values. */
-static void write_metric_label(FILE *out, const char *name, const char *value)
-{
-    fprintf(out, "%s=\"", name);
-    for (; *value; value++)
-        if (*value == '\n')
-            fputs("\\n", out);
-        else
-            fprintf(out, *value == '"' || *value == '\\' ? "\\%c" : "%c",
-                    *value);
-    putc('"', out);
-}
-
-/* Begins a sample: NAME{protocol="...". */
-static void begin_sample(FILE *out, const char *name, const char *label,
-                         const char *value)
-{
-    fprintf(out, "%s{", name);
-    write_metric_label(out, label, value);
-}
-
-static void write_metric_value(FILE *out, double x)
-{
-    fprintf(out, "} %.16g\n", x);
-}
-
 /* Writes the codes of one operation: 200 always, others if they happened. */
 static void write_metric_requests(FILE *out, const um_service_stats *f,
                                   unsigned op)
@@ -271,11 +239,12 @@ static void write_metric_requests(FILE *out, const um_service_stats *f,
         uint64_t n = um_service_with_code(f, op, rows[i].code);
         if (repeated || (!n && rows[i].code != 200))
             continue;
-        begin_sample(out, "umbel_requests_total", "protocol", f->service->name);
+        um_metric_begin(out, "umbel_requests_total", "protocol",
+                        f->service->name);
         putc(',', out);
-        write_metric_label(out, "op", f->service->ops[op]);
+        um_metric_label(out, "op", f->service->ops[op]);
         fprintf(out, ",code=\"%u\"", rows[i].code);
-        write_metric_value(out, (double)n);
+        um_metric_value(out, (double)n);
     }
 }
 
@@ -283,33 +252,32 @@ static void write_metric_refusals(FILE *out, const um_service_stats *f)
 {
     for (unsigned v = 0; v < um_service_verdicts(f->service); v++)
         if (f->service->verdicts[v].reason) {
-            begin_sample(out, "umbel_refused_total", "protocol",
-                         f->service->name);
+            um_metric_begin(out, "umbel_refused_total", "protocol",
+                            f->service->name);
             putc(',', out);
-            write_metric_label(out, "reason", f->service->verdicts[v].reason);
-            write_metric_value(out, (double)um_service_with_verdict(f, v));
+            um_metric_label(out, "reason", f->service->verdicts[v].reason);
+            um_metric_value(out, (double)um_service_with_verdict(f, v));
         }
 }
 
 static void write_metric_protocols(FILE *out, const um_status *s)
 {
-    write_metric_head(
-        out, "umbel_requests_total", "counter",
-        "Requests by protocol, operation and code of the answer.");
+    um_metric_head(out, "umbel_requests_total", "counter",
+                   "Requests by protocol, operation and code of the answer.");
     for (size_t i = 0; i < s->nservices; i++)
         for (unsigned op = 0; op < um_service_ops(s->service[i]->service); op++)
             write_metric_requests(out, s->service[i], op);
-    write_metric_head(
+    um_metric_head(
         out, "umbel_hits_total", "counter",
         "Look-ups that were a hit: a count other than 0 (pyzor), many "
         "(dccifd).");
     for (size_t i = 0; i < s->nservices; i++) {
-        begin_sample(out, "umbel_hits_total", "protocol",
-                     s->service[i]->service->name);
-        write_metric_value(out, (double)s->service[i]->hits);
+        um_metric_begin(out, "umbel_hits_total", "protocol",
+                        s->service[i]->service->name);
+        um_metric_value(out, (double)s->service[i]->hits);
     }
-    write_metric_head(out, "umbel_refused_total", "counter",
-                      "Requests that were refused, by reason.");
+    um_metric_head(out, "umbel_refused_total", "counter",
+                   "Requests that were refused, by reason.");
     for (size_t i = 0; i < s->nservices; i++)
         write_metric_refusals(out, s->service[i]);
 }
@@ -319,38 +287,38 @@ static void write_metric_lists(FILE *out, const um_status *s)
     for (const um_list_figure *f = um_list_figures; f->row.name; f++) {
         if (!f->row.metric)
             continue;
-        write_metric_head(out, f->row.metric, f->row.type, f->row.help);
+        um_metric_head(out, f->row.metric, f->row.type, f->row.help);
         for (size_t i = 0; i < s->nlists; i++) {
             double x = f->value(&s->list[i], s->now).number;
             if (isnan(x)) /* the list has no such figure */
                 continue;
-            begin_sample(out, f->row.metric, "list", s->list[i].name);
-            write_metric_value(out, x);
+            um_metric_begin(out, f->row.metric, "list", s->list[i].name);
+            um_metric_value(out, x);
         }
     }
 }
 
 static void write_metric_up(FILE *out, const char *name, const um_origin *o)
 {
-    begin_sample(out, name, "peer", o->name);
-    write_metric_value(out, o->up);
+    um_metric_begin(out, name, "peer", o->name);
+    um_metric_value(out, o->up);
 }
 
 static void write_metric_lag(FILE *out, const char *name, const um_origin *o)
 {
     if (isnan(o->lag))
         return;
-    begin_sample(out, name, "peer", o->name);
-    write_metric_value(out, o->lag);
+    um_metric_begin(out, name, "peer", o->name);
+    um_metric_value(out, o->lag);
 }
 
 static void write_metric_count(FILE *out, const char *name, const um_origin *o,
                                const char *label, const char *value, uint64_t n)
 {
-    begin_sample(out, name, "peer", o->name);
+    um_metric_begin(out, name, "peer", o->name);
     putc(',', out);
-    write_metric_label(out, label, value);
-    write_metric_value(out, (double)n);
+    um_metric_label(out, label, value);
+    um_metric_value(out, (double)n);
 }
 
 static void write_metric_bytes(FILE *out, const char *name, const um_origin *o)
@@ -390,8 +358,8 @@ static const struct {
 static void write_metric_peers(FILE *out, const um_status *s)
 {
     for (size_t m = 0; s->peers && m < UM_COUNT(peer_metrics); m++) {
-        write_metric_head(out, peer_metrics[m].name, peer_metrics[m].type,
-                          peer_metrics[m].help);
+        um_metric_head(out, peer_metrics[m].name, peer_metrics[m].type,
+                       peer_metrics[m].help);
         for (size_t i = 0; i < s->peers->n; i++)
             if (s->peers->item[i].name)
                 peer_metrics[m].write(out, peer_metrics[m].name,
@@ -406,8 +374,8 @@ static void write_metric_peers(FILE *out, const um_status *s)
 static void write_metric_digests(FILE *out, const char *name, const char *peer,
                                  uint64_t digests)
 {
-    begin_sample(out, name, "peer", peer);
-    write_metric_value(out, (double)digests);
+    um_metric_begin(out, name, "peer", peer);
+    um_metric_value(out, (double)digests);
 }
 
 /* Writes the digests of this server, of peers, and of all other origins, which
@@ -421,9 +389,9 @@ static void write_metric_agreement(FILE *out, const um_status *s)
 
     if (!s->peers)
         return;
-    write_metric_head(out, origin, "gauge",
-                      "Digests that an origin has reported, as it claims: "
-                      "this server (self), peers, all others (other).");
+    um_metric_head(out, origin, "gauge",
+                   "Digests that an origin has reported, as it claims: "
+                   "this server (self), peers, all others (other).");
     for (size_t i = 0; i < s->peers->n; i++) {
         const um_origin *o = &s->peers->item[i];
         if (o->own || o->name)
@@ -433,20 +401,20 @@ static void write_metric_agreement(FILE *out, const um_status *s)
             others += o->digests;
     }
     write_metric_digests(out, origin, "other", others);
-    write_metric_head(out, agreement, "gauge",
-                      "Always 1; the label agreement is the same on two "
-                      "servers if they give the same answers.");
+    um_metric_head(out, agreement, "gauge",
+                   "Always 1; the label agreement is the same on two "
+                   "servers if they give the same answers.");
     for (size_t i = 0; i < s->nlists; i++) {
-        begin_sample(out, agreement, "list", s->list[i].name);
+        um_metric_begin(out, agreement, "list", s->list[i].name);
         putc(',', out);
-        write_metric_label(out, "agreement", um_status_agreement(s, i).text);
-        write_metric_value(out, 1);
+        um_metric_label(out, "agreement", um_status_agreement(s, i).text);
+        um_metric_value(out, 1);
     }
 }
 
 static void write_metric_number(FILE *out, const um_figure_row *r, double x)
 {
-    write_metric_head(out, r->metric, r->type, r->help);
+    um_metric_head(out, r->metric, r->type, r->help);
     fprintf(out, "%s %.16g\n", r->metric, x);
 }
 

@@ -114,7 +114,7 @@ static bool check_host(void *ctx, const char *host, FILE *why)
     const http_settings *s = um_config_get(f->env->config, &um_section_http);
     char shown[256];
 
-    if (um_host_is_ours(host, s->hosts.item, s->hosts.n))
+    if (um_host_is_ours(host, (const char *const *)s->hosts.item, s->hosts.n))
         return true;
     snprintf(shown, sizeof shown, "%.*s", (int)strcspn(host, ":"), host);
     um_disarm(shown);

@@ -47,6 +47,6 @@ bool um_print_group_man(FILE *out, const um_program_group *group,
                         const char *word);
 
 /* Commands of such programs, for the test of rows. */
-extern const um_command um_cmd_bench, um_cmd_reproduce;
+extern const um_command um_cmd_bench, um_cmd_reproduce, um_cmd_serve;
 
 #endif

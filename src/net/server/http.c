@@ -9,6 +9,7 @@
  */
 #include "net/server/http.h"
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 #include <arpa/inet.h>
@@ -25,9 +26,10 @@ enum {
     DEFAULT_REQUEST = 16384,
     DEFAULT_IDLE_MS = 10000,
     DEFAULT_TOTAL_MS = 300000,
+    DEFAULT_BODIES = 64 << 20,
     SWEEP_MIN_MS = 5,
     SWEEP_MAX_MS = 1000,
-    SPARE = 8,     /* above our own limit, which gives a reason */
+    SPARE = 64,    /* above our own limit, which gives a reason */
     HOST_MAX = 256 /* names have at most 253 bytes */
 };
 
@@ -51,7 +53,8 @@ struct um_http {
     um_watch *watch;
     um_timer *again, *sweep;
     visit *first;
-    size_t connections;
+    size_t connections, ending; /* ending: of these, ended by us */
+    size_t bodies;              /* bytes that calls hold */
     bool stopping;
 };
 
@@ -90,7 +93,7 @@ static bool is_localhost(const char *name)
     return len == tail || name[len - tail - 1] == '.';
 }
 
-bool um_host_is_ours(const char *host, char *const *names, size_t n)
+bool um_host_is_ours(const char *host, const char *const *names, size_t n)
 {
     char name[HOST_MAX];
 
@@ -158,6 +161,31 @@ static bool is_limited(const um_http_limits *l, const um_address *client)
            (l->limit_loopback || !um_address_is_loopback(client));
 }
 
+/* Shuts down a connection; the daemon closes it when it runs again. */
+static void end_visit(um_http *h, visit *v, um_end why)
+{
+    v->why = why;
+    h->ending++;
+    shutdown(v->fd, SHUT_RDWR);
+}
+
+/* Ends the connection that had no reply for the longest time, to admit
+ * another. Returns false if none can be ended, or too many are ending. */
+static bool replace_oldest(um_http *h)
+{
+    visit *oldest = NULL;
+
+    if (!h->config.limits.replace || h->ending >= SPARE)
+        return false;
+    for (visit *v = h->first; v; v = v->next)
+        if (v->why == UM_END_DONE && !v->replying &&
+            (!oldest || v->served <= oldest->served))
+            oldest = v;
+    if (oldest)
+        end_visit(h, oldest, UM_END_ALL_FULL);
+    return oldest != NULL;
+}
+
 static enum MHD_Result admit(void *ctx, const struct sockaddr *name,
                              socklen_t len)
 {
@@ -168,7 +196,7 @@ static enum MHD_Result admit(void *ctx, const struct sockaddr *name,
 
     (void)len;
     peer_from(name, &client);
-    if (h->connections >= limits->total)
+    if (h->connections - h->ending >= limits->total && !replace_oldest(h))
         why = UM_END_ALL_FULL;
     else if ((is_limited(limits, &client) &&
               count_network(h, &client) >= limits->per_network) ||
@@ -238,6 +266,7 @@ static void close_visit(um_http *h, visit *v)
     if (v->next)
         v->next->prev = v->prev;
     h->connections--;
+    h->ending -= v->why != UM_END_DONE;
     report_end(h, &v->peer, visit_end(h, v));
     free(v);
 }
@@ -269,12 +298,20 @@ static const um_http_row *find_row(const um_http *h, const char *path)
     return NULL;
 }
 
-/* A request for a document. */
+/* A request. */
 typedef struct request {
-    const um_http_row *row; /* NULL: an unknown path */
+    const um_http_row *row; /* NULL: none has this path */
     const char *host;       /* Host header to check; NULL: none */
-    bool get;
+    bool get, allowed;
+    um_http_request more; /* for config.answer */
+    unsigned refusal;     /* status; 0: not refused yet */
 } request;
+
+/* A POST, of which the body is being received. */
+typedef struct call {
+    um_buffer body;
+    unsigned refusal; /* as in request */
+} call;
 
 typedef struct document {
     unsigned code;
@@ -287,13 +324,19 @@ static request read_request(const um_http *h, struct MHD_Connection *connection,
                             const visit *v, const char *path,
                             const char *method)
 {
-    request r = {.row = find_row(h, path),
-                 .get =
-                     strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0};
+    bool get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    bool post = h->config.limits.body && strcmp(method, "POST") == 0;
+    request r = {.row = post ? NULL : find_row(h, path),
+                 .get = get,
+                 .allowed = get || post,
+                 .more = {.post = post, .path = path}};
 
     if (h->config.host && !v->peer.path)
         r.host =
             MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    if (!r.row && h->config.answer)
+        r.more.query = MHD_get_connection_values(
+                           connection, MHD_GET_ARGUMENT_KIND, NULL, NULL) > 0;
     return r;
 }
 
@@ -301,19 +344,29 @@ static request read_request(const um_http *h, struct MHD_Connection *connection,
 static void write_text(um_http *h, const request *r, document *d, FILE *out)
 {
     d->type = "text/plain; charset=utf-8";
-    if (!r->get) {
+    if (!r->allowed) {
         d->code = MHD_HTTP_METHOD_NOT_ALLOWED;
-        fputs("Only GET and HEAD are served here.\n", out);
+        fprintf(out, "Only GET%s and HEAD are served here.\n",
+                h->config.limits.body ? ", POST" : "");
     } else if (r->host && !h->config.host(h->config.ctx, r->host, out)) {
         d->code = MHD_HTTP_MISDIRECTED_REQUEST;
-    } else if (!r->row) {
+    } else if (r->refusal == MHD_HTTP_CONTENT_TOO_LARGE) {
+        d->code = r->refusal;
+        fprintf(out, "The body of a request has at most %zu bytes.\n",
+                h->config.limits.body);
+    } else if (r->refusal) {
+        d->code = r->refusal;
+        fputs("Too many large requests at the same time; try again.\n", out);
+    } else if (r->row) {
+        d->type = r->row->type;
+        d->code = r->row->write(h->config.ctx, out);
+    } else if (h->config.answer) {
+        d->code = h->config.answer(h->config.ctx, &r->more, &d->type, out);
+    } else {
         d->code = MHD_HTTP_NOT_FOUND;
         fputs("There is no such document. These are served:\n", out);
         for (const um_http_row *row = h->config.rows; row->path; row++)
             fprintf(out, "%s\n", row->path);
-    } else {
-        d->type = r->row->type;
-        d->code = r->row->write(h->config.ctx, out);
     }
 }
 
@@ -332,7 +385,9 @@ static bool write_document(um_http *h, const request *r, document *d)
 }
 
 /* Restricts documents to what this server serves: no other server, no inline
- * script or style, no framing. */
+ * script or style, no framing. Answers, which are no pages, have only the
+ * first ANSWER_HEADERS. */
+enum { ANSWER_HEADERS = 2 };
 static const struct {
     const char *name, *value;
 } headers[] = {
@@ -346,9 +401,11 @@ static const struct {
      "form-action 'none'; frame-ancestors 'none'"},
 };
 
-static enum MHD_Result send_document(struct MHD_Connection *connection,
+static enum MHD_Result send_document(const um_http *h,
+                                     struct MHD_Connection *connection,
                                      const document *d)
 {
+    size_t nheaders = h->config.answer ? ANSWER_HEADERS : UM_COUNT(headers);
     struct MHD_Response *reply =
         MHD_create_response_from_buffer(d->len, d->text, MHD_RESPMEM_MUST_FREE);
     enum MHD_Result done;
@@ -358,13 +415,71 @@ static enum MHD_Result send_document(struct MHD_Connection *connection,
         return MHD_NO;
     }
     MHD_add_response_header(reply, "Content-Type", d->type);
-    for (size_t i = 0; i < UM_COUNT(headers); i++)
+    for (size_t i = 0; i < nheaders; i++)
         MHD_add_response_header(reply, headers[i].name, headers[i].value);
     if (d->code == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(reply, "Allow", "GET, HEAD");
+        MHD_add_response_header(reply, "Allow",
+                                h->config.limits.body ? "GET, HEAD, POST"
+                                                      : "GET, HEAD");
     done = MHD_queue_response(connection, d->code, reply);
     MHD_destroy_response(reply);
     return done;
+}
+
+static enum MHD_Result reply(um_http *h, struct MHD_Connection *connection,
+                             visit *v, const request *r)
+{
+    document d;
+
+    if (!write_document(h, r, &d))
+        return MHD_NO;
+    v->requests++;
+    v->replying = true;
+    if (h->config.served)
+        h->config.served(h->config.ctx, &v->peer, r->row, d.code);
+    return send_document(h, connection, &d);
+}
+
+/* Appends to the body. If it is too long, all of it is read and discarded: if
+ * we closed the connection, the client would not see the reply. */
+static void append_body(um_http *h, call *c, const char *bytes, size_t len)
+{
+    if (len > h->config.limits.body - c->body.len)
+        c->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
+    else if (len > h->config.limits.bodies - h->bodies)
+        c->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+    if (c->refusal) {
+        h->bodies -= c->body.len;
+        um_buffer_fini(&c->body);
+        return;
+    }
+    um_buffer_append(&c->body, bytes, len);
+    if (c->body.failed)
+        c->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+    else
+        h->bodies += len;
+}
+
+static enum MHD_Result on_post(um_http *h, struct MHD_Connection *connection,
+                               visit *v, request *r, const char *body,
+                               size_t *body_len, void **begun)
+{
+    call *c = *begun;
+
+    if (!c) { /* only the head was received */
+        *begun = calloc(1, sizeof *c);
+        return *begun ? MHD_YES : MHD_NO;
+    }
+    if (*body_len) {
+        append_body(h, c, body, *body_len);
+        *body_len = 0;
+        return MHD_YES;
+    }
+    r->refusal = c->refusal;
+    r->more.type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+                                               "Content-Type");
+    r->more.body = (umbel_slice){c->body.data, c->body.len};
+    return reply(h, connection, v, r);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
@@ -374,13 +489,13 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
 {
     um_http *h = ctx;
     visit *v = visit_of(connection);
-    document d;
 
     (void)version;
-    (void)body;
     if (!v)
         return MHD_NO;
     request r = read_request(h, connection, v, path, method);
+    if (r.more.post)
+        return on_post(h, connection, v, &r, body, body_len, begun);
     if (r.get && !*begun) { /* only the head was received; reply later */
         *begun = h;
         return MHD_YES;
@@ -389,13 +504,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
         *body_len = 0;
         return MHD_YES;
     }
-    if (!write_document(h, &r, &d))
-        return MHD_NO;
-    v->requests++;
-    v->replying = true;
-    if (h->config.served)
-        h->config.served(h->config.ctx, &v->peer, r.row, d.code);
-    return send_document(connection, &d);
+    return reply(h, connection, v, &r);
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection,
@@ -404,8 +513,14 @@ static void on_completed(void *ctx, struct MHD_Connection *connection,
     um_http *h = ctx;
     visit *v = visit_of(connection);
 
-    (void)begun;
     (void)how;
+    if (*begun && *begun != h) {
+        call *c = *begun;
+        h->bodies -= c->body.len;
+        um_buffer_fini(&c->body);
+        free(c);
+        *begun = NULL;
+    }
     if (v) {
         v->served = um_loop_now(h->loop);
         v->replying = false;
@@ -441,24 +556,24 @@ static bool has_ended(const visit *v)
     return !v->replying && recv(v->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* Shuts down a connection that exceeds a limit; the daemon closes it when it
- * runs again. */
+/* Ends a connection that exceeds a limit. */
 static void check_visit(um_http *h, visit *v)
 {
     uint64_t now = um_loop_now(h->loop);
+    um_end why = UM_END_DONE;
 
     if (v->why != UM_END_DONE)
         return;
     if (has_ended(v))
         shutdown(v->fd, SHUT_RDWR);
     if (now - v->opened >= h->config.limits.total_ms)
-        v->why = UM_END_TOO_SLOW;
+        why = UM_END_TOO_SLOW;
     else if (now - v->served >= h->config.limits.idle_ms)
-        v->why = v->replying   ? UM_END_UNREAD
-                 : v->requests ? UM_END_CLIENT
-                               : UM_END_IDLE;
-    if (v->why != UM_END_DONE)
-        shutdown(v->fd, SHUT_RDWR);
+        why = v->replying   ? UM_END_UNREAD
+              : v->requests ? UM_END_CLIENT
+                            : UM_END_IDLE;
+    if (why != UM_END_DONE)
+        end_visit(h, v, why);
 }
 
 static void sweep(void *ctx)
@@ -475,23 +590,40 @@ static void set_limits(um_http_limits *l)
 {
     l->total = l->total ? l->total : DEFAULT_TOTAL;
     l->request = l->request ? l->request : DEFAULT_REQUEST;
+    l->bodies = l->bodies ? l->bodies : DEFAULT_BODIES;
     l->idle_ms = l->idle_ms ? l->idle_ms : DEFAULT_IDLE_MS;
     l->total_ms = l->total_ms ? l->total_ms : DEFAULT_TOTAL_MS;
     if (!l->prefixes.v4 && !l->prefixes.v6)
         l->prefixes = (um_prefixes){UM_PREFIX_V4, UM_PREFIX_V6};
 }
 
+/* Leaves paths as they were received: config.answer decodes keys, which may
+ * contain any byte. */
+static size_t leave_escapes(void *ctx, struct MHD_Connection *connection,
+                            char *text)
+{
+    (void)ctx;
+    (void)connection;
+    return strlen(text);
+}
+
 static umbel_status start_daemon(um_http *h, int fd, umbel_error *err)
 {
     const um_http_limits *l = &h->config.limits;
+    struct MHD_OptionItem more[] = {{MHD_OPTION_END, 0, NULL},
+                                    {MHD_OPTION_END, 0, NULL}};
 
+    if (h->config.answer)
+        more[0] = (struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK,
+                                          (intptr_t)leave_escapes, NULL};
     h->daemon = MHD_start_daemon(
         MHD_USE_EPOLL, 0, admit, h, on_request, h, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(l->total + SPARE),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, l->request,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(l->total_ms / 1000 + 1),
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_ARRAY, more,
+        MHD_OPTION_END);
     if (h->daemon)
         return UMBEL_OK;
     close(fd);

@@ -31,6 +31,9 @@ static const um_command *row_at(size_t i)
 #ifdef UM_HAVE_CLEARINGHOUSE
         &um_cmd_clearinghouse,
 #endif
+#ifdef UM_HAVE_SERVE
+        &um_cmd_serve,
+#endif
     };
     size_t n = 0;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static char configured[] = "status.example.org";
-static char *const names[] = {configured};
+static const char *const names[] = {configured};
 
 static bool ours(const char *host)
 {
