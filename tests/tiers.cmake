@@ -5,7 +5,7 @@
 set(UMBEL_SLOW_TESTS
   clearinghouse_bad-requests:20 clearinghouse_peers-hostile:20 clearinghouse_peers-liars:15
   clearinghouse_peers-kills:15 net_hostile:8 docs_kinds:7 cli_options_used:5 unit_kinds_ribbon:5 unit_kinds_fast:5
-  large_memory:5
+  large_memory:5 large_reads:5
   cli_threads_build:4 cli_plan_wire:4 docs_tour:4 clearinghouse_operate:4 large_huge:4 unit_analysis_unsized:3 unit_analysis_intervals:1
   clearinghouse_protocol:3 clearinghouse_dccifd:3 clearinghouse_erasure:3 docs_manpages:3 unit_analysis_admit_honest:3 unit_analysis_occupancy_bounds:3 unit_negatives_exact:3
   docs_main_job:3 docs_beyond:8 unit_kinds_generalized:3 unit_filter_error:2 unit_analysis_plan:2 cli_reproduce:2

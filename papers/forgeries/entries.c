@@ -222,6 +222,24 @@ size_t near_prints(const umbel_filter *f, uint32_t *out)
     return n;
 }
 
+/* Returns the digest with that hi, by inverting um_remix. */
+static umbel_digest digest_of(uint64_t hi)
+{
+    const uint64_t factor = 0xD6E8FEB86659FD93;
+    uint64_t inverse = 1;
+
+    for (int i = 0; i < 6; i++) /* doubles the correct bits */
+        inverse *= 2 - factor * inverse;
+    return (umbel_digest){(hi ^ hi >> 32) * inverse, hi};
+}
+
+umbel_digest near_stranger(const uint32_t *print, size_t n, um_rng *rng)
+{
+    uint64_t high = print[um_random_below(rng, n)];
+
+    return digest_of(high << 40 | um_random(rng) >> 24);
+}
+
 static void write_records(umbel_filter *f, um_rng *rng)
 {
     um_section section;

@@ -41,6 +41,9 @@ forge_fn forge_entries, forge_near;
 /* Writes the different prints in a filter of kind near, and returns their
  * number. Digests with other prints do not match. */
 size_t near_prints(const umbel_filter *f, uint32_t *out);
+/* Returns a random digest among those with one of n prints, which are n of 2^24
+ * of all digests. */
+umbel_digest near_stranger(const uint32_t *print, size_t n, um_rng *rng);
 
 /* draw.c. Returns true if the target draws that setting. */
 bool draws(const target *t, const char *setting);

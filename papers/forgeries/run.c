@@ -1,6 +1,6 @@
 /*
  * run.c - forgeries: a search for filters that pass admission and match too
- * much, or take too much work to admit.
+ * much.
  *
  * A round forges one filter of every target, encodes it, and submits what the
  * receiver decodes for admission with the target's budget, 0.1 % for most.
@@ -56,26 +56,13 @@ static umbel_status crowd_init(crowd *c, const umbel_filter *f, um_rng *rng,
     return UMBEL_OK;
 }
 
-/* Returns the digest with that hi, by inverting um_remix. */
-static umbel_digest digest_of(uint64_t hi)
-{
-    const uint64_t factor = 0xD6E8FEB86659FD93;
-    uint64_t inverse = 1;
-
-    for (int i = 0; i < 6; i++) /* doubles the correct bits */
-        inverse *= 2 - factor * inverse;
-    return (umbel_digest){(hi ^ hi >> 32) * inverse, hi};
-}
-
 static umbel_status draw_strangers(const crowd *c, umbel_digest d[BATCH],
                                    umbel_error *err)
 {
     uint64_t keys[BATCH];
 
-    for (size_t i = 0; c->print && i < BATCH; i++) {
-        uint64_t print = c->print[um_random_below(c->rng, c->nprints)];
-        d[i] = digest_of(print << 40 | um_random(c->rng) >> 24);
-    }
+    for (size_t i = 0; c->print && i < BATCH; i++)
+        d[i] = near_stranger(c->print, c->nprints, c->rng);
     if (c->print)
         return UMBEL_OK;
     for (size_t i = 0; i < BATCH; i++) {
@@ -177,7 +164,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 typedef struct score {
     uint64_t admitted, holes;
     double most;  /* largest share of random keys that match */
-    double reads; /* largest share of the allowed reads of cells */
+    double reads; /* largest share of the allowed reads that was charged */
 } score;
 
 static score score_of(const um_study *s, size_t t)
@@ -196,11 +183,11 @@ static score score_of(const um_study *s, size_t t)
 
 static void conclude(um_study *s)
 {
-    const char *heads[] = {"target",     "tries", "admitted", "most strangers",
-                           "most reads", "holes", NULL};
+    const char *heads[] = {
+        "target",       "tries", "admitted", "most strangers",
+        "most charged", "holes", NULL};
     um_sheet *sheet = um_record_sheet(
         &s->record, "tries", "filters forged to pass admission", heads);
-    uint64_t costly = 0;
 
     for (size_t t = 0; t < TARGETS; t++) {
         score sum = score_of(s, t);
@@ -211,10 +198,7 @@ static void conclude(um_study *s)
         um_sheet_cell(sheet, "%.3g %%", 100 * sum.reads);
         um_sheet_cell(sheet, "%llu", (unsigned long long)sum.holes);
         um_check_value(s, targets[t].name, (double)sum.holes, 0);
-        costly += sum.reads > 1;
     }
-    um_check_value(s, "targets that take more reads than allowed",
-                   (double)costly, 0);
     um_record_note(
         &s->record,
         "A hole is an admitted filter that matches more of %d random "
@@ -222,7 +206,7 @@ static void conclude(um_study *s)
         "twice the budget of %d keys match, or of 16 or 256 times "
         "as many, no more are queried. The budget is %.3g %%, for "
         "near %.3g %%. Admission may read %d cells for each byte "
-        "and %d more.",
+        "and %d more; of these it charged the share printed.",
         MANY, FEW, 100 * BUDGET, 100 * targets[TARGETS - 1].budget,
         UM_ADMIT_BYTE, UM_ADMIT_READS);
 }
