@@ -525,8 +525,9 @@ const um_command um_cmd_reproduce = {
     .details = "The same rounds and seed give the same result for any number "
                "of threads. The exit code is 0 when every value lies within "
                "its interval, 1 when one does not. With --all and -o the page "
-               "is an index by paper: picture, claim, verdict and command of "
-               "each. With --wrong it is 1 when an interval that counts "
+               "shows each paper on one screen, and all.html each "
+               "reproduction. With --wrong the exit code is 1 when an interval "
+               "that counts "
                "refuses none of seven wrong results.",
 };
 

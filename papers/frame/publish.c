@@ -111,22 +111,35 @@ static void write_source(FILE *out, const um_source *source, const studies *all)
         to++;
     if (from == to)
         return;
-    um_html_text(out, "h2", "", source->title);
+    fprintf(out, "<h2 id=\"paper-%s\">", um_story_id(source));
+    um_write_escaped(out, source->title);
+    fputs("</h2>\n", out);
     um_html_text(out, "p", "", source->symbols);
     um_html_contents(out, all->study + from, to - from);
     for (size_t i = from; i < to; i++)
         um_html_card(out, &all->study[i]);
 }
 
-static void whole_page(FILE *out, const void *what)
+static void first_page(FILE *out, const void *what)
 {
     const studies *all = what;
-    const um_source *source;
 
     um_html_begin(out, "umbel reproduce", "Reproductions");
     if (all->n == 1)
         um_html_study(out, all->study);
-    for (size_t i = 0; all->n > 1 && (source = um_source_row(i)); i++)
+    else
+        um_html_front(out, all->study, all->n);
+    um_html_end(out);
+}
+
+static void index_page(FILE *out, const void *what)
+{
+    const studies *all = what;
+    const um_source *source;
+
+    um_html_begin(out, "umbel reproduce", "All reproductions");
+    fputs("<p><a href=\"index.html\">front page</a></p>\n", out);
+    for (size_t i = 0; (source = um_source_row(i)); i++)
         write_source(out, source, all);
     um_html_end(out);
 }
@@ -134,7 +147,13 @@ static void whole_page(FILE *out, const void *what)
 umbel_status um_publish_page(const char *dir, const um_study *s, size_t n,
                              umbel_error *err)
 {
+    const studies all = {s, n};
+
+    if (n > 1) {
+        UM_TRY(um_publish_front_figures(dir, s, n, err));
+        UM_TRY(um_folder_write(dir, "all.html",
+                               &(um_folder_page){&all, index_page}, err));
+    }
     return um_folder_write(dir, "index.html",
-                           &(um_folder_page){&(studies){s, n}, whole_page},
-                           err);
+                           &(um_folder_page){&all, first_page}, err);
 }

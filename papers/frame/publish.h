@@ -6,6 +6,7 @@
 
 #include "draw/document.h"
 #include "papers/frame/paper.h"
+#include "papers/frame/sources.h"
 
 #include <umbel/base.h>
 
@@ -25,6 +26,13 @@ void um_csv_checks(FILE *out, const um_record *r);
 void um_html_study(FILE *out, const um_study *s);
 /* Writes the index entry of a study: picture, claim, verdict, command. */
 void um_html_card(FILE *out, const um_study *s);
+/* Writes the front page of n studies: each paper on one screen. */
+void um_html_front(FILE *out, const um_study *s, size_t n);
+/* Returns the name of a paper's part of the front page. */
+const char *um_story_id(const um_source *source);
+/* Writes the figures of the front page. */
+umbel_status um_publish_front_figures(const char *dir, const um_study *s,
+                                      size_t n, umbel_error *err);
 /* Writes a table of n studies with their verdicts, which links to the cards. */
 void um_html_contents(FILE *out, const um_study *s, size_t n);
 
@@ -40,8 +48,8 @@ void um_write_verdicts(FILE *out, const um_record *r);
  */
 umbel_status um_publish_begin(const char *dir, umbel_error *err);
 /* Writes the files of one study and its page, NAME.html; then index.html: the
- * study itself if there is only one, otherwise an index by paper. Replaces
- * existing files. */
+ * study itself if there is only one, otherwise the front page, with an index by
+ * paper in all.html. Replaces existing files. */
 umbel_status um_publish_study(const char *dir, const um_study *s,
                               umbel_error *err);
 umbel_status um_publish_page(const char *dir, const um_study *s, size_t n,

@@ -87,11 +87,18 @@ static const char style[] =
     "td{white-space:nowrap}\n"
     "td.t{font-size:13px;min-width:14rem;white-space:normal}\n"
     "figcaption{font-size:13px}\n"
-    "code{background:#8882;padding:.15rem .4rem;border-radius:4px}\n"
+    "code{background:#8882;padding:.1rem .25rem;border-radius:4px;"
+    "-webkit-box-decoration-break:clone;box-decoration-break:clone}\n"
     ".pass{color:#00845f}.fail{color:#d5341e;font-weight:600}\n"
     "@media (prefers-color-scheme:dark){.pass{color:#3ddba8}"
     ".fail{color:#ff7b66}}\n"
     "img,svg{max-width:100%;height:auto}figure{margin:1rem 0}\n"
+    ".story{display:grid;grid-template-columns:minmax(0,3fr) "
+    "minmax(0,2fr);gap:0 2rem;align-items:start}\n"
+    ".story h2{grid-column:1/-1;margin-bottom:0}"
+    ".story h3{margin:1rem 0 .2rem}.story p{margin:.2rem 0 .6rem}"
+    ".story code span{white-space:nowrap}\n"
+    "@media (max-width:52rem){.story{display:block}}\n"
     "section{border-top:2px solid #8886;margin-top:2.5rem}\n"
     "</style>\n";
 
@@ -144,11 +151,13 @@ void um_html_sheet(FILE *out, const um_sheet *s)
 
 void um_html_image(FILE *out, const char *stem, const char *text)
 {
-    fputs("<figure><img src=\"", out);
+    fputs("<figure><a href=\"", out);
+    um_write_escaped(out, stem);
+    fputs(".svg\"><img src=\"", out);
     um_write_escaped(out, stem);
     fputs(".svg\" alt=\"", out);
     um_write_escaped(out, text);
-    fputs("\"><figcaption>", out);
+    fputs("\"></a><figcaption>", out);
     um_write_escaped(out, text);
     fputs(" (<a href=\"", out);
     um_write_escaped(out, stem);

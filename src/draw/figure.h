@@ -20,10 +20,12 @@ typedef struct um_point {
 
 typedef struct um_series {
     char name[UM_TEXT_LEN];
-    bool faint; /* dashed: a reference, not a result */
-    bool dots;  /* marks without a line, in the previous series' colour */
-    bool named; /* one point, with the name beside it, not in the legend */
-    bool bad;   /* out of memory */
+    bool faint;    /* dashed: a reference, not a result */
+    bool dots;     /* marks without a line, in the previous series' colour */
+    bool rings;    /* the marks are rings: values from elsewhere */
+    bool unlisted; /* not in the legend */
+    bool named;    /* one point, with the name beside it, not in the legend */
+    bool bad;      /* out of memory */
     um_point *point;
     size_t n, cap;
 } um_series;

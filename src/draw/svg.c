@@ -160,6 +160,13 @@ static void write_mark(FILE *out, size_t series, double x, double y)
             x, y, shape[series % 4]);
 }
 
+static void write_ring(FILE *out, size_t series, double x, double y)
+{
+    fprintf(out,
+            "<circle class=\"c s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"6.5\"/>\n",
+            series % STYLES, x, y);
+}
+
 /* Writes an error bar. If it reaches zero on a logarithmic axis, it ends at the
  * bottom, without a cap. */
 static void write_error_bar(FILE *out, size_t series, const um_axis *x,
@@ -219,7 +226,8 @@ static void write_series(FILE *out, const um_figure *f, size_t i,
         if (!um_axis_takes(x, p->x) || !um_axis_takes(y, p->y))
             continue;
         write_error_bar(out, as, x, y, p);
-        write_mark(out, as, um_axis_at(x, p->x), um_axis_at(y, p->y));
+        (c->rings ? write_ring : write_mark)(out, as, um_axis_at(x, p->x),
+                                             um_axis_at(y, p->y));
         if (c->named)
             write_name(out, c->name, as, um_axis_at(x, p->x),
                        um_axis_at(y, p->y));
@@ -240,7 +248,7 @@ static void write_entry(FILE *out, const um_figure *f, size_t i, double x,
     if (!c->dots)
         um_svg_line(out, class, x, y, x + 26, y);
     if (!c->faint)
-        write_mark(out, as, x + 13, y);
+        (c->rings ? write_ring : write_mark)(out, as, x + 13, y);
     um_svg_fitted_text(out, x + SWATCH, y + 4, "", c->name, LETTER,
                        UM_SVG_WIDTH - LEFT - RIGHT - SWATCH);
 }
@@ -253,7 +261,7 @@ static int write_legend(FILE *out, const um_figure *f)
     int line = 0;
 
     for (size_t i = 0; i < f->n; i++) {
-        if (f->series[i].named)
+        if (f->series[i].named || f->series[i].unlisted)
             continue;
         double width = fmin(SWATCH + um_svg_text_width(f->series[i].name),
                             UM_SVG_WIDTH - LEFT - RIGHT);

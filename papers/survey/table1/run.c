@@ -144,6 +144,19 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
     return status;
 }
 
+static void draw(um_study *s)
+{
+    um_figure *f = um_record_figure(
+        &s->record, "error", "At most 16 bits for each key on the wire",
+        "bits for each key in memory", "false positive rate");
+    um_series *c = um_figure_series(f, "measured by queries");
+
+    for (size_t i = 0; i < COLUMNS; i++) {
+        um_mean m = um_column(s, i * WIDTH + BY_QUERY);
+        um_series_point(c, (double)table[i].bits_a_key, m.value, m.error);
+    }
+}
+
 static void conclude(um_study *s)
 {
     static const char *const names[WIDTH] = {"z/n by Shannon", "file over that",
@@ -160,6 +173,7 @@ static void conclude(um_study *s)
             else
                 um_check_mean(s, item, &m);
         }
+    draw(s);
     um_record_note(&s->record,
                    "The paper assumes a perfect coder. Ours takes 0.1 %% more "
                    "at most here; the first filter behaves as a random one and "

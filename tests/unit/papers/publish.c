@@ -2,6 +2,7 @@
 #include "support/markup.h"
 
 #include "draw/document.h"
+#include "papers/frame/expected.h"
 #include "papers/frame/publish.h"
 
 #include <math.h>
@@ -199,6 +200,108 @@ static void foreign_pages_and_files_are_spared(void **state)
     test_dir_remove(dir);
 }
 
+/* --- the front page ------------------------------------------------------- */
+
+/* Returns a study of that name, with a figure that has one curve for every item
+ * of curves. */
+static um_study study_with(const char *name, const char *figure,
+                           const char *const *curves)
+{
+    um_study s = {.paper = um_paper_find(name), .rounds = 1, .seed = 1};
+    um_figure *f = um_record_figure(&s.record, figure, "a figure", "x", "y");
+
+    for (; *curves; curves++)
+        um_series_point(um_figure_series(f, *curves), 1, 1, NAN);
+    return s;
+}
+
+static char *read_page(const char *dir, const char *name)
+{
+    char *path = test_path(dir, name), *text = NULL;
+    size_t len = 0;
+    FILE *in = fopen(path, "r");
+
+    assert_non_null(in);
+    assert_true(getdelim(&text, &len, '\0', in) > 0);
+    fclose(in);
+    free(path);
+    return text;
+}
+
+/* Returns true if a row of the study's expected.csv has the number as the
+ * paper's. */
+static bool is_printed(const char *study, double y)
+{
+    const char *text = um_expected_text(study);
+    um_expected e;
+
+    while (um_expected_next(&text, &e))
+        if (fabs(e.paper - y) <= 1e-9 * y)
+            return true;
+    return y == 0;
+}
+
+/* Rings over a curve are values that the paper prints: those that the study is
+ * compared with. */
+static void check_rings(const char *csv, const char *study, size_t expected)
+{
+    size_t rings = 0;
+    double x, y;
+
+    for (const char *at = csv; (at = strstr(at, ", printed")); rings++) {
+        at += strcspn(at, "0123456789");
+        assert_int_equal(sscanf(at, "%lf,%lf", &x, &y), 2);
+        if (!is_printed(study, y))
+            fail_msg("%s: the paper does not print %g", study, y);
+    }
+    assert_int_equal(rings, expected);
+}
+
+static void the_front_page_shows_what_papers_print(void **state)
+{
+    static const char *const spam[] = {"intuitive, k = 4", "refined, k = 8",
+                                       NULL},
+                             *const gbf[] = {"m/n = 32", "m/n = 128", NULL},
+                             *const rbf[] = {"success", "stopping short",
+                                             "collision", NULL},
+                             *const survey[] = {"measured by queries", NULL};
+    um_study s[] = {study_with("rbf-case-study", "fig13", rbf),
+                    study_with("spam-table3", "rates", spam),
+                    study_with("gbf-fig11", "curves", gbf),
+                    study_with("survey-table1", "error", survey),
+                    study_with("forgeries", "none", survey)};
+    static const struct {
+        const char *file;
+        size_t rings;
+    } pages[] = {{"front-rbf.csv", 10},
+                 {"front-spam.csv", 6},
+                 {"front-gbf.csv", 5},
+                 {"front-survey.csv", 3}};
+    char *dir = test_dir_make();
+
+    (void)state;
+    assert_ok(um_publish_page(dir, s, TEST_COUNT(s), &test_refusal));
+    for (size_t i = 0; i < TEST_COUNT(pages); i++) {
+        char *csv = read_page(dir, pages[i].file);
+        check_rings(csv, s[i].paper->name, pages[i].rings);
+        free(csv);
+    }
+    char *page = read_page(dir, "index.html"),
+         *all = read_page(dir, "all.html");
+    assert_non_null(strstr(
+        page, "<code><span>umbel</span> <span>admit</span></code> refuses"));
+    assert_non_null(strstr(page, "not checked: 1</span>"));
+    assert_non_null(strstr(page, "all.html#paper-front-spam"));
+    assert_null(strstr(page, "front-ours.svg")); /* attacks was not run */
+    assert_null(strchr(page, '`'));
+    assert_non_null(strstr(all, "<h2 id=\"paper-front-spam\">"));
+    free(page);
+    free(all);
+    test_dir_remove(dir);
+    for (size_t i = 0; i < TEST_COUNT(s); i++)
+        um_study_fini(&s[i]);
+}
+
 TEST_GROUP(publish)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +312,7 @@ TEST_GROUP(publish)
         cmocka_unit_test(csv_quotes_where_it_must),
         cmocka_unit_test(files_are_written_and_replaced),
         cmocka_unit_test(foreign_pages_and_files_are_spared),
+        cmocka_unit_test(the_front_page_shows_what_papers_print),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
