@@ -79,7 +79,7 @@ static um_served *add(um_site *s, const char *name)
         free(new);
         return NULL;
     }
-    memmove(s->served + i + 1, s->served + i, (s->n - i) * sizeof *s->served);
+    memmove(s->served + i + 1, s->served + i, (s->n - i) * sizeof(um_served *));
     new->name = name;
     s->served[i] = new;
     s->n++;
