@@ -133,7 +133,9 @@ double um_share_test(double part, double all, double other_part,
     double sort = part + other_part, total = all + other_all;
     double below = 0, above = 0;
 
-    for (double k = fmax(0, sort - other_all); k <= fmin(all, sort); k++) {
+    for (uint64_t j = (uint64_t)fmax(0, sort - other_all);
+         j <= (uint64_t)fmin(all, sort); j++) {
+        double k = (double)j;
         double p = exp(log_choose(all, k) + log_choose(other_all, sort - k) -
                        log_choose(total, sort));
         below += k <= part ? p : 0;

@@ -43,7 +43,9 @@ typedef struct umbel_retouch_params {
     size_t size;        /* sizeof(umbel_retouch_params): lets it grow */
     const char *method; /* NULL means "greedy": umbel_retouch_method_at */
     double max_fn;      /* largest share of the members that may be lost; 0:
-                           none, 1: no limit, 0.01 by UMBEL_RETOUCH_INIT */
+                           none, 1: no limit, 0.01 by UMBEL_RETOUCH_INIT. The
+                           methods of the papers end at the first bit that
+                           exceeds it */
     double cost;        /* stop when a step loses more weight of members than
                            this times the weight of negatives it removes; 0:
                            never */

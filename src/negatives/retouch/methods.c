@@ -118,15 +118,19 @@ static price ask_price(const um_retouch_state *s, uint32_t x)
     return p;
 }
 
-/* Clears x if that is within the limits; returns false if watch asked to
- * stop. */
+/*
+ * Clears x if that is within the limits; returns false if watch asked to stop.
+ * The methods of the papers end at the first bit that exceeds the budget: if
+ * they went on, only bits that cost nothing would be cleared, and their chi
+ * would be that of another method. A bit that is too dear is skipped.
+ */
 static bool step(um_retouch_state *s, uint32_t x, bool tracked)
 {
     if (s->limited) {
         price p = ask_price(s, x);
-        if (s->lost + p.members > s->budget ||
-            !um_worth_it(s, p.weight, p.gained))
-            return true; /* a later key may still fit */
+        s->spent = s->lost + p.members > s->budget;
+        if (s->spent || !um_worth_it(s, p.weight, p.gained))
+            return true;
     }
     clear(s, x, tracked);
     return um_state_tell(s);
@@ -150,7 +154,7 @@ static bool run_paper(um_retouch_state *s, const um_method *self)
     if (follow && !(um_check_bit_members(s->in) && um_check_bit_keys(s->in)))
         return false;
     count_plainly(s);
-    for (uint32_t b = 0; b < s->in->ntargets; b++) {
+    for (uint32_t b = 0; b < s->in->ntargets && !s->spent; b++) {
         const uint32_t *bits = l->item + l->start[b];
         uint32_t n = l->start[b + 1] - l->start[b];
         if (!still_matches(s, bits, n))
@@ -174,7 +178,7 @@ static bool run_random_bits(um_retouch_state *s, const um_method *self)
         return false;
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;
-    for (uint32_t i = 0; i < n && i < most; i++) {
+    for (uint32_t i = 0; i < n && i < most && !s->spent; i++) {
         if (s->live_targets == 0 && !s->params->moves)
             break;
         uint32_t j = i + (uint32_t)um_random_below(&s->rng, n - i);

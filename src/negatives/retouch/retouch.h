@@ -143,6 +143,7 @@ typedef struct um_retouch_state {
     um_rng rng;
     uint64_t budget; /* members that may be lost */
     bool limited;    /* by budget or cost: some keys may stay */
+    bool spent;      /* a method of the papers met a bit over the budget */
     bool stopped;
     bool pivots; /* pivotal is up to date */
 

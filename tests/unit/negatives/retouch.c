@@ -270,6 +270,28 @@ static void heavy_keys_go_first(void **state)
     test_fixture_fini(&s);
 }
 
+/* Theory (2006, section III): random bits lose as large a share of the members
+ * as of the false positives. Going on with bits that cost nothing would remove
+ * four times as many. */
+static void random_bits_stop_at_the_budget(void **state)
+{
+    umbel_retouch_params p = UMBEL_RETOUCH_INIT;
+    umbel_params shape = test_classic(BITS, 5, 3);
+    test_fixture s;
+
+    (void)state;
+    test_fixture_init(&s, &shape, N, N * 200, 0);
+    consume_false_positives(&s);
+    p.method = "random-bits";
+    p.max_fn = 0.05;
+    umbel_retouch_result b = test_retouch(&s, &p);
+    test_check_bill(&s, &b);
+    assert_in_range(b.lost, N / 20 - N / 100, N / 20);
+    if (b.chi < 0.7 || b.chi > 1.4)
+        fail_msg("chi %g", b.chi);
+    test_fixture_fini(&s);
+}
+
 static void dear_members_stay(void **state)
 {
     (void)state;
@@ -417,6 +439,7 @@ TEST_GROUP(retouch)
         cmocka_unit_test(figures_of_the_papers_and_ours),
         cmocka_unit_test(random_bits_trade_one_for_one),
         cmocka_unit_test(heavy_keys_go_first),
+        cmocka_unit_test(random_bits_stop_at_the_budget),
         cmocka_unit_test(dear_members_stay),
         cmocka_unit_test(cost_bounds_the_price),
         cmocka_unit_test(stopped_runs_leave_what_they_reached),
