@@ -115,7 +115,7 @@ typedef struct um_store_observer {
 
 typedef struct um_store_config {
     const char *dir;    /* created (mode 0700) if absent */
-    const char *secret; /* file of `umbel keygen --secret`; NULL: DIR/secret.
+    const char *secret; /* file of `umbel keygen`; NULL: DIR/secret.
                            Created (mode 0600) if absent, unless the directory
                            contains data */
     um_durability durability;

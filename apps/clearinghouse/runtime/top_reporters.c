@@ -60,17 +60,17 @@ void um_top_reporters_add(um_top_reporters *b, const um_service *service,
     r->last = now;
 }
 
-size_t um_top_reporters_read(const um_top_reporters *b,
-                             um_top_reporter out[UM_TOP_SHOWN])
+size_t um_top_reporters_read(const um_top_reporters *b, um_top_reporter *out,
+                             size_t cap)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < b->n; i++) {
-        size_t at = n < UM_TOP_SHOWN ? n++ : n;
+        size_t at = n < cap ? n++ : n;
         for (; at > 0 && out[at - 1].reports < b->counted[i].reports; at--)
-            if (at < UM_TOP_SHOWN)
+            if (at < cap)
                 out[at] = out[at - 1];
-        if (at < UM_TOP_SHOWN)
+        if (at < cap)
             out[at] = b->counted[i];
     }
     return n;

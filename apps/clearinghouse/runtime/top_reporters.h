@@ -47,8 +47,8 @@ void um_top_reporters_add(um_top_reporters *t, const um_service *service,
                           const um_prefixes *prefixes, uint64_t reports,
                           uint64_t now);
 
-/* Writes the top reporters in descending order; returns their number. */
-size_t um_top_reporters_read(const um_top_reporters *t,
-                             um_top_reporter out[UM_TOP_SHOWN]);
+/* Writes up to cap top reporters in descending order; returns their number. */
+size_t um_top_reporters_read(const um_top_reporters *t, um_top_reporter *out,
+                             size_t cap);
 
 #endif

@@ -158,14 +158,27 @@ static void check_errors(const um_status *s, um_problems *out)
     }
 }
 
-/* Writes the networks without an account that reported the most. */
-static void name_networks(const um_status *s, char out[NAMES_LEN])
+/* Returns true for a network without an account that reported to the list, by
+ * its protocol. */
+static bool reports_to(const um_top_reporter *r, const um_list_stats *l)
+{
+    size_t row = um_list_find(l->name);
+
+    return !r->key.account &&
+           (row == UM_LISTS ||
+            strcmp(r->key.service->name, um_list_rows[row].section) == 0);
+}
+
+/* Writes the networks without an account that reported the most to a list. */
+static void name_networks(const um_status *s, const um_list_stats *l,
+                          char out[NAMES_LEN])
 {
     size_t n = 0, len = 0;
 
     out[0] = '\0';
-    for (size_t i = 0; i < s->ntop && n < NAMES_SHOWN && len < NAMES_LEN; i++)
-        if (!s->top[i].key.account)
+    for (size_t i = 0; i < s->nreporters && n < NAMES_SHOWN && len < NAMES_LEN;
+         i++)
+        if (reports_to(&s->top[i], l))
             len += (size_t)snprintf(
                 out + len, NAMES_LEN - len, "%s%s (%s)",
                 n++ ? ", " : " Busiest networks: ", s->top[i].name,
@@ -178,11 +191,11 @@ static void check_held(const um_status *s, um_problems *out)
 {
     char networks[NAMES_LEN];
 
-    name_networks(s, networks);
     for (size_t i = 0; i < s->nlists; i++) {
         const um_list_stats *l = &s->list[i];
         if (!l->held)
             continue;
+        name_networks(s, l, networks);
         um_status_problem *p = next_problem(out, UM_FAILED);
         print(
             p->what,
@@ -207,11 +220,11 @@ static void check_early(const um_status *s, um_problems *out)
 {
     char networks[NAMES_LEN];
 
-    name_networks(s, networks);
     for (size_t i = 0; i < s->nlists; i++) {
         const um_list_stats *l = &s->list[i];
         if (!l->ended_early || s->now > l->ended_at + EARLY_SECONDS)
             continue;
+        name_networks(s, l, networks);
         um_status_problem *p = next_problem(out, UM_WARNING);
         print(p->what,
               "List %s was full, and its epoch ended early, at %s: its oldest "
@@ -226,11 +239,11 @@ static void check_full(const um_status *s, um_problems *out)
 {
     char networks[NAMES_LEN];
 
-    name_networks(s, networks);
     for (size_t i = 0; i < s->nlists; i++) {
         const um_list_stats *l = &s->list[i];
         if (!um_list_is_nearly_full(l) || l->held)
             continue;
+        name_networks(s, l, networks);
         um_status_problem *p = next_problem(out, UM_WARNING);
         print(p->what,
               "List %s has used %.0f %% of the %s digests of this epoch%s%s.%s",
@@ -251,11 +264,11 @@ static void check_share(const um_status *s, um_problems *out)
 {
     char networks[NAMES_LEN];
 
-    name_networks(s, networks);
     for (size_t i = 0; i < s->nlists; i++) {
         const um_list_stats *l = &s->list[i];
         if (!um_list_is_share_full(l, s->anonymous_share[i]))
             continue;
+        name_networks(s, l, networks);
         um_status_problem *p = next_problem(out, UM_WARNING);
         print(p->what,
               "The part of list %s for clients without an account is full (%s "

@@ -59,8 +59,10 @@ void um_status_get(const um_status_source *s, um_status *out)
     out->forgotten = um_forget_count(env->lists);
     out->peers = um_origins_look(env->origins);
     out->memory += out->pool.resident;
-    out->ntop = um_top_reporters_read(env->reporters, out->top);
-    for (size_t i = 0; i < out->ntop; i++) /* as a time ago */
+    out->nreporters =
+        um_top_reporters_read(env->reporters, out->top, UM_TOP_COUNTED);
+    out->ntop = out->nreporters < UM_TOP_SHOWN ? out->nreporters : UM_TOP_SHOWN;
+    for (size_t i = 0; i < out->nreporters; i++) /* as a time ago */
         out->top[i].last = (um_clock_ms(env->clock) - out->top[i].last) / 1000;
 }
 

@@ -45,9 +45,9 @@ typedef struct um_status {
     um_mail_pool_stats pool;
     um_razor_lookups razor;
     size_t welcome_rules, forgotten;
-    um_top_reporter top[UM_TOP_SHOWN]; /* last: seconds ago */
-    size_t ntop;
-    const um_origins_view *peers; /* NULL if no origin is configured */
+    um_top_reporter top[UM_TOP_COUNTED]; /* last: seconds ago */
+    size_t nreporters, ntop;             /* in top; those that documents show */
+    const um_origins_view *peers;        /* NULL if no origin is configured */
 } um_status;
 
 /* Fills *out with the state at this moment. */

@@ -131,7 +131,8 @@ static void few_reporters_are_counted_exactly(void **state)
             count_network(&b, 0xC0000200 + (i << 8), 2);
     um_top_reporters_add(&b, &um_protocol_pyzor.service, "alice",
                          (um_network){0}, NULL, 100, 9);
-    assert_int_equal(um_top_reporters_read(&b, top), UM_TOP_SHOWN);
+    assert_int_equal(um_top_reporters_read(&b, top, UM_TOP_SHOWN),
+                     UM_TOP_SHOWN);
     assert_string_equal(top[0].name, "alice");
     assert_int_equal(top[0].last, 9);
     for (unsigned i = 1; i < UM_TOP_SHOWN; i++) {
@@ -160,7 +161,7 @@ static void a_busy_reporter_is_found_among_many_networks(void **state)
             own++;
         }
     }
-    um_top_reporters_read(&b, top);
+    um_top_reporters_read(&b, top, UM_TOP_SHOWN);
     assert_string_equal(top[0].name, "busy");
     assert_true(top[0].reports >= own);
     assert_true(top[0].reports - top[0].surplus <= own);
@@ -286,8 +287,16 @@ lists_that_fill_up_are_problems_with_the_busiest_networks(void **state)
     s.now = 1794960000;
     s.anonymous_share[0] = 0.25;
     s.top[0] = (um_top_reporter){.key.account = 1, .name = "alice"};
-    s.top[1] = (um_top_reporter){.name = "192.0.2.0/24", .reports = 1234};
-    s.ntop = 2;
+    static const um_service dccifd = {.name = "dccifd"},
+                            pyzor = {.name = "pyzor"};
+    s.top[1] = (um_top_reporter){
+        .key.service = &pyzor, .name = "198.51.100.0/24", .reports = 5000};
+    s.top[UM_TOP_SHOWN + 5] = (um_top_reporter){
+        .key.service = &dccifd, .name = "192.0.2.0/24", .reports = 1234};
+    for (size_t i = 2; i < UM_TOP_SHOWN + 5; i++)
+        s.top[i] = s.top[1];
+    s.ntop = UM_TOP_SHOWN;
+    s.nreporters = UM_TOP_SHOWN + 6;
     *l = (um_list_stats){.name = "body",
                          .capacity = 1000,
                          .fill = 0.8,
@@ -384,7 +393,7 @@ static char *printed(void (*print)(FILE *, const um_status *))
     b.n = 0;
     um_top_reporters_add(&b, &hostile_service, HOSTILE, (um_network){0}, NULL,
                          5, 1);
-    s.ntop = um_top_reporters_read(&b, s.top);
+    s.ntop = um_top_reporters_read(&b, s.top, UM_TOP_SHOWN);
     FILE *out = open_memstream(&text, &len);
     print(out, &s);
     fclose(out);
