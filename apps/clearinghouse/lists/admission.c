@@ -24,11 +24,27 @@ um_store_admission um_lists_admits(um_lists *l, unsigned list,
         um_store_admits(l->store, list, d, reporter,
                         l->config->list[list].anonymous_share, l->clock->now);
 
+    if (a == UM_REFUSE_SHARE)
+        l->share_refused[list] =
+            um_list_epoch_end(um_store_list(l->store, list));
     if (a == UM_ADMIT_SHARED &&
         !um_shared_rate_consume(&l->strangers[list], limits->new_digests,
                                 limits->burst, um_clock_ms(l->clock)))
         return UM_REFUSE_RATE;
     return a;
+}
+
+/* A network may exceed its part as long as it is alone. Once another one was
+ * refused, that is over. */
+static void note_refused(const um_lists *l, unsigned list, um_list_stats *out)
+{
+    out->sole = out->sole && l->share_refused[list] != out->epoch_end;
+}
+
+void um_lists_stats(const um_lists *l, unsigned list, um_list_stats *out)
+{
+    um_store_list_stats(l->store, list, out);
+    note_refused(l, list, out);
 }
 
 bool um_list_is_nearly_full(const um_list_stats *s)
@@ -117,6 +133,7 @@ void um_lists_tick(um_lists *l)
         um_list_stats s;
 
         um_store_list_fullness(l->store, i, &s);
+        note_refused(l, i, &s);
         log_fill(l->log, &s, &l->watch[i]);
         log_strangers(l->log, &s, l->config->list[i].anonymous_share,
                       &l->watch[i]);

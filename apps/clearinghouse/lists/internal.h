@@ -43,6 +43,7 @@ struct um_lists {
     um_shared_rate
         strangers[UM_LISTS]; /* new digests of clients without an account */
     um_list_watch watch[UM_LISTS];
+    uint64_t share_refused[UM_LISTS]; /* end of the epoch whose part was full */
     /* The rest belongs to exceptions.c. */
     size_t exceptions;     /* in the store; some may have expired */
     uint64_t swept;        /* oldest_epochs() at the last removal */

@@ -92,6 +92,9 @@ bool um_lists_times(const um_lists *l, unsigned list, const umbel_digest *d,
  */
 um_store_admission um_lists_admits(um_lists *l, unsigned list,
                                    const umbel_digest *d, uint16_t reporter);
+/* As um_store_list_stats; `sole` is false as soon as a client was refused for
+ * lack of its part. */
+void um_lists_stats(const um_lists *l, unsigned list, um_list_stats *out);
 /* Returns true if more than 80 % of the newest epoch is used. */
 bool um_list_is_nearly_full(const um_list_stats *s);
 /* Returns true if clients without an account have filled their part. */

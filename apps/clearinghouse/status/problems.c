@@ -272,8 +272,8 @@ static void check_share(const um_status *s, um_problems *out)
         um_status_problem *p = next_problem(out, UM_WARNING);
         print(p->what,
               "The part of list %s for clients without an account is full (%s "
-              "digests): their new digests are refused until %s. All others "
-              "are counted.%s",
+              "digests): new digests are refused until %s, except from a "
+              "network that reported the whole list. All others are counted.%s",
               l->name, um_format_count(l->anonymous).text,
               l->epoch_end == UINT64_MAX ? "it is raised"
                                          : um_format_time(l->epoch_end).text,

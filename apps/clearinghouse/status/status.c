@@ -51,7 +51,7 @@ void um_status_get(const um_status_source *s, um_status *out)
                          &out->razor);
     for (unsigned i = 0; i < UM_LISTS; i++) {
         out->anonymous_share[i] = env->config->list[i].anonymous_share;
-        um_store_list_stats(env->store, i, &out->list[out->nlists++]);
+        um_lists_stats(env->lists, i, &out->list[out->nlists++]);
     }
     um_store_stats_get(env->store, &out->store);
     um_mail_pool_stats_get(env->pool, &out->pool);
