@@ -33,10 +33,13 @@ static outcome unpack_all(const uint8_t *bytes, size_t len, size_t step,
     UM_WANT(um_unpack_open(bytes, len, &u, &err) == UMBEL_OK);
     if (!u)
         return o;
+    uint8_t *copy = malloc(len);
+    UM_WANT(copy);
+    memcpy(copy, bytes, len);
     while (!(o.wrong = um_unpack_wrong(u)) &&
            (at < len || um_unpack_has_more(u))) {
         size_t some = len - at < step ? len - at : step;
-        umbel_slice in = {bytes + at, some};
+        um_span in = {copy + at, some};
         got = um_unpack_some(u, &in, out, cap);
         UM_WANT(got <= cap && in.len <= some);
         UM_WANT(got || in.len == 0 || um_unpack_wrong(u));
@@ -53,6 +56,7 @@ static outcome unpack_all(const uint8_t *bytes, size_t len, size_t step,
         o.wrong = um_unpack_cut(u);
     UM_WANT(*um_unpack_format(u));
     um_unpack_close(u);
+    free(copy);
     return o;
 }
 

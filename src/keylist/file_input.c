@@ -257,7 +257,7 @@ static umbel_status read_packed(um_input *s, void *to, size_t cap, size_t *got,
             if (s->raw_len == 0)
                 return wrong ? fail_packed(s, wrong, err) : UMBEL_OK;
         }
-        umbel_slice in = {s->raw + s->raw_at, s->raw_len - s->raw_at};
+        um_span in = {s->raw + s->raw_at, s->raw_len - s->raw_at};
         *got = um_unpack_some(u, &in, to, cap);
         s->raw_at = s->raw_len - in.len;
     }
@@ -296,7 +296,7 @@ static umbel_status read_content(um_input *s, void *to, size_t cap, size_t *got,
  * hashes has a newline before the end of a tar header. */
 static umbel_status read_head(um_input *s, umbel_error *err)
 {
-    size_t got, len = 0;
+    size_t got = 0, len = 0;
 
     do {
         UM_TRY((s->unpacker ? read_packed : read_plain)(
@@ -362,8 +362,8 @@ static umbel_status fail_tar(const um_input *s, umbel_error *err)
 static umbel_status read_exactly(um_input *s, uint8_t *to, uint64_t len,
                                  umbel_error *err)
 {
-    uint8_t ignored[UM_TAR_BLOCK];
-    size_t got;
+    uint8_t ignored[UM_TAR_BLOCK] = {0};
+    size_t got = 0;
 
     for (; len && !s->stopped; len -= got) {
         size_t some = to || len < sizeof ignored ? (size_t)len : sizeof ignored;

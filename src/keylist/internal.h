@@ -102,6 +102,12 @@ enum { UM_UNPACK_FREE = 16 << 20, UM_UNPACK_TIMES = 500 };
 
 typedef struct um_unpacker um_unpacker;
 
+/* Bytes of input, or space for output. */
+typedef struct um_span {
+    uint8_t *at;
+    size_t len;
+} um_span;
+
 /* Creates a decompressor for a file that begins with these bytes. *out is NULL
  * if the file is not compressed. */
 umbel_status um_unpack_open(const void *bytes, size_t len, um_unpacker **out,
@@ -111,7 +117,7 @@ void um_unpack_close(um_unpacker *u);
 /* Decompresses *in to at most cap bytes, and cuts off what it has consumed.
  * Returns the number of bytes; 0 if it needs more input, or something is
  * wrong. */
-size_t um_unpack_some(um_unpacker *u, umbel_slice *in, void *to, size_t cap);
+size_t um_unpack_some(um_unpacker *u, um_span *in, uint8_t *to, size_t cap);
 
 /* Returns true if there may be more output without more input. */
 bool um_unpack_has_more(const um_unpacker *u);

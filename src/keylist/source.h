@@ -69,10 +69,13 @@ static inline bool um_format_has_amounts(const um_key_format *f)
 /* Returns the byte between fields. */
 static inline char um_format_delimiter(const um_key_format *f)
 {
-    return f->delimiter              ? f->delimiter
-           : f->csv                  ? ','
-           : f->list == UM_LIST_HIBP ? ':'
-                                     : '\t';
+    if (f->delimiter)
+        return f->delimiter;
+    if (f->csv)
+        return ',';
+    if (f->list == UM_LIST_HIBP)
+        return ':';
+    return '\t';
 }
 
 /* Returns true if fields have no meaning in this format. */

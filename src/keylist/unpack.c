@@ -34,7 +34,7 @@ typedef struct row {
     const char *magic;
     size_t magic_len;
     bool (*open)(um_unpacker *u);
-    step_result (*step)(um_unpacker *u, umbel_slice *in, umbel_slice *out);
+    step_result (*step)(um_unpacker *u, um_span *in, um_span *out);
     bool (*restart)(um_unpacker *u); /* before the next member */
     void (*close)(um_unpacker *u);
 } row;
@@ -51,17 +51,11 @@ struct um_unpacker {
     } state;
 };
 
-/* Removes the first n bytes of a slice. */
-static void advance(umbel_slice *s, size_t n)
+/* Removes the first n bytes. */
+static void advance(um_span *s, size_t n)
 {
-    s->data = (const uint8_t *)s->data + n;
+    s->at += n;
     s->len -= n;
-}
-
-/* Returns the output as memory that may be written. */
-static uint8_t *memory_of(const umbel_slice *out)
-{
-    return (uint8_t *)(uintptr_t)out->data;
 }
 
 /* --- gzip ----------------------------------------------------------------- */
@@ -71,13 +65,13 @@ static bool open_gzip(um_unpacker *u)
     return inflateInit2(&u->state.z, 16 + MAX_WBITS) == Z_OK;
 }
 
-static step_result step_gzip(um_unpacker *u, umbel_slice *in, umbel_slice *out)
+static step_result step_gzip(um_unpacker *u, um_span *in, um_span *out)
 {
     z_stream *z = &u->state.z;
 
-    z->next_in = (z_const Bytef *)(uintptr_t)in->data;
+    z->next_in = in->at;
     z->avail_in = (uInt)in->len;
-    z->next_out = memory_of(out);
+    z->next_out = out->at;
     z->avail_out = (uInt)out->len;
     int result = inflate(z, Z_NO_FLUSH);
     advance(in, in->len - z->avail_in);
@@ -106,13 +100,13 @@ static bool open_bzip2(um_unpacker *u)
     return BZ2_bzDecompressInit(&u->state.bz, 0, 0) == BZ_OK;
 }
 
-static step_result step_bzip2(um_unpacker *u, umbel_slice *in, umbel_slice *out)
+static step_result step_bzip2(um_unpacker *u, um_span *in, um_span *out)
 {
     bz_stream *z = &u->state.bz;
 
-    z->next_in = (char *)(uintptr_t)in->data;
+    z->next_in = (char *)in->at;
     z->avail_in = (unsigned)in->len;
-    z->next_out = (char *)memory_of(out);
+    z->next_out = (char *)out->at;
     z->avail_out = (unsigned)out->len;
     int result = BZ2_bzDecompress(z);
     advance(in, in->len - z->avail_in);
@@ -146,10 +140,10 @@ static bool open_zstd(um_unpacker *u)
                u->state.zstd, ZSTD_d_windowLogMax, WINDOW_LOG));
 }
 
-static step_result step_zstd(um_unpacker *u, umbel_slice *in, umbel_slice *out)
+static step_result step_zstd(um_unpacker *u, um_span *in, um_span *out)
 {
-    ZSTD_inBuffer from = {in->data, in->len, 0};
-    ZSTD_outBuffer to = {memory_of(out), out->len, 0};
+    ZSTD_inBuffer from = {in->at, in->len, 0};
+    ZSTD_outBuffer to = {out->at, out->len, 0};
     size_t result = ZSTD_decompressStream(u->state.zstd, &to, &from);
 
     advance(in, from.pos);
@@ -237,9 +231,9 @@ bool um_unpack_has_more(const um_unpacker *u)
     return u->full && u->last == MORE;
 }
 
-size_t um_unpack_some(um_unpacker *u, umbel_slice *in, void *to, size_t cap)
+size_t um_unpack_some(um_unpacker *u, um_span *in, uint8_t *to, size_t cap)
 {
-    umbel_slice out = {to, cap};
+    um_span out = {to, cap};
 
     while ((in->len || um_unpack_has_more(u)) && out.len == cap &&
            !um_unpack_wrong(u)) {
