@@ -4,6 +4,7 @@
  */
 #include "support/sync.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { PAGE = 512, KEYS = 400, MARKS = 12 };
@@ -372,9 +373,40 @@ static void a_backup_is_renewed_and_nothing_is_lost(void **state)
     }
 }
 
+/* Earlier versions saved no statements before the steps: their files end where
+ * the number of these is now. */
+static void replicas_of_earlier_versions_are_read(void **state)
+{
+    test_sync_server a = {0}, again = {0};
+    umbel_filter *f;
+    size_t at = 0;
+    umbel_sync_replica c;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&again, 1);
+    test_sync_add(&a, 7, 2);
+    test_sync_publish(&a);
+    assert_true(umbel_sync_next_replica(a.machine, &at, &c));
+    assert_ok(umbel_sync_export(a.machine, at, &f, &test_refusal));
+    umbel_slice data = umbel_data(f);
+    uint8_t *bytes = malloc(data.len);
+    assert_non_null(bytes);
+    memcpy(bytes, data.data, data.len);
+    assert_int_equal(bytes[data.len - 1], 0); /* none */
+    assert_ok(umbel_set_data(f, bytes, data.len - 1, &test_refusal));
+    assert_ok(umbel_sync_import(again.machine, f, &test_refusal));
+    assert_int_equal(test_sync_count(&again, 7), 2);
+    free(bytes);
+    umbel_close(f);
+    test_sync_close(&a);
+    test_sync_close(&again);
+}
+
 TEST_GROUP(own)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replicas_of_earlier_versions_are_read),
         cmocka_unit_test(slices_in_any_order_give_the_root_of_one_publish),
         cmocka_unit_test(a_slice_outside_the_filter_is_refused),
         cmocka_unit_test(a_publish_names_the_pages_that_changed),
