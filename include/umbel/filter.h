@@ -106,17 +106,37 @@ UMBEL_API umbel_status umbel_digest_fixed(const umbel_filter *f,
 /*
  * Converts a key as people write it to the key that f stores, by the form that
  * the file records (umbel_key_form_of): hexadecimal digits to the bytes that
- * they stand for, folded text to lower case; keys of other forms stay as they
- * are. *out points to key, or into space, which has len bytes. E_KEY if key
- * does not have the form.
+ * they stand for, folded text to lower case, text to its digest, a domain name
+ * to lower case and A-labels, an address or network to its prefix; keys of
+ * other forms stay as they are. *out points to key, or into space, which has
+ * UMBEL_FORM_SPACE(len) bytes. E_KEY if key does not have the form. This is the
+ * key to add; to find out whether f matches what a user wrote, call umbel_ask.
  *
- *     char space[sizeof text];
+ *     char space[UMBEL_FORM_SPACE(sizeof text)];
  *     umbel_form_key(f, text, strlen(text), space, &key, &err);
- *     umbel_query(f, key.data, key.len, &hit, &err);
+ *     umbel_add(f, key.data, key.len, NULL, &err);
  */
+#define UMBEL_FORM_SPACE(len) ((len) + 256)
 UMBEL_API umbel_status umbel_form_key(const umbel_filter *f, const void *key,
                                       size_t len, void *space, umbel_slice *out,
                                       umbel_error *err);
+
+/*
+ * Asks f what a user wrote. The form that the file records decides which keys
+ * are asked, with one call: a domain name and each of its parents, an address
+ * or network with each prefix length that f has, the digest of the text and, if
+ * it has as many hexadecimal digits as one, the text as a digest. Other forms
+ * have one key.
+ *
+ * matched, which may be NULL, receives what matched: the domain, the network,
+ * "plain key" or "digest". It is empty for forms with one key, and if *hit is
+ * false. E_KEY if the text does not have the form.
+ */
+enum { UMBEL_MATCHED_LEN = 256 };
+UMBEL_API umbel_status umbel_ask(const umbel_filter *f, const void *text,
+                                 size_t len, bool *hit,
+                                 char matched[UMBEL_MATCHED_LEN],
+                                 umbel_error *err);
 
 /* Checks that two filters can be merged, as umbel_merge does. */
 UMBEL_API umbel_status umbel_same_shape(const umbel_filter *a,

@@ -63,7 +63,14 @@ typedef enum umbel_key_form {
     UMBEL_KEYS_UNRECORDED = 1, /* files of version 1 */
     UMBEL_KEYS_HEX = 2,        /* the bytes that hexadecimal digits represent */
     UMBEL_KEYS_INTEGER = 3,    /* decimal numbers */
-    UMBEL_KEYS_FOLDED_TEXT = 4 /* ASCII letters converted to lower case */
+    UMBEL_KEYS_FOLDED_TEXT = 4, /* ASCII letters converted to lower case */
+    UMBEL_KEYS_SHA1 = 5,        /* SHA-1 digests of text, 20 bytes */
+    UMBEL_KEYS_SHA256 = 6,      /* SHA-256 digests of text, 32 bytes */
+    UMBEL_KEYS_MD5 = 7,         /* MD5 digests of text, 16 bytes */
+    UMBEL_KEYS_NTLM = 8,        /* MD4 digests of text in UTF-16LE, 16 bytes */
+    UMBEL_KEYS_DOMAIN = 9,      /* domain names: lower case, A-labels, no dot at
+                                   the end */
+    UMBEL_KEYS_NETWORK = 10     /* prefixes of IPv4 and IPv6: length, address */
 } umbel_key_form;
 
 /* Parameters of a new filter. Zero means the default; start with

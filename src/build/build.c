@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "build/internal.h"
 #include "build/negatives.h"
+#include "filter/handle.h"
 #include "keylist/key_list.h"
 #include "keylist/source.h"
 #include "negatives/choose/choose.h"
@@ -309,11 +310,17 @@ static umbel_status build_piped(const um_build_job *job, um_build_result *out,
     return status ? status : refuse_no_member(job, out->keys, err);
 }
 
-umbel_status um_build(const um_build_job *job, um_build_result *out,
+umbel_status um_build(const um_build_job *given, um_build_result *out,
                       umbel_error *err)
 {
+    um_prefix_lengths prefixes = {{UM_PREFIXES_RECORDED}};
+    um_build_job with_prefixes = *given;
+    const um_build_job *job = &with_prefixes;
     um_build_result result = {0};
     umbel_status status;
+
+    if (given->params.key_form == UMBEL_KEYS_NETWORK)
+        with_prefixes.members.prefixes = &prefixes;
 
     UM_TRY(um_check_memory(job, err));
     if (umbel_is_static(job->kind))
@@ -324,6 +331,8 @@ umbel_status um_build(const um_build_job *job, um_build_result *out,
         status = build_piped(job, &result, err);
     else
         status = build_unsized(job, &result, err);
+    if (!status && um_prefixes_of(result.filter))
+        *um_prefixes_of(result.filter) = prefixes;
     if (status)
         umbel_close(result.filter);
     else

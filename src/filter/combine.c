@@ -267,6 +267,17 @@ static umbel_status cannot_so(const um_kind *kind, umbel_error *err)
                    known);
 }
 
+/* Records the form of the keys of both, and their prefix lengths. */
+static void join_forms(umbel_filter *into, const umbel_filter *from)
+{
+    um_prefix_lengths *to = um_prefixes_of(into);
+
+    if (into->key_form != from->key_form)
+        into->key_form = UMBEL_KEYS_UNRECORDED;
+    else if (to)
+        um_prefixes_join(to, um_prefixes_of(from));
+}
+
 /* Merges filters with several links, which may differ in number and size. */
 static umbel_status merge_links(umbel_filter *into, const umbel_filter *from,
                                 umbel_merge_op op, umbel_error *err)
@@ -279,8 +290,7 @@ static umbel_status merge_links(umbel_filter *into, const umbel_filter *from,
     UM_TRY(um_check_writable(into, err));
     UM_TRY(into->kind->links->merge(into, from, err));
     into->estimated = true;
-    if (into->key_form != from->key_form)
-        into->key_form = UMBEL_KEYS_UNRECORDED;
+    join_forms(into, from);
     into->false_negatives =
         add_saturating(into->false_negatives, from->false_negatives);
     return UMBEL_OK;
@@ -314,8 +324,7 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     into->joined = after.joined;
     into->difference = after.difference;
     into->intersected |= op == UMBEL_AND || from->intersected;
-    if (into->key_form != from->key_form)
-        into->key_form = UMBEL_KEYS_UNRECORDED;
+    join_forms(into, from);
     into->false_negatives =
         add_saturating(into->false_negatives, from->false_negatives);
     return UMBEL_OK;

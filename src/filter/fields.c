@@ -38,8 +38,10 @@ umbel_key_form umbel_key_form_of(const umbel_filter *f)
 
 const char *umbel_key_form_name(umbel_key_form form)
 {
-    static const char *const names[] = {"text", "not recorded", "hexadecimal",
-                                        "integer", "case-folded text"};
+    static const char *const names[] = {
+        "text",   "not recorded", "hexadecimal", "integer", "case-folded text",
+        "sha1",   "sha256",       "md5",         "ntlm",    "domain",
+        "network"};
 
     return (unsigned)form < UM_COUNT(names) ? names[form] : NULL;
 }

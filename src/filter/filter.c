@@ -42,7 +42,7 @@ static const um_one_key as_batch = {query_as_batch, add_as_batch};
 
 static bool takes_one(const umbel_filter *f, const um_one_key *one)
 {
-    return f->hasher.row->fused && one->query && one->add;
+    return f->hasher.row->fused && one->query && one->add && !f->prefixed;
 }
 
 void um_filter_use(umbel_filter *f, const um_fast *row)
@@ -699,6 +699,7 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
                                size_t n, bool *fresh, umbel_error *err)
 {
     UM_TRY(check_add(f, err));
+    um_prefixes_forget(f);
     for (size_t i = 0, some; i < n; i += some) {
         some = f->gate ? um_next_shared(n - i) : n; /* do not stay in the gate
                                                        for long */
@@ -723,12 +724,32 @@ static umbel_status add_keys_shared(umbel_filter *f, const input_keys *keys,
     return UMBEL_OK;
 }
 
+/* Records the prefix lengths of new keys. Refuses all if one of them is not a
+ * network as stored. */
+static umbel_status record_prefixes(umbel_filter *f, const input_keys *keys,
+                                    umbel_error *err)
+{
+    um_prefix_lengths *known = um_prefixes_of(f), all = {{0}};
+
+    if (!known)
+        return UMBEL_OK;
+    for (size_t i = 0; i < keys->n; i++) {
+        umbel_slice key = {(const uint8_t *)keys->fixed + i * keys->width,
+                           keys->width};
+        UM_TRY(
+            um_prefixes_add(&all, keys->slices ? &keys->slices[i] : &key, err));
+    }
+    um_prefixes_share(known, &all);
+    return UMBEL_OK;
+}
+
 static umbel_status add_keys(umbel_filter *f, const input_keys *keys,
                              bool *fresh, umbel_error *err)
 {
     umbel_digest d[UM_BATCH];
 
     UM_TRY(accept_keys(f, keys, err));
+    UM_TRY(record_prefixes(f, keys, err));
     if (f->gate && f->fast)
         return add_keys_shared(f, keys, fresh, err);
     for (size_t i = 0, some; i < keys->n; i += some) {
@@ -753,7 +774,8 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
     input_keys input = {.n = n, .fixed = keys, .width = width};
 
     UM_TRY(check_add(f, err));
-    if (!n || f->gate || !are_keys8(f, keys, width) || !f->fast->add_keys8)
+    if (!n || f->gate || f->prefixed || !are_keys8(f, keys, width) ||
+        !f->fast->add_keys8)
         return add_keys(f, &input, fresh, err);
     um_count_added(f, n,
                    f->fast->add_keys8(f->self, f->hasher.seed, keys, n, fresh));
@@ -912,6 +934,7 @@ umbel_status umbel_add_digest_amounts(umbel_filter *f,
                                       bool *fresh, umbel_error *err)
 {
     UM_TRY(check_add_amounts(f, err));
+    um_prefixes_forget(f);
     for (size_t i = 0, some; i < n; i += some) {
         some = um_next_batch(n - i);
         UM_TRY(um_add_now(f, digests + i, amounts + i, some,
@@ -929,6 +952,7 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
 
     UM_TRY(check_add_amounts(f, err));
     UM_TRY(accept_keys(f, &input, err));
+    UM_TRY(record_prefixes(f, &input, err));
     for (size_t i = 0, some; i < n; i += some) {
         some = digest_batch(f, &input, i, d);
         UM_TRY(

@@ -7,6 +7,7 @@
  *     um_delta    kinds that support differences
  *     um_memory   mapped files
  *     keyed       keyed hashes
+ *     um_prefix_lengths filters of networks
  *     settings    as many as the kind has
  *     spare       fields of a later version
  */
@@ -32,7 +33,7 @@ typedef struct keyed {
 
 /* Offsets of these parts in bytes from the handle, and of the end. */
 typedef struct parts {
-    size_t self, delta, memory, keyed, settings, spare, end;
+    size_t self, delta, memory, keyed, prefixes, settings, spare, end;
 } parts;
 
 static size_t in_words(size_t len)
@@ -46,14 +47,15 @@ static bool has_delta(const um_kind *kind)
 }
 
 static parts parts_of(const um_kind *kind, const um_hash *hash, um_owner owner,
-                      size_t spare_len)
+                      bool prefixed, size_t spare_len)
 {
     parts p = {.self = UM_SELF_AT};
 
     p.delta = p.self + in_words(kind->self_len);
     p.memory = p.delta + (has_delta(kind) ? sizeof(um_delta) : 0);
     p.keyed = p.memory + (owner == UM_MAPPED ? sizeof(um_memory) : 0);
-    p.settings = p.keyed + (hash->keyed ? sizeof(keyed) : 0);
+    p.prefixes = p.keyed + (hash->keyed ? sizeof(keyed) : 0);
+    p.settings = p.prefixes + (prefixed ? sizeof(um_prefix_lengths) : 0);
     p.spare = p.settings + um_count_settings(kind) * sizeof(uint64_t);
     p.end = p.spare + spare_len;
     return p;
@@ -61,7 +63,8 @@ static parts parts_of(const um_kind *kind, const um_hash *hash, um_owner owner,
 
 static parts parts_in(const umbel_filter *f)
 {
-    return parts_of(f->kind, f->hasher.row, (um_owner)f->owner, f->spare_len);
+    return parts_of(f->kind, f->hasher.row, (um_owner)f->owner, f->prefixed,
+                    f->spare_len);
 }
 
 /* Computes the address from self, which is in the handle: so parts of a const
@@ -73,7 +76,9 @@ static void *part_at(const umbel_filter *f, size_t offset)
 
 size_t um_handle_len(const um_shape *s, um_owner owner)
 {
-    return parts_of(s->kind, s->hash, owner, s->spare_len).end;
+    return parts_of(s->kind, s->hash, owner, s->key_form == UMBEL_KEYS_NETWORK,
+                    s->spare_len)
+        .end;
 }
 
 size_t um_handle_len_of(const umbel_filter *f)
@@ -113,6 +118,59 @@ void um_set_delta(umbel_filter *f, um_delta delta)
         *(um_delta *)part_at(f, parts_in(f).delta) = delta;
 }
 
+um_prefix_lengths *um_prefixes_of(const umbel_filter *f)
+{
+    return f->prefixed && f->key_form == UMBEL_KEYS_NETWORK
+               ? part_at(f, parts_in(f).prefixes)
+               : NULL;
+}
+
+umbel_status um_prefixes_add(um_prefix_lengths *p, const umbel_slice *key,
+                             umbel_error *err)
+{
+    const uint8_t *bytes = key->data;
+    unsigned len = key->len ? bytes[0] : 0;
+
+    if (key->len == UM_NETWORK_V4 && len <= 32)
+        p->word[0] |= (uint64_t)1 << len;
+    else if (key->len == UM_NETWORK_V6 && len < 128)
+        p->word[1 + len / 64] |= (uint64_t)1 << len % 64;
+    else if (key->len == UM_NETWORK_V6 && len == 128)
+        p->word[0] |= UM_PREFIXES_V6_HOST;
+    else
+        return um_fail(err, UMBEL_E_KEY,
+                       "%zu bytes are not a network as stored: convert it with "
+                       "umbel_form_key",
+                       key->len);
+    return UMBEL_OK;
+}
+
+void um_prefixes_share(um_prefix_lengths *p, const um_prefix_lengths *more)
+{
+    if (!(__atomic_load_n(&p->word[0], __ATOMIC_RELAXED) &
+          UM_PREFIXES_RECORDED))
+        return;
+    for (size_t i = 0; i < UM_COUNT(p->word); i++)
+        if (more->word[i] & ~__atomic_load_n(&p->word[i], __ATOMIC_RELAXED))
+            __atomic_fetch_or(&p->word[i], more->word[i], __ATOMIC_RELAXED);
+}
+
+void um_prefixes_join(um_prefix_lengths *p, const um_prefix_lengths *other)
+{
+    if (other->word[0] & UM_PREFIXES_RECORDED)
+        um_prefixes_share(p, other);
+    else
+        *p = (um_prefix_lengths){{0}};
+}
+
+void um_prefixes_forget(umbel_filter *f)
+{
+    um_prefix_lengths *p = um_prefixes_of(f);
+
+    for (size_t i = 0; p && i < UM_COUNT(p->word); i++)
+        __atomic_store_n(&p->word[i], 0, __ATOMIC_RELAXED);
+}
+
 uint64_t um_secret_of(const umbel_filter *f)
 {
     if (!f->hasher.row->keyed)
@@ -146,6 +204,8 @@ const um_shape *um_get_shape(const umbel_filter *f, um_shape *s)
         .delta = *um_delta_of(f),
         .spare_len = f->spare_len,
     };
+    if (um_prefixes_of(f))
+        s->prefixes = *um_prefixes_of(f);
     memcpy(s->setting, um_settings_of(f),
            um_count_settings(f->kind) * sizeof *s->setting);
     memcpy(s->spare, part_at(f, parts_in(f).spare), s->spare_len);
@@ -157,6 +217,7 @@ void um_set_shape(umbel_filter *f, const um_shape *s)
 {
     f->kind = s->kind;
     f->spare_len = s->spare_len;
+    f->prefixed = s->key_form == UMBEL_KEYS_NETWORK;
     um_layout_init(&f->layout, s->addressing, s->cells, s->hashes, s->seed);
     f->layout.hi_follows = s->hash->fused;
     um_hasher_init(&f->hasher, s->hash, s->seed, NULL);
@@ -172,9 +233,11 @@ void um_set_shape(umbel_filter *f, const um_shape *s)
     f->coded = s->coded;
     f->attached = s->attached;
     f->false_negatives = s->false_negatives;
-    f->key_form = s->key_form & 7;
+    f->key_form = s->key_form & 15;
     f->expansion = s->expansion & UM_MAX_EXPANSION;
     um_set_delta(f, s->delta);
+    if (um_prefixes_of(f))
+        *um_prefixes_of(f) = s->prefixes;
     if (s->hash->keyed)
         ((keyed *)part_at(f, parts_in(f).keyed))->id = s->secret_id;
     memcpy(um_settings_of(f), s->setting,

@@ -54,7 +54,8 @@ struct umbel_filter {
     double fpr;
     uint64_t capacity, added, false_negatives, attached;
     uint64_t expansion : 33;
-    uint64_t key_form : 3;
+    uint64_t key_form : 4;
+    uint64_t prefixed : 1; /* it has the part um_prefix_lengths */
     uint64_t spare_len : 8;
     uint64_t owner : 3;  /* um_owner */
     uint64_t inside : 7; /* cache lines for a payload in the handle's block */
@@ -78,6 +79,19 @@ uint64_t *um_settings_of(const umbel_filter *f);
 /* Returns zeros if the filter is not a difference. */
 const um_delta *um_delta_of(const umbel_filter *f);
 void um_set_delta(umbel_filter *f, um_delta delta);
+/* Returns the recorded prefix lengths; NULL if the keys are not networks. */
+um_prefix_lengths *um_prefixes_of(const umbel_filter *f);
+/* Adds the prefix length of a stored network. E_KEY if key is none. */
+umbel_status um_prefixes_add(um_prefix_lengths *p, const umbel_slice *key,
+                             umbel_error *err);
+/* Adds all lengths of more, as threads that share p do; lengths that are not
+ * recorded stay so. */
+void um_prefixes_share(um_prefix_lengths *p, const um_prefix_lengths *more);
+/* Adds the lengths of another filter, which may not be recorded. */
+void um_prefixes_join(um_prefix_lengths *p, const um_prefix_lengths *other);
+/* From now on the lengths of f, if it has networks, are not recorded: keys came
+ * as digests. */
+void um_prefixes_forget(umbel_filter *f);
 /* Returns the identifier of the secret; 0 if the hash is not keyed. */
 uint64_t um_secret_of(const umbel_filter *f);
 /* Returns the mapping of a mapped filter. */

@@ -74,6 +74,9 @@ static const struct field {
     {UM_TAG_KEY_FORM, offsetof(wire, s.key_form)},
     {UM_TAG_FROM, offsetof(wire, s.delta.from)},
     {UM_TAG_TO, offsetof(wire, s.delta.to)},
+    {UM_TAG_PREFIXES, offsetof(wire, s.prefixes.word[0])},
+    {UM_TAG_PREFIXES + 2, offsetof(wire, s.prefixes.word[1])},
+    {UM_TAG_PREFIXES + 4, offsetof(wire, s.prefixes.word[2])},
     {UM_TAG_EXPANSION, offsetof(wire, s.expansion)},
 };
 
@@ -443,6 +446,18 @@ static void apply_flags(uint64_t flags, um_shape *s)
     s->difference = flags & FLAG_DIFFERENCE;
 }
 
+/* Returns false for lengths without the mark that they are recorded, of other
+ * forms, or beyond those that exist. */
+static bool prefixes_fit(const um_shape *s)
+{
+    const uint64_t *word = s->prefixes.word;
+
+    return !(word[0] | word[1] | word[2]) ||
+           (s->key_form == UMBEL_KEYS_NETWORK &&
+            word[0] & UM_PREFIXES_RECORDED &&
+            word[0] < 2 * UM_PREFIXES_RECORDED);
+}
+
 static umbel_status check_head(const um_shape *s, umbel_error *err)
 {
     umbel_error inner;
@@ -452,7 +467,7 @@ static umbel_status check_head(const um_shape *s, umbel_error *err)
         s->attached > UM_MAX_CELLS || s->expansion > UM_MAX_EXPANSION ||
         ((s->joined || s->difference || um_is_delta(&s->delta)) &&
          !um_merges_by(s->kind, UMBEL_MINUS)) ||
-        !s->delta.from != !s->delta.to ||
+        !s->delta.from != !s->delta.to || !prefixes_fit(s) ||
         (s->hash->identity && s->key_form != UMBEL_KEYS_INTEGER &&
          s->key_form != UMBEL_KEYS_UNRECORDED))
         return damaged("a field is out of range", err);
@@ -508,7 +523,7 @@ static umbel_status decode_fields(um_reader r, um_head *head, umbel_error *err)
     UM_TRY(get_fields(&r, &all, &coding, err));
     if (all.flags & ~(uint64_t)FLAGS_KNOWN)
         return newer("it has flags of a later version", err);
-    if (all.s.key_form > UMBEL_KEYS_FOLDED_TEXT)
+    if (all.s.key_form > UMBEL_KEYS_NETWORK)
         return newer("it has keys of a form of a later version", err);
     apply_flags(all.flags, &all.s);
     all.s.fpr = fpr_of_code(all.fpr);

@@ -34,6 +34,7 @@ typedef enum um_head_tag {
     UM_TAG_FROM = 15,
     UM_TAG_TO = 17,
     UM_TAG_CODING = 19,
+    UM_TAG_PREFIXES = 120, /* three words, in 120, 122 and 124 */
     UM_TAG_EXPANSION = 126 /* sorted after even ones that are kept */
 } um_head_tag;
 

@@ -37,6 +37,22 @@ static inline bool um_is_delta(const um_delta *d)
     return d->from || d->to;
 }
 
+/*
+ * The prefix lengths of a filter of networks (UMBEL_KEYS_NETWORK): bits of
+ * [0] are IPv4 /0 to /32, then IPv6 /128, then UM_PREFIXES_RECORDED; those of
+ * [1] IPv6 /0 to /63, of [2] /64 to /127. Zeros: not recorded, so that each
+ * length must be asked.
+ */
+typedef struct um_prefix_lengths {
+    uint64_t word[3];
+} um_prefix_lengths;
+
+/* Bytes of a stored network: the prefix length and the address. */
+enum { UM_NETWORK_V4 = 1 + 4, UM_NETWORK_V6 = 1 + 16 };
+
+#define UM_PREFIXES_V6_HOST ((uint64_t)1 << 33)
+#define UM_PREFIXES_RECORDED ((uint64_t)1 << 34)
+
 #define UM_MAX_EXPANSION (((uint64_t)1 << 33) - 1)
 
 /* Everything that defines a filter, as in the head of its file. A handle stores
@@ -64,8 +80,9 @@ typedef struct um_shape {
     bool difference;   /* of refined counts: too low by itself */
     bool coded;        /* its file is, or will be, coded */
     uint64_t attached; /* bytes of user data after the cells */
-    uint64_t false_negatives; /* members that are known not to match */
-    uint64_t key_form;        /* umbel_key_form */
+    uint64_t false_negatives;   /* members that are known not to match */
+    uint64_t key_form;          /* umbel_key_form */
+    um_prefix_lengths prefixes; /* of networks; zeros for other forms */
     /* How it grows in RedisBloom (foreign/redisbloom.c), at most
      * UM_MAX_EXPANSION. */
     uint64_t expansion;

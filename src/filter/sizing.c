@@ -233,7 +233,7 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
     if (!(s.fpr > 0 && s.fpr < 1))
         return um_fail(err, UMBEL_E_RANGE,
                        "fpr must lie between 0 and 1, got %g", s.fpr);
-    if (s.key_form > UMBEL_KEYS_FOLDED_TEXT)
+    if (s.key_form > UMBEL_KEYS_NETWORK)
         return um_fail(err, UMBEL_E_RANGE, "there is no key form %" PRIu64,
                        s.key_form);
     if (s.hashes > UM_MAX_HASHES)
@@ -249,6 +249,16 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
         s.capacity = s.kind->capacity;
     if (s.hash->identity && s.key_form == UMBEL_KEYS_TEXT)
         s.key_form = UMBEL_KEYS_INTEGER;
+    if (s.key_form != UMBEL_KEYS_UNRECORDED &&
+        s.hash->identity != (s.key_form == UMBEL_KEYS_INTEGER))
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "keys are %s, but hash %s is for keys that are %s: "
+                       "integers are the keys of addressing universal",
+                       umbel_key_form_name((umbel_key_form)s.key_form),
+                       s.hash->name,
+                       s.hash->identity ? "integers" : "not integers");
+    if (s.key_form == UMBEL_KEYS_NETWORK && !s.kind->built) /* none so far */
+        s.prefixes.word[0] = UM_PREFIXES_RECORDED;
     UM_TRY(check_hash(&s, err));
     UM_TRY(apply_settings(p, &s, err));
     if (s.kind->growing && um_unusual_setting(&s))

@@ -147,6 +147,7 @@ umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
                               const umbel_slice *keys, const uint64_t *values,
                               size_t n, umbel_filter **out, umbel_error *err)
 {
+    um_prefix_lengths prefixes = {{UM_PREFIXES_RECORDED}};
     umbel_filter *empty;
     umbel_status status;
 
@@ -158,10 +159,14 @@ umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
         status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
     else
         status = umbel_digest_many(empty, keys, n, digests, err);
+    for (size_t i = 0; !status && um_prefixes_of(empty) && i < n; i++)
+        status = um_prefixes_add(&prefixes, &keys[i], err);
     umbel_key_list members = UMBEL_KEY_LIST(digests, n);
     members.values = values;
     if (status == UMBEL_OK)
         status = umbel_build(kind, params, &members, NULL, out, err);
+    if (status == UMBEL_OK && um_prefixes_of(*out))
+        *um_prefixes_of(*out) = prefixes;
     um_put(&empty->alloc, digests, len);
     umbel_close(empty);
     return status;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "filter/handle.h"
 #include "keylist/internal.h"
 #include "keylist/sniff.h"
 #include "keylist/source.h"
@@ -120,6 +121,11 @@ umbel_status um_keys_count(const um_key_source *s, uint64_t *n,
     *n = 0;
     source.pass = "counting keys";
     source.format.fold_case = false; /* does not change the number of keys */
+    source.prefixes = NULL;
+    if (source.format.form) {
+        source.format.form = UMBEL_KEYS_TEXT;
+        source.format.hex = false;
+    }
     if (!um_lines_are_keys(&source.format))
         return um_keys_each_batch(&source, count_batch, n, err);
     UM_TRY(um_input_open(&source, false, &stream, err));
@@ -166,8 +172,12 @@ bool um_keys_rereadable(const um_key_source *s)
 static um_key_batch batch_of(const reading *r, const um_piece *p)
 {
     bool same = um_lines_are_keys(&r->source->format);
-    return (um_key_batch){p->n, p->keys, same ? p->keys : p->lines, p->weights,
-                          p->amounts};
+    return (um_key_batch){.n = p->n,
+                          .keys = p->keys,
+                          .lines = same ? p->keys : p->lines,
+                          .texts = same ? p->keys : p->texts,
+                          .weights = p->weights,
+                          .amounts = p->amounts};
 }
 
 static bool fill_slot(void *ctx, void *piece)
@@ -206,15 +216,19 @@ static const char *line_name(const um_piece *p, uint64_t line,
  * are the numbers of its lines known. */
 static void report_skipped(const reading *r, const um_piece *p)
 {
-    char where[LINE_NAME], why[UM_WHY_LEN];
+    const um_key_format *f = &r->source->format;
+    char where[LINE_NAME];
 
     for (size_t i = 0; i < p->nskipped; i++) {
         const um_bad_line *b = &p->skipped[i];
-        if (!b->what)
-            um_why_not_hex(b->key.data, b->key.len, why);
+        umbel_error why = {.status = UMBEL_OK};
+        umbel_slice key;
+        if (!b->what) /* the space of this key was not used */
+            um_form_key(um_format_form(f), f->hex, b->key,
+                        p->decoded + p->decoded_len, &key, &why);
         line_name(p, (p->first ? 0 : r->line) + b->number, where);
         r->source->bad_line(r->source->bad_ctx, where, b->line,
-                            b->what ? b->what : why);
+                            b->what ? b->what : why.text);
     }
 }
 
@@ -283,6 +297,8 @@ static bool drain_slot(void *ctx, void *piece)
 
     warn_of_piece(r->source, &s->piece);
     count_left_out(r, &s->piece);
+    for (size_t i = 0; r->source->prefixes && i < batch.n; i++)
+        um_prefixes_add(r->source->prefixes, &batch.keys[i], NULL);
     if (batch.n)
         r->status = r->job->use(r->job->ctx, &batch, s->result, r->err);
     report_skipped(r, &s->piece);
@@ -491,15 +507,24 @@ static umbel_status add_amounts(void *ctx, const um_key_batch *batch,
 umbel_status um_keys_add(const um_key_source *s, umbel_filter *f, uint64_t *n,
                          umbel_error *err)
 {
+    um_prefix_lengths *known = um_prefixes_of(f), all = {{0}};
     change c = {.filter = f};
     um_key_source source = *s;
 
+    if (known) {
+        all = *known;
+        source.prefixes = &all;
+    }
     source.pass = "adding keys";
     umbel_status status =
         um_format_has_amounts(&s->format)
             ? um_keys_each_batch(&source, add_amounts, &c, err)
             : um_keys_each_digest(&source, f, add_digests, &c, err);
 
+    if (known && all.word[0] & UM_PREFIXES_RECORDED)
+        *known = all;
+    if (known && s->prefixes)
+        *s->prefixes = all;
     *n = c.n;
     return status;
 }

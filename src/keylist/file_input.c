@@ -526,6 +526,7 @@ void um_piece_fini(um_piece *p)
     free(p->text);
     free(p->keys);
     free(p->lines);
+    free(p->texts);
     free(p->weights);
     free(p->amounts);
     free(p->decoded);

@@ -5,10 +5,10 @@
 #ifndef UM_KEYLIST_INTERNAL_H
 #define UM_KEYLIST_INTERNAL_H
 
-#include "base/hex.h"
 #include "keylist/file_input.h"
 #include "keylist/list_format.h"
 #include "keylist/ranges.h"
+#include "query/query.h"
 
 /*
  * The input as pieces of whole lines.
@@ -17,7 +17,7 @@
 /* A line without a valid key. */
 typedef struct um_bad_line {
     uint64_t number;  /* in its piece, from 1 */
-    const char *what; /* the reason; NULL: key is not hexadecimal */
+    const char *what; /* the reason; NULL: key does not have its form */
     umbel_slice line, key;
 } um_bad_line;
 
@@ -35,15 +35,16 @@ typedef struct um_piece {
     size_t len, cap;
 
     umbel_slice *keys, *lines; /* slices of text or decoded */
+    umbel_slice *texts;        /* keys as they are written */
     double *weights;
     uint64_t *amounts;
     size_t n, keys_cap;
-    uint8_t *decoded; /* keys that were written in hexadecimal */
-    size_t decoded_len;
+    uint8_t *decoded; /* keys that were converted to their form */
+    size_t decoded_len, decoded_cap;
     uint64_t nlines;      /* read so far */
     um_left_out left_out; /* lines that are not keys in their format */
     const char *bad;      /* what is wrong with the last line, or NULL */
-    char why[UM_WHY_LEN]; /* buffer for bad */
+    umbel_error why;      /* buffer for bad */
     um_bad_line *skipped; /* earlier bad lines, if the format skips them */
     size_t nskipped, skipped_cap;
 

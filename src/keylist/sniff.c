@@ -195,6 +195,12 @@ static const char *find_weights(const um_key_source *s, const um_piece *p)
                : NULL;
 }
 
+/* Returns the keys as they are written. */
+static const umbel_slice *key_texts(const um_key_source *s, const um_piece *p)
+{
+    return um_lines_are_keys(&s->format) ? p->keys : p->texts;
+}
+
 /*
  * Formats that are recognised by what most lines look like. Comments and empty
  * lines at the beginning are usual, so not all lines must match.
@@ -270,24 +276,25 @@ static bool is_comment(umbel_slice line)
     return at[0] == '#' || at[0] == '!' || at[0] == '[';
 }
 
-static bool has_comment(const um_piece *p)
+static bool has_comment(const um_key_source *s, const um_piece *p)
 {
     for (size_t i = 0; i < first_keys(p); i++)
-        if (is_comment(p->keys[i]))
+        if (is_comment(key_texts(s, p)[i]))
             return true;
     return false;
 }
 
 /* Returns true if most lines that are no comments look like the format. The
  * first one may be a header. */
-static bool most_look_like(const um_piece *p, looks_like *like)
+static bool most_look_like(const um_key_source *s, const um_piece *p,
+                           looks_like *like)
 {
     size_t found = 0, others = 0, n = first_keys(p);
 
     for (size_t i = 0; i < n; i++)
-        if (like(p->keys[i]))
+        if (like(key_texts(s, p)[i]))
             found++;
-        else if (!is_comment(p->keys[i]))
+        else if (!is_comment(key_texts(s, p)[i]))
             others += i > 0;
     return found > others;
 }
@@ -311,7 +318,7 @@ static const char *find_format(const um_key_source *s, const um_piece *p)
     };
 
     for (size_t i = 0; i < UM_COUNT(rows) && !s->format.hex; i++)
-        if (most_look_like(p, rows[i].like))
+        if (most_look_like(s, p, rows[i].like))
             return rows[i].text;
     return NULL;
 }
@@ -331,8 +338,8 @@ static const char *find_digests(const um_key_source *s, const um_piece *p)
     size_t n = first_keys(p), found[UM_COUNT(rows)] = {0}, others = 0;
 
     for (size_t i = 0; i < n && !s->format.hex; i++) {
-        const char *key = p->keys[i].data;
-        size_t len = p->keys[i].len, digits = 0, row = 0;
+        const char *key = key_texts(s, p)[i].data;
+        size_t len = key_texts(s, p)[i].len, digits = 0, row = 0;
         while (digits < len && um_hex_value((uint8_t)key[digits]) >= 0)
             digits++;
         while (row < UM_COUNT(rows) && (digits < MD5_DIGITS || digits == len ||
@@ -341,7 +348,7 @@ static const char *find_digests(const um_key_source *s, const um_piece *p)
         if (row < UM_COUNT(rows))
             found[row]++;
         else
-            others += i > 0 && !is_comment(p->keys[i]);
+            others += i > 0 && !is_comment(key_texts(s, p)[i]);
     }
     for (size_t row = 0; row < UM_COUNT(rows); row++)
         if (found[row] > others)
@@ -355,11 +362,10 @@ static const char *find_comments(const um_key_source *s, const um_piece *p)
     size_t names = 0, n = first_keys(p), comments = 0;
     um_left_out ignored;
 
-    (void)s;
-    if (!has_comment(p))
+    if (!has_comment(s, p))
         return NULL;
     for (size_t i = 0; i < n; i++) {
-        umbel_slice name = p->keys[i];
+        umbel_slice name = key_texts(s, p)[i];
         const char *at = name.data;
         comments += is_comment(name);
         names += !is_comment(name) && memchr(at, '.', name.len) &&
@@ -376,11 +382,18 @@ static const char *find_hex(const um_key_source *s, const um_piece *p)
     enum { LONGEST = 256 };
     uint8_t bytes[LONGEST / 2];
     size_t i = 0, n = first_keys(p);
+    bool hashed = !s->format.hex && s->format.form >= UMBEL_KEYS_SHA1 &&
+                  s->format.form <= UMBEL_KEYS_NTLM;
 
-    while (s->suggest_hex && i < n && p->keys[i].len >= MD5_DIGITS &&
-           p->keys[i].len <= LONGEST &&
-           um_hex_decode(p->keys[i].data, p->keys[i].len, bytes))
+    while (
+        (s->suggest_hex || hashed) && i < n &&
+        key_texts(s, p)[i].len >= MD5_DIGITS &&
+        key_texts(s, p)[i].len <= LONGEST &&
+        um_hex_decode(key_texts(s, p)[i].data, key_texts(s, p)[i].len, bytes))
         i++;
+    if (i && i == n && hashed)
+        return "all keys look like digests, but are hashed again: did you mean "
+               "--hex?";
     return i && i == n
                ? "all keys look like hexadecimal, but are taken as text, where "
                  "upper and lower case differ: did you mean --hex?"

@@ -49,6 +49,8 @@ typedef struct um_key_format {
     bool null_ended;        /* records end with NUL instead of newline */
     bool hex;               /* keys are written in hexadecimal digits */
     bool fold_case;         /* ASCII letters of keys become lower case */
+    umbel_key_form form;    /* of digests, domains or networks; with hex, keys
+                               are digests already. Otherwise text */
     char delimiter;         /* between fields; 0: tab, of CSV a comma, of
                                UM_LIST_HIBP a colon */
     uint64_t field;         /* that is the key, from 1; 0: the whole line, or
@@ -82,6 +84,15 @@ static inline char um_format_delimiter(const um_key_format *f)
 static inline bool um_format_has_names(const um_key_format *f)
 {
     return f->json_field || f->list > UM_LIST_HIBP;
+}
+
+/* Returns the form to which keys are converted. */
+static inline umbel_key_form um_format_form(const um_key_format *f)
+{
+    return f->form        ? f->form
+           : f->hex       ? UMBEL_KEYS_HEX
+           : f->fold_case ? UMBEL_KEYS_FOLDED_TEXT
+                          : UMBEL_KEYS_TEXT;
 }
 
 /* Returns the byte that ends each record. */
@@ -128,6 +139,8 @@ typedef struct um_key_source {
                      const char *what);
     void *bad_ctx;
     bool suggest_hex; /* warn if keys look hexadecimal */
+    struct um_prefix_lengths
+        *prefixes; /* NULL, or receives prefix lengths of networks */
     const void *warn_ctx;
 } um_key_source;
 
@@ -143,6 +156,7 @@ typedef struct um_key_batch {
     size_t n; /* at least 1 */
     const umbel_slice *keys;
     const umbel_slice *lines; /* of the input, without their ends */
+    const umbel_slice *texts; /* the keys as they are written */
     const double *weights;    /* 1 each, unless the format has weights */
     const uint64_t *amounts;  /* 1 each, unless the format has amounts */
 } um_key_batch;

@@ -191,35 +191,26 @@ static bool parse_field(const um_key_format *f, um_piece *p, umbel_slice *key)
     return is_bad(p, "too few fields for --field " SEPARATED);
 }
 
-static bool parse_hex(um_piece *p, umbel_slice *key)
-{
-    uint8_t *out = p->decoded + p->decoded_len;
-
-    if (!um_hex_decode(key->data, key->len, out)) {
-        p->keys[p->n] = *key;
-        um_why_not_hex(key->data, key->len, p->why);
-        return is_bad(p, p->why);
-    }
-    *key = (umbel_slice){out, key->len / 2};
-    p->decoded_len += key->len;
-    return true;
-}
-
-static void parse_folded(um_piece *p, umbel_slice *key)
-{
-    uint8_t *out = p->decoded + p->decoded_len;
-
-    um_fold_case(key->data, key->len, out);
-    *key = (umbel_slice){out, key->len};
-    p->decoded_len += key->len;
-}
-
 /* --- lines ---------------------------------------------------------------- */
 
 static bool no_memory(um_piece *p)
 {
     p->status = um_fail(&p->err, UMBEL_E_NOMEM, "no memory to split lines");
     return false;
+}
+
+static bool parse_form(const um_key_format *f, um_piece *p, umbel_slice *key)
+{
+    uint8_t *out = p->decoded + p->decoded_len;
+
+    if (UM_FORM_SPACE(key->len) > p->decoded_cap - p->decoded_len)
+        return no_memory(p);
+    if (um_form_key(um_format_form(f), f->hex, *key, out, key, &p->why)) {
+        p->keys[p->n] = *key;
+        return is_bad(p, p->why.text);
+    }
+    p->decoded_len += key->len;
+    return true;
 }
 
 /* Reserves space for one more key. */
@@ -231,6 +222,7 @@ static bool grow_keys(const um_key_format *f, um_piece *p)
         return true;
     if (!um_array_resize(&p->keys, cap, sizeof *p->keys) ||
         !um_array_resize(&p->lines, cap, sizeof *p->lines) ||
+        !um_array_resize(&p->texts, cap, sizeof *p->texts) ||
         !um_array_resize(&p->weights, cap, sizeof *p->weights) ||
         !um_array_resize(&p->amounts, cap, sizeof *p->amounts))
         return no_memory(p);
@@ -241,14 +233,24 @@ static bool grow_keys(const um_key_format *f, um_piece *p)
     return true;
 }
 
-/* Reserves space for all decoded or folded keys of the text. Keys in quotation
- * marks, of JSON and of range files are copied before that. */
+/* Returns true if keys are not converted to another form. */
+static bool are_unchanged(const um_key_format *f)
+{
+    return um_format_form(f) == UMBEL_KEYS_TEXT;
+}
+
+/* Reserves space for all converted keys of the text. A key takes at most 16
+ * times its line: the shortest line with a digest has two bytes. Keys in
+ * quotation marks, of JSON and of range files are copied before that. */
 static bool grow_decoded(const um_key_format *f, um_piece *p)
 {
-    size_t copies = (size_t)(f->hex || f->fold_case) +
+    size_t copies = (are_unchanged(f) ? 0
+                     : f->form        ? 16
+                                      : 1) +
                     3 * (size_t)(f->csv || f->json_field || f->list);
 
-    return !copies || um_array_resize(&p->decoded, copies * p->len + 1, 1) ||
+    p->decoded_cap = UM_FORM_SPACE(copies * p->len);
+    return !copies || um_array_resize(&p->decoded, p->decoded_cap, 1) ||
            no_memory(p);
 }
 
@@ -284,14 +286,13 @@ static void begin_key(const um_key_format *f, um_piece *p, umbel_slice line)
     p->amounts[p->n] = f->times ? f->times : 1;
 }
 
-/* Decodes or folds the key that was begun, and appends it unless it is
+/* Converts the key that was begun, and appends it unless it is
  * empty. */
 static bool append_key(const um_key_format *f, um_piece *p, umbel_slice key)
 {
-    if (f->hex && !parse_hex(p, &key))
+    p->texts[p->n] = key;
+    if (key.len && !are_unchanged(f) && !parse_form(f, p, &key))
         return false;
-    if (f->fold_case)
-        parse_folded(p, &key);
     p->keys[p->n] = key;
     p->n += key.len > 0;
     return true;
@@ -354,7 +355,7 @@ static bool skip_line(um_piece *p)
     }
     p->skipped[p->nskipped++] =
         (um_bad_line){.number = p->nlines,
-                      .what = p->bad == p->why ? NULL : p->bad,
+                      .what = p->bad == p->why.text ? NULL : p->bad,
                       .line = p->lines[p->n],
                       .key = p->keys[p->n]};
     p->bad = NULL;
@@ -377,8 +378,8 @@ static bool parse_any(const um_key_format *f, um_piece *p, const uint8_t *at,
 
 bool um_lines_are_keys(const um_key_format *f)
 {
-    return !f->null_ended && !f->hex && !f->field && !f->amount_field &&
-           !f->weights && !f->fold_case && !f->csv && !f->json_field &&
+    return !f->null_ended && !f->field && !f->amount_field && !f->weights &&
+           are_unchanged(f) && !f->csv && !f->json_field &&
            f->list == UM_LIST_LINES;
 }
 

@@ -9,6 +9,7 @@
 
 #include <umbel/build.h>
 #include <umbel/counting.h>
+#include <umbel/describe.h>
 #include <umbel/experimental/unless.h>
 #include <umbel/umbel.h>
 
@@ -342,4 +343,74 @@ bool um_allows_false_negatives(const umbel_filter *f, uint64_t denied)
 
     return denied <= recorded ||
            (recorded == 0 && umbel_has_false_negatives(f));
+}
+
+/*
+ * Questions with several keys each.
+ */
+
+/* Returns true if a key of the question is an exception. */
+static umbel_status find_exception(const um_query *q, um_question *ask,
+                                   umbel_slice stored, umbel_slice text,
+                                   bool *found, umbel_error *err)
+{
+    bool hit[UM_MAX_CANDIDATES];
+
+    um_question_expand(ask, q->exceptions, stored, text);
+    UM_TRY(umbel_query_many(q->exceptions, ask->key, ask->n, hit, err));
+    *found = false;
+    for (size_t i = 0; i < ask->n; i++)
+        *found |= hit[i];
+    return UMBEL_OK;
+}
+
+static umbel_status query_form(const um_query *q, um_question *ask,
+                               umbel_slice stored, umbel_slice text, size_t i,
+                               um_query_result *out, umbel_error *err)
+{
+    bool hit[UM_MAX_CANDIDATES], excepted = false;
+    uint64_t values[UM_MAX_CANDIDATES], largest = 0;
+    um_query_result each = {.hit = hit, .values = values};
+    um_query keys = *q;
+    size_t first = 0;
+
+    keys.exceptions = NULL;
+    um_question_expand(ask, q->filter, stored, text);
+    if (ask->n)
+        UM_TRY(query_some(&keys, ask->key, 0, ask->n, &each, err));
+    while (first < ask->n && !hit[first])
+        first++;
+    out->hit[i] = first < ask->n;
+    out->which[i] = out->hit[i] ? (uint8_t)first : 0;
+    for (size_t j = 0; q->counting && j < ask->n; j++)
+        largest = values[j] > largest ? values[j] : largest;
+    if (q->map)
+        largest = out->hit[i] ? values[first] : 0;
+    if (out->values)
+        out->values[i] = largest;
+    out->cost.keys++;
+    out->cost.asked_filter++;
+    if (q->exceptions && out->hit[i]) {
+        out->cost.asked_exceptions++;
+        UM_TRY(find_exception(q, ask, stored, text, &excepted, err));
+        out->hit[i] = !excepted;
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_query_forms(const um_query *q, const umbel_slice *stored,
+                            const umbel_slice *texts, size_t n,
+                            um_query_result *out, size_t *answered,
+                            umbel_error *err)
+{
+    um_question ask;
+
+    if (!um_form_asks_several(umbel_key_form_of(q->filter)))
+        return um_query_keys(q, stored, n, out, answered, err);
+    ask.raw = false;
+    ask.digests = q->digests;
+    for (*answered = 0; *answered < n; ++*answered)
+        UM_TRY(query_form(q, &ask, stored[*answered], texts[*answered],
+                          *answered, out, err));
+    return UMBEL_OK;
 }

@@ -22,6 +22,7 @@ typedef struct um_query {
     umbel_unless_order order;
     bool values;        /* counts, or values of a map, are wanted */
     uint64_t threshold; /* keys match from this count on; 0: none is asked */
+    bool digests;       /* um_query_forms: texts of digest forms are digests */
     bool edits;         /* keys that one edit makes a member match, too; of
                            one filter, without values, threshold, exceptions */
 
@@ -33,6 +34,7 @@ typedef struct um_query {
 typedef struct um_query_result {
     bool *hit;
     uint64_t *values; /* set if query.values or a threshold was asked */
+    uint8_t *which;   /* um_query_forms: the key of the question that matched */
     umbel_unless_cost cost;
 } um_query_result;
 
@@ -54,9 +56,16 @@ umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,
  * that forget, otherwise at most the number recorded in the file. */
 bool um_allows_false_negatives(const umbel_filter *f, uint64_t denied);
 
-/* Converts a key of that form: umbel_form_key. */
-umbel_status um_form_key(umbel_key_form form, umbel_slice key, void *space,
-                         umbel_slice *out, umbel_error *err);
+/* Bytes that um_form_key needs for a key of len bytes. */
+#define UM_FORM_SPACE(len) UMBEL_FORM_SPACE(len)
+/* Converts a key of that form: umbel_form_key. With digests, a key of a digest
+ * form is already a digest, in hexadecimal. E_KEY has the reason alone. */
+umbel_status um_form_key(umbel_key_form form, bool digests, umbel_slice key,
+                         void *space, umbel_slice *out, umbel_error *err);
+
+/* Fails with the beginning of the key, and the reason. */
+umbel_status um_refuse_key(umbel_slice key, const umbel_error *why,
+                           umbel_error *err);
 
 /*
  * A question: what a user wrote, as the keys to ask of a filter.
@@ -76,10 +85,11 @@ typedef struct um_question {
 
     /* Set by um_question_set; read only. */
     umbel_key_form form;
-    size_t n;                           /* keys to ask, at least 1 */
+    size_t n; /* keys to ask; 0: the filter has no such networks */
     umbel_slice key[UM_MAX_CANDIDATES]; /* as stored, the most specific first */
     umbel_slice text;                   /* what the user wrote */
-    um_buffer space;
+    um_buffer space;                    /* for long texts */
+    uint8_t few[2304];
     char matched[64];
 } um_question;
 
@@ -98,6 +108,10 @@ typedef struct um_question_answer {
  */
 umbel_status um_question_set(um_question *q, const umbel_filter *f,
                              umbel_slice text, umbel_error *err);
+/* Does the same for a text that was converted: stored is the key that
+ * um_form_key made of it, which must live as long. */
+void um_question_expand(um_question *q, const umbel_filter *f,
+                        umbel_slice stored, umbel_slice text);
 /* Asks f all keys of the question with one call. f has the form that the
  * question was made for. E_KEY if its hash refuses a key. */
 umbel_status um_question_ask(um_question *q, const umbel_filter *f,
@@ -109,6 +123,26 @@ void um_question_fini(um_question *q);
 
 /* Returns true if a question of that form may ask several keys. */
 bool um_form_asks_several(umbel_key_form form);
+
+/*
+ * Does what um_query_keys does for n questions: stored are the keys that
+ * um_form_key made of texts. A question matches if one of its keys does, and no
+ * key of it matches the exceptions; its count is the largest.
+ */
+umbel_status um_query_forms(const um_query *q, const umbel_slice *stored,
+                            const umbel_slice *texts, size_t n,
+                            um_query_result *out, size_t *answered,
+                            umbel_error *err);
+
+/* Returns how many keys a usual question of that form asks: of a domain with
+ * four labels; the prefix lengths of the family that has more. */
+unsigned um_form_lookups(const umbel_filter *f);
+/* Returns it for a filter that does not exist yet; of networks 33, every prefix
+ * length of IPv4. */
+unsigned um_form_lookups_of(umbel_key_form form);
+/* Returns the error rate of a question from that of a key. */
+double um_question_error(double key_error, unsigned lookups);
+
 /* Returns the name of a form in options and reports: "hex", "sha1"; "text" for
  * files that do not record it. */
 const char *um_form_option(umbel_key_form form);

@@ -641,6 +641,7 @@ umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
                             umbel_error *err)
 {
     UM_TRY(um_filter_create(um_shape_of(shape), &shape->alloc, out, err));
+    um_prefixes_forget(*out); /* pages do not carry prefix lengths */
     um_hasher_copy_secret(&(*out)->hasher, &shape->hasher);
     if (um_lazy_page(&shape->alloc, (*out)->payload_len))
         um_use_huge_pages((*out)->payload, (*out)->payload_len, false);

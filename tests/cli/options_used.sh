@@ -137,6 +137,7 @@ used build coded 'list -o out --bits 90000' --coded
 used build times 'list -o out --kind counting' '--times 3'
 used build amount-field 'amounts -o out --kind counting' '--amount-field 2'
 shapes build 'list -o out'
+used build key-form 'list -o out' '--key-form sha1'
 used build hash 'list -o out' '--hash sip --key-file secret'
 used build seed 'list -o out' '--seed 3'
 used build groups 'list -o out' '--groups 2'
@@ -207,6 +208,7 @@ used convert key-file 's.umb -o out --fold 2' '--key-file other'
 used convert no-checksum 'damaged.umb -o out --fold 2' --no-checksum
 used convert max-memory 'z.umb -o out --raw' '--max-memory 1'
 
+used plan key-form '-n 100' '--key-form domain'
 used plan capacity '-n 1000' instead '-n 2000'
 used plan bytes '-n 1000' '--bytes 5000'
 used plan wire '-n 1000' '--wire 5000'

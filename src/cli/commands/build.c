@@ -216,7 +216,9 @@ static umbel_status build_filter(const um_args *args, um_filter_params *params,
     job.params = params->params;
     UM_TRY(set_partition(a, &job, err));
     job.params.capacity = a->capacity.n;
-    job.params.key_form = um_key_form_from_args(&a->key);
+    umbel_key_form form;
+    UM_TRY(um_key_form_from_args(&a->key, &form, err));
+    job.params.key_form = form;
     return um_build(&job, out, err);
 }
 
@@ -224,9 +226,10 @@ static umbel_status build_filter(const um_args *args, um_filter_params *params,
 static umbel_status open_like(const build_args *a, const um_open_args *open,
                               umbel_filter **out, umbel_error *err)
 {
-    umbel_key_form form = um_key_form_from_args(&a->key);
+    umbel_key_form form;
     umbel_field groups;
 
+    UM_TRY(um_key_form_from_args(&a->key, &form, err));
     UM_TRY(um_open_filter(open, a->like, out, err));
     if (umbel_info_get(*out, "groups", &groups, NULL) == UMBEL_OK &&
         groups.value.count == 1)
@@ -527,6 +530,7 @@ const um_command um_cmd_build = {
                  .modes = UM_MODE(COUNTS)},
                 {um_thread_options, .base = offsetof(build_args, threads)},
                 {um_shape_options, .base = offsetof(build_args, shape)},
+                {um_form_options, .base = offsetof(build_args, key)},
                 {um_key_options, .base = offsetof(build_args, key)},
                 {um_secret_options, .base = offsetof(build_args, secret)},
                 {um_strict_options, .base = offsetof(build_args, strict)}},

@@ -129,20 +129,24 @@ static umbel_status check_stdin(const um_args *args, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Decodes or folds a typed key, and queries it. */
-static umbel_status check_read(um_check_ctx *c, const um_key_format *format,
+/* Converts a typed key to its form, and queries it. */
+static umbel_status check_word(um_check_ctx *c, const um_key_format *format,
                                const umbel_slice *text, umbel_error *err)
 {
-    umbel_key_form form = format->hex ? UMBEL_KEYS_HEX : UMBEL_KEYS_FOLDED_TEXT;
-    uint8_t bytes[4096];
+    umbel_error why;
     umbel_slice key;
+    uint8_t *space = malloc(UM_FORM_SPACE(text->len));
 
-    if ((format->hex ? text->len / 2 : text->len) > sizeof bytes)
-        return um_fail(err, UMBEL_E_KEY,
-                       "a key of more than %zu bytes: give it with -f FILE",
-                       sizeof bytes);
-    UM_TRY(um_form_key(form, *text, bytes, &key, err));
-    return um_check_one(c, &key, text, err);
+    if (!space)
+        return um_no_memory(err, text->len);
+    umbel_status status = um_form_key(um_format_form(format), format->hex,
+                                      *text, space, &key, &why);
+    if (status)
+        um_refuse_key(*text, &why, err);
+    else
+        status = um_check_one(c, &key, text, err);
+    free(space);
+    return status;
 }
 
 /* Warns about a key that is the name of a file, which is rarely intended. */
@@ -179,7 +183,7 @@ static umbel_status check_forms_agree(const umbel_filter *f, const char *name,
                    umbel_key_form_name(form));
 }
 
-static umbel_status obey_key_forms(const um_check_ctx *c, const check_args *a,
+static umbel_status obey_key_forms(um_check_ctx *c, const check_args *a,
                                    um_key_format *format, umbel_error *err)
 {
     for (size_t i = 1; i < c->nfilters; i++)
@@ -188,6 +192,10 @@ static umbel_status obey_key_forms(const um_check_ctx *c, const check_args *a,
         UM_TRY(check_forms_agree(c->query.exceptions, a->unless, c, err));
     for (size_t i = 0; i < c->nfilters; i++)
         UM_TRY(um_obey_key_form(c->filters[i], format, err));
+    c->form = umbel_key_form_of(c->filters[0]);
+    if (c->form == UMBEL_KEYS_UNRECORDED)
+        c->form = um_format_form(format);
+    c->query.digests = format->hex;
     return UMBEL_OK;
 }
 
@@ -222,9 +230,7 @@ static umbel_status check_typed(um_check_ctx *c, const um_args *args,
     for (size_t i = 0; i < a->operands.n; i++) {
         umbel_slice key = {a->operands.item[i], strlen(a->operands.item[i])};
         uint64_t before = c->selected;
-        umbel_status status = format.hex || format.fold_case
-                                  ? check_read(c, &format, &key, err)
-                                  : um_check_one(c, &key, &key, err);
+        umbel_status status = check_word(c, &format, &key, err);
         if (status || (c->selected > before) == c->invert)
             hint_at_file(args, key.data);
         if (status == UMBEL_E_KEY) {
@@ -279,10 +285,6 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
     UM_TRY(um_key_source_from_args(args, &a->keys, &a->threads, a->lists,
                                    &source, err));
     UM_TRY(obey_key_forms(c, a, &source.format, err));
-    if (a->confirm && source.format.hex && a->keys.field.given)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--confirm writes whole lines of hexadecimal keys: "
-                       "leave out --field");
     source.pass = "checking keys";
     source.stop = &c->decided;
     source.flush = flush_answers;
@@ -388,13 +390,14 @@ static umbel_status prepare_edits(const um_args *args,
     if (filters->norigins)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "--edits takes one filter, not a directory");
+    if (((const check_args *)args->values)->keys.hex)
+        form = UMBEL_KEYS_HEX;
     if (form == UMBEL_KEYS_HEX || form == UMBEL_KEYS_INTEGER ||
-        ((const check_args *)args->values)->keys.hex)
+        um_form_asks_several(form))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "--edits is for keys that are text; those of this "
                        "filter are %s",
-                       umbel_key_form_name(
-                           form == UMBEL_KEYS_INTEGER ? form : UMBEL_KEYS_HEX));
+                       umbel_key_form_name(form));
     if (f_p * lookups > 0.01)
         um_warn(
             args,

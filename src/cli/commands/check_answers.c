@@ -141,13 +141,37 @@ static void print_filters(const um_check_ctx *c, const umbel_slice *line,
         }
 }
 
-static void print_json(const um_check_ctx *c, FILE *out,
-                       const umbel_slice *line, const um_query_result *in,
-                       size_t i)
+/* Returns what matched, if the form of the keys has more to tell than the key
+ * itself; it is valid as long as ask. */
+static umbel_slice find_matched(const um_check_ctx *c, um_question *ask,
+                                const um_key_batch *b,
+                                const um_query_result *in, size_t i)
 {
+    if (!um_form_asks_several(c->form) || c->nfilters > 1 || !in->hit[i])
+        return (umbel_slice){"", 0};
+    ask->raw = false;
+    ask->digests = c->query.digests;
+    um_question_expand(ask, c->query.filter, b->keys[i], b->texts[i]);
+    return um_question_matched(ask, in->which[i]);
+}
+
+static void print_json(const um_check_ctx *c, FILE *out, const um_key_batch *b,
+                       const um_query_result *in, size_t i)
+{
+    um_question ask;
+    umbel_slice matched = find_matched(c, &ask, b, in, i);
+
     putc('{', out);
-    um_json_key(out, line);
+    um_json_key(out, &b->lines[i]);
     fprintf(out, ", \"match\": %s", in->hit[i] ? "true" : "false");
+    if (!matched.len && !um_form_asks_several(c->form) && !c->query.edits)
+        matched = b->texts[i];
+    fputs(", \"matched\": ", out);
+    if (in->hit[i] && matched.len)
+        um_json_string(out, matched.data, matched.len);
+    else
+        fputs("null", out);
+    fprintf(out, ", \"form\": \"%s\"", um_form_option(c->form));
     if (c->query.values)
         fprintf(out, ", \"%s\": %" PRIu64, c->query.map ? "value" : "count",
                 in->values[i]);
@@ -158,18 +182,26 @@ static void print_json(const um_check_ctx *c, FILE *out,
     fputs("}\n", out);
 }
 
-static void print_answer(const um_check_ctx *c, const umbel_slice *line,
+static void print_answer(const um_check_ctx *c, const um_key_batch *b,
                          const um_query_result *in, size_t i)
 {
+    const umbel_slice *line = &b->lines[i];
+    um_question ask;
+
     if (c->json) {
-        print_json(c, c->out, line, in, i);
+        print_json(c, c->out, b, in, i);
         return;
     }
     if (c->nfilters > 1 && in->values[i]) {
         print_filters(c, line, in->values[i]);
         return;
     }
+    umbel_slice matched = find_matched(c, &ask, b, in, i);
     fwrite(line->data, 1, line->len, c->out);
+    if (matched.len) {
+        putc('\t', c->out);
+        fwrite(matched.data, 1, matched.len, c->out);
+    }
     if (c->query.values)
         fprintf(c->out, "\t%" PRIu64 "%s", in->values[i],
                 is_at_limit(c, in->values[i]) ? "+" : "");
@@ -186,23 +218,29 @@ static umbel_status reserve(answers *a, size_t n, umbel_error *err)
         return UMBEL_OK;
     free(r->hit);
     free(r->values);
+    free(r->which);
     free(a->other);
     r->hit = malloc(n * sizeof *r->hit);
     r->values = calloc(n, sizeof *r->values);
+    r->which = malloc(n * sizeof *r->which);
     a->other = malloc(n * sizeof *a->other);
-    bool fine = r->hit && r->values && a->other;
+    bool fine = r->hit && r->values && r->which && a->other;
     a->max = fine ? n : 0;
     return fine ? UMBEL_OK
                 : um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
 }
 
-enum { LONGEST_VALUE = 24 }; /* a tab, a number, a plus, snprintf's NUL */
+enum {
+    LONGEST_VALUE = 24, /* a tab, a number, a plus, snprintf's NUL */
+    LONGEST_MATCHED = 1 + UMBEL_MATCHED_LEN
+};
 
 static size_t lines_len(const um_check_ctx *c, const um_key_batch *b,
                         const answers *a)
 {
     size_t len = 0, more = c->query.values ? LONGEST_VALUE + 1 : 1;
 
+    more += um_form_asks_several(c->form) ? LONGEST_MATCHED : 0;
     for (size_t i = 0; i < a->n; i++)
         len += is_printed(c, a->result.hit[i]) ? b->lines[i].len + more : 0;
     return len;
@@ -212,6 +250,7 @@ static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
                                  answers *a, umbel_error *err)
 {
     size_t need = lines_len(c, b, a);
+    um_question ask;
 
     if (need > a->cap) {
         free(a->out);
@@ -226,6 +265,12 @@ static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
             continue;
         memcpy(at, b->lines[i].data, b->lines[i].len);
         at += b->lines[i].len;
+        umbel_slice matched = find_matched(c, &ask, b, &a->result, i);
+        if (matched.len) {
+            *at++ = '\t';
+            memcpy(at, matched.data, matched.len);
+            at += matched.len;
+        }
         if (c->query.values)
             at += snprintf(at, LONGEST_VALUE, "\t%" PRIu64 "%s",
                            a->result.values[i],
@@ -242,7 +287,7 @@ static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
 static umbel_status format_json(const um_check_ctx *c, const um_key_batch *b,
                                 answers *a, umbel_error *err)
 {
-    enum { LIMIT = 1 << 20, LONGEST_BYTE = 6, AROUND = 96 };
+    enum { LIMIT = 1 << 20, LONGEST_BYTE = 12, AROUND = 96 };
     size_t most = 0;
 
     free(a->out);
@@ -256,7 +301,7 @@ static umbel_status format_json(const um_check_ctx *c, const um_key_batch *b,
         if (most > LIMIT)
             break;
         if (is_printed(c, a->result.hit[i]))
-            print_json(c, memory, &b->lines[i], &a->result, i);
+            print_json(c, memory, b, &a->result, i);
     }
     return fclose(memory) ? um_fail_errno(err, "no memory for answers")
                           : UMBEL_OK;
@@ -267,15 +312,15 @@ static umbel_status format_json(const um_check_ctx *c, const um_key_batch *b,
 static umbel_status query_others(const um_check_ctx *c, const um_key_batch *b,
                                  answers *a, umbel_error *err)
 {
-    um_query_result other = {.hit = a->other};
+    um_query_result other = {.hit = a->other, .which = a->result.which};
     umbel_status first = UMBEL_OK;
 
     for (size_t i = 0; i < a->n; i++)
         a->result.values[i] = a->result.hit[i];
     for (size_t f = 1; f < c->nfilters; f++) {
-        um_query q = {.filter = c->filters[f]};
+        um_query q = {.filter = c->filters[f], .digests = c->query.digests};
         umbel_status status =
-            um_query_keys(&q, b->keys, a->n, &other, &a->n, err);
+            um_query_forms(&q, b->keys, b->texts, a->n, &other, &a->n, err);
         for (size_t i = 0; i < a->n; i++)
             a->result.values[i] |= (uint64_t)other.hit[i] << f;
         first = status ? status : first;
@@ -290,8 +335,8 @@ static umbel_status query_batch(const um_check_ctx *c, const um_key_batch *b,
                                 answers *a, umbel_error *err)
 {
     a->result.cost = (umbel_unless_cost){0};
-    umbel_status status =
-        um_query_keys(&c->query, b->keys, b->n, &a->result, &a->n, err);
+    umbel_status status = um_query_forms(&c->query, b->keys, b->texts, b->n,
+                                         &a->result, &a->n, err);
     if (c->nfilters > 1) {
         umbel_status others = query_others(c, b, a, err);
         status = others ? others : status;
@@ -331,13 +376,13 @@ static void print_batch(const um_check_ctx *c, const um_key_batch *b,
         fwrite(a->out, 1, a->nout, c->out);
     for (size_t i = a->formatted; i < a->n; i++)
         if (is_printed(c, a->result.hit[i]))
-            print_answer(c, &b->lines[i], &a->result, i);
+            print_answer(c, b, &a->result, i);
 }
 
 static umbel_status add_to_top(const um_check_ctx *c, const um_key_batch *b,
                                const answers *a, umbel_error *err)
 {
-    const umbel_slice *texts = c->log_keys ? b->keys : b->lines;
+    const umbel_slice *texts = c->log_keys ? b->texts : b->lines;
 
     for (size_t i = 0; i < a->n; i++)
         if (a->result.hit[i])
@@ -369,7 +414,10 @@ void um_check_print_top(um_check_ctx *c)
     for (size_t i = 0; !c->quiet && i < c->top->n; i++) {
         um_top_key *k = &c->top->key[i];
         um_query_result result = {.hit = &hit, .values = &k->count};
-        print_answer(c, &(umbel_slice){k->text, k->len}, &result, 0);
+        umbel_slice text = {k->text, k->len};
+        um_key_batch b = {
+            .n = 1, .keys = &text, .lines = &text, .texts = &text};
+        print_answer(c, &b, &result, 0);
     }
 }
 
@@ -384,7 +432,7 @@ static umbel_status print_answers(void *ctx, const um_key_batch *b,
     c->cost.asked_filter += a->result.cost.asked_filter;
     c->cost.asked_exceptions += a->result.cost.asked_exceptions;
     c->decided = c->quiet && c->selected && !c->log.path;
-    UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->keys : b->lines,
+    UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->texts : b->lines,
                              a->result.hit, a->n, err));
     if (c->top)
         return add_to_top(c, b, a, err);
@@ -405,6 +453,7 @@ static void free_answers(void *result)
 
     free(a->result.hit);
     free(a->result.values);
+    free(a->result.which);
     free(a->other);
     free(a->out);
 }
@@ -421,11 +470,13 @@ um_key_job um_check_job(um_check_ctx *c)
 umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
                           const umbel_slice *line, umbel_error *err)
 {
-    um_key_batch batch = {.n = 1, .keys = key, .lines = line};
+    um_key_batch batch = {.n = 1, .keys = key, .lines = line, .texts = line};
     bool hit, other;
     uint64_t value = 0;
-    answers a = {
-        .result = {.hit = &hit, .values = &value}, .other = &other, .max = 1};
+    uint8_t which = 0;
+    answers a = {.result = {.hit = &hit, .values = &value, .which = &which},
+                 .other = &other,
+                 .max = 1};
 
     UM_TRY(query_batch(c, &batch, &a, err));
     return print_answers(c, &batch, &a, err);

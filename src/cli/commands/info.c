@@ -8,6 +8,7 @@
 #include "draw/document.h"
 #include "draw/svg.h"
 #include "publish/manifest.h"
+#include "query/query.h"
 #include "sync/directory.h"
 
 #include <math.h>
@@ -136,6 +137,8 @@ static umbel_status describe(const um_args *args, umbel_error *err)
     um_report_info(&report, &info);
     if (umbel_estimate_keys(f, &interval, NULL) == UMBEL_OK)
         um_report_interval(&report, keys, NULL, &interval, UM_OF_WHOLE);
+    um_report_question(&report, umbel_key_form_of(f), um_form_lookups(f),
+                       umbel_predict(f));
     if (a->cpu)
         um_report_text(&report, "fast_path", NULL, umbel_fast_path(f));
     um_note_retouched(&report, f, "its cells do not show how many keys it has");

@@ -156,6 +156,7 @@ enum { UM_MAX_FILTERS = 64 }; /* bits of a mask */
 /* What is queried and printed, and the totals of the answers so far. */
 typedef struct um_check_ctx {
     um_query query;
+    umbel_key_form form;          /* of its keys */
     umbel_filter *const *filters; /* that of the query, and others */
     const char *const *names;     /* of the filters */
     size_t nfilters; /* 0, 1: the query alone; at most UM_MAX_FILTERS */
@@ -164,7 +165,7 @@ typedef struct um_check_ctx {
     bool json, count, invert, quiet;
     bool print_all;   /* also print keys that do not match */
     bool on_terminal; /* answers are printed on the same terminal as progress */
-    bool log_keys;    /* log keys, not their lines */
+    bool log_keys;    /* log keys as written, not their lines */
     char end;         /* of a printed line */
     uint64_t count_limit; /* counts are cut off here; or 0 */
     um_key_log log;       /* for keys that match */

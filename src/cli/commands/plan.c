@@ -7,6 +7,7 @@
 #include "filter/addressing/addressing.h"
 #include "filter/sizing.h"
 #include "keylist/key_list.h"
+#include "query/query.h"
 
 #include <umbel/counting.h>
 #include <umbel/plan.h>
@@ -122,6 +123,9 @@ static umbel_status read_params(size_plan *p, umbel_error *err)
                                    &source, err));
     UM_TRY(um_params_from_args(&p->a->shape, p->a->secret.key_file, &p->asked,
                                err));
+    umbel_key_form form;
+    UM_TRY(um_key_form_from_args(&p->a->keys, &form, err));
+    p->asked.params.key_form = form;
     p->asked.params.capacity = p->a->capacity.n;
     if (is_keyed(p->asked.params.hash) && !p->asked.params.secret)
         p->asked.params.secret = any_secret; /* plans do not depend on it */
@@ -302,9 +306,11 @@ static umbel_status answer(size_plan *p, um_report *r, umbel_error *err)
 
 /* --- the report ----------------------------------------------------------- */
 
-static void report_plan(um_report *r, const um_filter_params *asked,
+static void report_plan(um_report *r, const size_plan *p,
                         const umbel_size_plan *plan)
 {
+    const um_filter_params *asked = &p->asked;
+    umbel_key_form form = (umbel_key_form)asked->params.key_form;
     const char *addressing = asked->params.addressing;
     bool is_bits =
         plan->bits_per_key * (double)plan->keys < 1.5 * (double)plan->cells;
@@ -321,6 +327,7 @@ static void report_plan(um_report *r, const um_filter_params *asked,
     um_report_real(r, "bits_per_key", NULL, NULL, plan->bits_per_key);
     um_report_rate(r, "error", NULL, plan->error);
     um_report_rate(r, "digest_error", NULL, plan->digest_error);
+    um_report_question(r, form, um_form_lookups_of(form), plan->error);
 }
 
 static void report_clearing(um_report *r, const umbel_clearing *c)
@@ -408,6 +415,7 @@ static umbel_status report_command(um_report *r, const um_args *args,
     um_print_used(out, args, um_secret_options, NULL);
     if (is_keyed(a->shape.hash) && !a->secret.key_file)
         fputs(" --key-file SECRET", out);
+    um_print_used(out, args, um_form_options, NULL);
     if (!a->counts) /* otherwise they describe the file of counts */
         um_print_used(out, args, um_key_options, NULL);
     fputs(end, out);
@@ -423,7 +431,7 @@ static umbel_status report_command(um_report *r, const um_args *args,
 
 static umbel_status report_size(size_plan *p, um_report *r, umbel_error *err)
 {
-    report_plan(r, &p->asked, &p->plan);
+    report_plan(r, p, &p->plan);
     if (asks_clearing(p->a))
         report_clearing(r, &p->clearing);
     if (p->a->counts)
@@ -473,7 +481,7 @@ done:
 static umbel_status report_wire(um_report *r, const size_plan *p,
                                 const umbel_wire_plan *w, umbel_error *err)
 {
-    report_plan(r, &p->asked, &w->plan);
+    report_plan(r, p, &w->plan);
     um_report_count(r, "wire_bytes", "bytes on the wire", NULL, w->wire_bytes);
     um_report_rate(r, "fill", "bits set", w->fill);
     um_report_rate(r, "raw_error", "error if not coded", w->raw_error);
@@ -678,6 +686,8 @@ const um_command um_cmd_plan = {
                 {SHAPE, BUILDS & ~UM_MODE(STATIC),
                  .ignored = "kind " IDENTITY SIZES "param"},
                 {SHAPE, BUILDS, .ignored = "kind " IDENTITY SIZES CELLS},
+                {um_form_options, offsetof(plan_args, keys),
+                 .modes = BUILDS | UM_MODE(NEVER)},
                 {um_key_options, offsetof(plan_args, keys),
                  .modes = BUILDS | UM_MODE(NEVER)},
                 {um_secret_options, offsetof(plan_args, secret),

@@ -11,6 +11,7 @@
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/report.h"
+#include "filter/handle.h"
 #include "publish/manifest.h"
 #include "sync/directory.h"
 #include "trust/link.h"
@@ -820,6 +821,8 @@ static umbel_status create_dir(const um_args *args, umbel_error *err)
                        "--init needs --name NAME, what people call this "
                        "writer");
     umbel_status status = create_shape(a, &shape, &parameters, err);
+    if (!status)
+        um_prefixes_forget(shape); /* pages do not carry them */
     if (!status)
         status =
             um_sync_dir_create(a->dir, a->name, shape, &parameters, now(), err);

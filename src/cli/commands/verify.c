@@ -173,7 +173,8 @@ static void report_members(const umbel_filter *f, const umbel_verdict *v,
     note_false_negatives(r, f, v->false_negatives);
 }
 
-static void report_outside(const umbel_verdict *v, um_report *r)
+static void report_outside(const umbel_filter *f, const umbel_verdict *v,
+                           um_report *r)
 {
     static const char *const rate[] = {"rate", "low", "high"};
     bool none = v->outside == 0;
@@ -186,6 +187,8 @@ static void report_outside(const umbel_verdict *v, um_report *r)
     um_report_count(r, "dropped", "dropped as members", NULL, v->dropped);
     um_report_interval(r, rate, "measured error", &measured, UM_OF_RATE);
     um_report_rate(r, "predicted", "predicted error", v->predicted);
+    um_report_question(r, umbel_key_form_of(f), um_form_lookups(f),
+                       v->predicted);
     if (!none && v->false_positives == v->outside && v->predicted < 0.5)
         um_report_note(r, "Every outside key matches: are these members? They "
                           "are given with --members.");
@@ -216,7 +219,7 @@ static int run(const um_args *args)
     if (a->members.n)
         report_members(f, &verdict, &report);
     if (a->outside.n)
-        report_outside(&verdict, &report);
+        report_outside(f, &verdict, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

@@ -147,7 +147,7 @@ typedef struct um_mode {
 
 typedef struct um_args um_args;
 
-enum { UM_MAX_GROUPS = 8, UM_MAX_OPERANDS = 3, UM_MAX_MODES = 12 };
+enum { UM_MAX_GROUPS = 12, UM_MAX_OPERANDS = 3, UM_MAX_MODES = 12 };
 
 /* The section of 'umbel --help' that lists a command. */
 typedef enum um_help_section {

@@ -10,6 +10,7 @@
 #include "cli/framework/numbers.h"
 #include "cli/framework/progress.h"
 #include "filter/kind.h"
+#include "query/query.h"
 #include "trust/key_file.h"
 
 #include <inttypes.h>
@@ -48,6 +49,17 @@ const um_option um_key_options[] = {
     {"delimiter", 0, "C", "fields are separated by C (default: tab)",
      UM_TARGET(um_key_args, delimiter),
      .needs = "field csv weights never amount-field value-bits counts"},
+    {0}};
+
+static const char *const forms[] = {"text",   "hex",     "folded", "integer",
+                                    "sha1",   "sha256",  "md5",    "ntlm",
+                                    "domain", "network", NULL};
+
+const um_option um_form_options[] = {
+    {"key-form", 0, "F",
+     "what keys are, and how they are asked (default text): sha1, sha256, md5 "
+     "and ntlm store digests, domain also finds subdomains, network addresses",
+     UM_TARGET(um_key_args, form), .choices = forms},
     {0}};
 
 const um_option um_thread_options[] = {
@@ -104,6 +116,48 @@ static void warn_once(const void *ctx, const char *file, const char *text)
     um_warn(ctx, "%s%s: %s", um_path_dots(file), um_path_tail(file), text);
 }
 
+/* Returns the form that a format stores; hex and fold_case stand for two. */
+static umbel_key_form form_of_format(umbel_key_form form)
+{
+    return um_form_asks_several(form) ? form : UMBEL_KEYS_TEXT;
+}
+
+/* Returns true if --hex is for keys of that form. */
+static bool takes_hex(umbel_key_form form)
+{
+    return form == UMBEL_KEYS_HEX ||
+           (form >= UMBEL_KEYS_SHA1 && form <= UMBEL_KEYS_NTLM);
+}
+
+umbel_status um_key_form_from_args(const um_key_args *k, umbel_key_form *out,
+                                   umbel_error *err)
+{
+    static const umbel_key_form of_choice[] = {
+        UMBEL_KEYS_TEXT,    UMBEL_KEYS_HEX,  UMBEL_KEYS_FOLDED_TEXT,
+        UMBEL_KEYS_INTEGER, UMBEL_KEYS_SHA1, UMBEL_KEYS_SHA256,
+        UMBEL_KEYS_MD5,     UMBEL_KEYS_NTLM, UMBEL_KEYS_DOMAIN,
+        UMBEL_KEYS_NETWORK};
+    bool hibp = k->list_format.index == UM_LIST_HIBP;
+    umbel_key_form form = k->form.name   ? of_choice[k->form.index]
+                          : hibp         ? UMBEL_KEYS_SHA1
+                          : k->hex       ? UMBEL_KEYS_HEX
+                          : k->fold_case ? UMBEL_KEYS_FOLDED_TEXT
+                                         : UMBEL_KEYS_TEXT;
+
+    if (hibp && (k->fold_case || !takes_hex(form)))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--list-format hibp has digests: leave out %s",
+                       k->fold_case ? "--fold-case" : "--key-form");
+    if ((k->hex && !takes_hex(form)) ||
+        (k->fold_case && form != UMBEL_KEYS_FOLDED_TEXT))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--key-form %s and --%s contradict each other: leave "
+                       "one out",
+                       um_form_option(form), k->hex ? "hex" : "fold-case");
+    *out = form;
+    return UMBEL_OK;
+}
+
 umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
                                      const um_thread_args *threads,
                                      um_list paths, um_key_source *out,
@@ -112,15 +166,13 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
     um_list_format list = (um_list_format)k->list_format.index;
     uint64_t column = 0;
     bool named = k->column && !um_parse_whole(k->column, &column);
+    umbel_key_form form;
     char delimiter;
 
     UM_TRY(parse_delimiter(k->delimiter, &delimiter, err));
+    UM_TRY(um_key_form_from_args(k, &form, err));
     if (k->column && !named && (column == 0 || column == UM_LAST_FIELD))
         return um_fail(err, UMBEL_E_RANGE, "--column begins at 1");
-    if (list == UM_LIST_HIBP && k->fold_case)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--list-format hibp has hashes, not letters: leave out "
-                       "--fold-case");
     *out = (um_key_source){
         .paths = paths.item,
         .npaths = paths.n,
@@ -129,8 +181,10 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
                    .column = named ? k->column : NULL,
                    .json_field = k->json_field,
                    .null_ended = k->null,
-                   .hex = k->hex || list == UM_LIST_HIBP,
-                   .fold_case = k->fold_case,
+                   .hex =
+                       k->hex || list == UM_LIST_HIBP || form == UMBEL_KEYS_HEX,
+                   .fold_case = form == UMBEL_KEYS_FOLDED_TEXT,
+                   .form = form_of_format(form),
                    .delimiter = delimiter,
                    .field = column ? column : field_number(&k->field)},
         .threads = threads && threads->threads.given
@@ -159,20 +213,14 @@ umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
 {
     umbel_key_form form = umbel_key_form_of(f);
 
-    if (format->hex)
+    if (format->hex && !takes_hex(form))
         UM_TRY(check_form(form, UMBEL_KEYS_HEX, "--hex", err));
     if (format->fold_case)
         UM_TRY(check_form(form, UMBEL_KEYS_FOLDED_TEXT, "--fold-case", err));
     format->hex |= form == UMBEL_KEYS_HEX;
     format->fold_case |= form == UMBEL_KEYS_FOLDED_TEXT;
+    format->form = form_of_format(form);
     return UMBEL_OK;
-}
-
-umbel_key_form um_key_form_from_args(const um_key_args *k)
-{
-    return k->hex || k->list_format.index == UM_LIST_HIBP ? UMBEL_KEYS_HEX
-           : k->fold_case ? UMBEL_KEYS_FOLDED_TEXT
-                          : UMBEL_KEYS_TEXT;
 }
 
 void um_set_amounts(const um_amount_args *a, um_key_format *format)

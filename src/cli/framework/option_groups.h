@@ -10,6 +10,7 @@
 
 /* --- keys: how lists are read --------------------------------------------- */
 typedef struct um_key_args {
+    um_choice form;
     um_choice list_format;
     bool csv;
     const char *column, *json_field;
@@ -18,6 +19,8 @@ typedef struct um_key_args {
     const char *delimiter;
 } um_key_args;
 extern const um_option um_key_options[];
+/* --key-form, into the same struct, for commands that create filters. */
+extern const um_option um_form_options[];
 
 /* --threads, for commands that read many keys. */
 typedef struct um_thread_args {
@@ -47,8 +50,10 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
  */
 umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
                               umbel_error *err);
-/* Returns the form that a new file records. */
-umbel_key_form um_key_form_from_args(const um_key_args *k);
+/* Finds the form that a new file records. Refuses options that contradict each
+ * other. */
+umbel_status um_key_form_from_args(const um_key_args *k, umbel_key_form *out,
+                                   umbel_error *err);
 
 /* --- filters: how files are opened ---------------------------------------- */
 typedef struct um_open_args {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/framework/progress.h"
 #include "filter/handle.h"
+#include "query/query.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -671,4 +672,14 @@ void um_print_used(FILE *out, const um_args *args, const um_option *rows,
             putc(' ', out);
             um_print_quoted(out, args->used[i].value);
         }
+}
+
+void um_report_question(um_report *r, umbel_key_form form, unsigned lookups,
+                        double key_error)
+{
+    if (!um_form_asks_several(form))
+        return;
+    um_report_count(r, "question_keys", "keys of a question", NULL, lookups);
+    um_report_rate(r, "question_error", NULL,
+                   um_question_error(key_error, lookups));
 }

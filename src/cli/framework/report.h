@@ -114,4 +114,9 @@ void um_report_to_json(FILE *out, const um_report *r);
 void um_report_to_text(FILE *out, const um_report *r);
 void um_report_to_table(FILE *out, const um_report *rows, size_t n);
 
+/* Reports how many keys a usual question of that form asks, and its error; does
+ * nothing for forms with one key. */
+void um_report_question(um_report *r, umbel_key_form form, unsigned lookups,
+                        double key_error);
+
 #endif

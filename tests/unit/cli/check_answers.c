@@ -102,7 +102,8 @@ static void print_batches(um_check_ctx c, printed *p, uint64_t *selected)
     for (size_t i = 0, n = 1; i < KEYS; i += n, n = 3 * n + 1) {
         um_key_batch b = {.n = KEYS - i < n ? KEYS - i : n,
                           .keys = slices + i,
-                          .lines = slices + i};
+                          .lines = slices + i,
+                          .texts = slices + i};
         assert_ok(job.work(&c, &b, result, &test_refusal));
         assert_ok(job.use(&c, &b, result, &test_refusal));
     }
@@ -172,7 +173,7 @@ static void long_json_is_printed_whole(void **state)
     assert_non_null(text);
     memset(text, 'x', LEN);
     umbel_slice keys[2] = {{text, LEN}, {"1", 1}};
-    um_key_batch b = {.n = 2, .keys = keys, .lines = keys};
+    um_key_batch b = {.n = 2, .keys = keys, .lines = keys, .texts = keys};
     begin(&c, &p);
     um_key_job job = um_check_job(&c);
     void *result = calloc(1, job.result_len);

@@ -401,7 +401,7 @@ static void filters_of_two_key_forms_do_not_merge(void **state)
     assert_ok(umbel_merge(hex, unknown, UMBEL_OR, &test_refusal));
     assert_int_equal(umbel_key_form_of(hex), UMBEL_KEYS_UNRECORDED);
     p.capacity = 100;
-    p.key_form = UMBEL_KEYS_FOLDED_TEXT + 1;
+    p.key_form = UMBEL_KEYS_NETWORK + 1;
     assert_refused(umbel_create(NULL, &p, &back, &test_refusal), UMBEL_E_RANGE,
                    "key form");
     umbel_close(hex);

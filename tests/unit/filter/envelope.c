@@ -246,7 +246,10 @@ static const forgery forgeries[] = {
     {NUMBER(fpr), UINT64_C(0x7FF8000000000000), UMBEL_E_FORMAT, "range"},
     {NUMBER(secret_id), 1, UMBEL_E_FORMAT, "secret"},
     {NUMBER(setting), 0, UMBEL_E_FORMAT, "groups must be 1..8"},
-    {NUMBER(key_form), 5, UMBEL_E_VERSION, "form of a later version"},
+    {NUMBER(key_form), 11, UMBEL_E_VERSION, "form of a later version"},
+    {NUMBER(prefixes.word[0]), 1, UMBEL_E_FORMAT, "out of range"},
+    {NUMBER(prefixes.word[2]), 1, UMBEL_E_FORMAT, "out of range"},
+    {NUMBER(prefixes.word[0]), UINT64_MAX, UMBEL_E_FORMAT, "out of range"},
     {NUMBER(key_form), UINT64_MAX, UMBEL_E_VERSION, "form"},
 };
 
