@@ -49,7 +49,7 @@ umbel check c.umb --values host7.example
 
 # Hashes of Have I Been Pwned, in one file or in range files.
 for i in 1 2 3; do printf '%s\n' password$i | sha1sum | cut -c1-40 | tr a-f A-F; done | sort > hashes
-umbel build hashes --hex -q -o hex.umb
+umbel build hashes --key-form sha1 --hex -q -o hex.umb
 sed 's/$/:3\r/' hashes > counted
 try umbel build counted --list-format hibp -q -o hibp.umb
 cmp hex.umb hibp.umb
