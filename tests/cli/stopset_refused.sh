@@ -43,6 +43,7 @@ try umbel merge red.umb all.umb -o x.umb
 try umbel stopset build day1.table --form bloom --beta 0.5 --bytes 700 -o x.umb
 try umbel stopset build day1.table --form bloom --set global --success 0.9 -o x.umb
 try umbel stopset build day1.table --compare
+try umbel stopset build day1.table --set global --without-passed -o x
 try umbel stopset learn global.umb -o x.table
 try umbel stopset trace localhost --allow 127.0.0.1
 try umbel stopset trace 127.0.0.1 --allow 127.0.0.1 --red day1.table

@@ -17,7 +17,7 @@ typedef struct build_args {
     um_share success, fpr;
     const char *method;
     um_share beta;
-    bool compare;
+    bool compare, without_passed;
 } build_args;
 
 /* Modes of the command. */
@@ -57,6 +57,9 @@ static const um_option options[] = {
      UM_TARGET(build_args, method), .names = "methods"},
     {"beta", 0, "P", "remove that share of the false positives, heaviest first",
      UM_TARGET(build_args, beta)},
+    {"without-passed", 0, NULL,
+     "leave out nodes that more traces pass than end at",
+     UM_TARGET(build_args, without_passed)},
     {"compare", 0, NULL,
      "build every form at equal bytes and show what it does",
      UM_TARGET(build_args, compare), .needs = "bytes"},
@@ -76,7 +79,8 @@ static ss_set_info info_from_args(const build_args *a)
                          .key = key,
                          .prefix = ss_key_prefix(key, (uint8_t)a->prefix.n,
                                                  (uint8_t)a->prefix6.n),
-                         .form = (ss_form)a->form.index};
+                         .form = (ss_form)a->form.index,
+                         .without_passed = a->without_passed};
 }
 
 static ss_build_params params_from_args(const build_args *a)
@@ -108,6 +112,10 @@ static umbel_status check_args(const build_args *a, umbel_error *err)
         return um_fail(err, UMBEL_E_RANGE,
                        "--fpr is for --form exact: the error of other forms "
                        "follows from --bytes, --bits or --success");
+    if (a->without_passed && a->set.index == SS_GLOBAL)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--without-passed is for --set red: a global set has "
+                       "every node that was seen");
     if (list && a->seed.given)
         return um_fail(err, UMBEL_E_RANGE, "form list has no --seed");
     if (!retouched && (a->method || a->beta.given))

@@ -371,7 +371,8 @@ static umbel_status encode(const umbel_filter *f, char **bytes, size_t *len,
  * is counted twice. */
 static double least_success(const ss_task *t, const ss_build_result *m)
 {
-    double short_of = m->lost_weight + m->matched_weight + t->passed_members;
+    double short_of =
+        m->lost_weight + m->matched_weight + t->passed_members + t->left_out;
 
     return t->info.kind == SS_RED ? fmax(0, 1 - short_of / t->reached) : NAN;
 }
@@ -606,7 +607,11 @@ static umbel_status hash_seen(hashing *h, uint32_t i, umbel_error *err)
 
 bool ss_task_is_member(const ss_task *t, uint32_t number)
 {
-    return t->info.kind == SS_GLOBAL || t->use[number].ending > 0;
+    const ss_use *u = &t->use[number];
+
+    return t->info.kind == SS_GLOBAL ||
+           (u->ending > 0 &&
+            (!t->info.without_passed || u->through <= u->ending));
 }
 
 uint32_t ss_task_find(const ss_task *t, const ss_question *q)
@@ -641,6 +646,7 @@ static umbel_status hash_passed(ss_task *t, hashing *h, umbel_error *err)
     for (uint32_t i = 0; i < t->seen.n; i++)
         if (!ss_task_is_member(t, i) && t->use[i].through) {
             t->through[t->nnever++] = (double)t->use[i].through;
+            t->left_out += (double)t->use[i].ending;
             UM_TRY(hash_seen(h, i, err));
         }
     return hash_waiting(h, err);

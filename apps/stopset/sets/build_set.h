@@ -14,7 +14,9 @@
  *
  * The members of a red set are the penultimate nodes, each weighted with the
  * traces that end there; its negatives are the other nodes, each weighted with
- * the traces that pass it, because all of these would stop too early. The
+ * the traces that pass it, because all of these would stop too early. Without
+ * passed nodes, a penultimate node that more traces pass than end at is a
+ * negative: even a list stops more traces short there than it stops well. The
  * members of a global set are all pairs that were seen; its negatives are nodes
  * and targets that were not seen together.
  */
@@ -29,6 +31,7 @@ typedef struct ss_task {
     double reached;        /* traces that reached their destination */
     double passed_members; /* traces that pass a member: even a list stops them
                               too early */
+    double left_out;       /* traces that end at a node that was left out */
 } ss_task;
 
 /* The default of ss_build_params.fpr. */

@@ -44,6 +44,8 @@ typedef struct ss_set_info {
     ss_form form;
     uint64_t members, monitors;
     uint64_t first, last; /* start of the first and last trace; 0 if unknown */
+    bool without_passed;  /* when a red set is built: leave out nodes that more
+                             traces pass than end at; not in the description */
 } ss_set_info;
 
 enum { SS_KEY_TEXT = 2 * SS_ADDR_TEXT + 8, SS_INFO_TEXT = UM_STOP_SET_TEXT };

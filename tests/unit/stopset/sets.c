@@ -244,6 +244,37 @@ static bool has(const ss_set *s, const char *hop, const char *dst)
     return hit;
 }
 
+/* Three traces pass 10.0.0.3, and one ends there: it is no member, and no form
+ * that knows nodes matches it. One that as many pass as end at stays. */
+static void nodes_that_more_traces_pass_can_be_left_out(void **state)
+{
+    ss_set_info info = {.kind = SS_RED, .without_passed = true};
+    ss_build_params p = {0};
+    ss_build_result made;
+    ss_task task;
+    ss_table t;
+    char *bytes;
+    size_t len;
+
+    (void)state;
+    learn_four(&t);
+    assert_ok(ss_task_init(&task, &t, &info, 0, &test_refusal));
+    assert_int_equal(task.nmembers, 2);
+    assert_near(task.left_out, 0, 0);
+    ss_task_fini(&task);
+    learn(&t, "192.0.2.2", D2, "10.0.0.3 10.0.0.2 " D2);
+    learn(&t, "192.0.2.1", D1, "10.0.0.3 10.0.0.2 " D1);
+    assert_ok(ss_task_init(&task, &t, &info, 0, &test_refusal));
+    assert_int_equal(task.nmembers, 1);
+    assert_near(task.left_out, 1, 0);
+    assert_ok(
+        ss_build_set(&task, SS_LIST, &p, &bytes, &len, &made, &test_refusal));
+    assert_near(made.success, 4 / 5., 1e-12); /* of those that arrived */
+    free(bytes);
+    ss_task_fini(&task);
+    ss_table_fini(&t);
+}
+
 static void every_form_of_a_red_set_has_its_members(void **state)
 {
     ss_table t;
@@ -547,6 +578,7 @@ TEST_GROUP(sets)
         cmocka_unit_test(wider_prefixes_are_refused_and_finer_ones_masked),
         cmocka_unit_test(lines_that_are_none_are_refused),
         cmocka_unit_test(few_first_probes_reach_a_destination),
+        cmocka_unit_test(nodes_that_more_traces_pass_can_be_left_out),
         cmocka_unit_test(every_form_of_a_red_set_has_its_members),
         cmocka_unit_test(keys_tell_destinations_apart),
         cmocka_unit_test(a_global_set_has_what_was_seen_together),
