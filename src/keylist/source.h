@@ -41,25 +41,25 @@ typedef enum um_list_format {
 /* Zeroed: every non-empty line is a key. */
 typedef struct um_key_format {
     um_list_format list;
-    bool csv;               /* records and fields of RFC 4180 */
+    umbel_key_form form;    /* of digests, domains or networks; with hex, keys
+                               are digests already. Otherwise text */
     const char *column;     /* of CSV, named in the first record of each file;
                                NULL: field */
     const char *json_field; /* lines are JSON objects, the key is this member;
                                NULL: they are not */
-    bool null_ended;        /* records end with NUL instead of newline */
-    bool hex;               /* keys are written in hexadecimal digits */
-    bool fold_case;         /* ASCII letters of keys become lower case */
-    umbel_key_form form;    /* of digests, domains or networks; with hex, keys
-                               are digests already. Otherwise text */
-    char delimiter;         /* between fields; 0: tab, of CSV a comma, of
-                               UM_LIST_HIBP a colon */
     uint64_t field;         /* that is the key, from 1; 0: the whole line, or
                                field 1 where there is an amount_field */
     uint64_t amount_field;  /* from 1, or UM_LAST_FIELD; 0: none */
     uint64_t times;         /* amount of every key without an amount_field;
                                0: 1, and um_keys_add adds to any kind */
     um_weights weights;
-    bool skip_bad; /* skip bad lines, and report them to bad_line */
+    char delimiter;  /* between fields; 0: tab, of CSV a comma, of UM_LIST_HIBP
+                        a colon */
+    bool csv;        /* records and fields of RFC 4180 */
+    bool null_ended; /* records end with NUL instead of newline */
+    bool hex;        /* keys are written in hexadecimal digits */
+    bool fold_case;  /* ASCII letters of keys become lower case */
+    bool skip_bad;   /* skip bad lines, and report them to bad_line */
 } um_key_format;
 
 /* Returns true if keys have amounts, which only counting kinds accept. */

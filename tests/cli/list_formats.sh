@@ -70,6 +70,13 @@ for file in ranges.tar ranges.tar.zst ranges "ranges/$first.txt"; do
 done
 try umbel check hex.umb -c -f ranges.tar --list-format hibp
 
+# The password itself can be asked; a list of NTLM hashes has its own form.
+printf hunter2 | sha1sum | cut -c1-40 | umbel build --list-format hibp -n 9 -q -o hibp.umb
+try umbel check hibp.umb hunter2 hunter3
+echo 0123456789abcdef0123456789abcdef:3 > ntlm
+try umbel build ntlm --list-format hibp -q -o no.umb
+try umbel build ntlm --list-format hibp --key-form ntlm -q -o ntlm.umb
+
 # Bad lists: the line is named, and no file is written.
 printf '1,"a\nb' > open.csv
 printf 'a,b\n1,x"y\n' > stray.csv

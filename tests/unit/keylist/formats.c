@@ -343,7 +343,7 @@ static size_t tar_add(uint8_t *out, const char *name, char type,
     snprintf((char *)out, 100, "%s", name);
     snprintf((char *)out + 124, 12, "%011o", (unsigned)len);
     out[156] = (uint8_t)type;
-    memcpy(out + 257, "ustar\00000", 8);
+    snprintf((char *)out + 257, 6, "ustar");
     memset(out + 148, ' ', 8);
     for (size_t i = 0; i < 512; i++)
         sum += out[i];
