@@ -82,6 +82,7 @@ typedef struct um_question {
     /* Set by the caller. */
     bool raw;     /* the text is the stored key: nothing is converted */
     bool digests; /* of digest forms: the text is a digest, never a key */
+    umbel_key_form unrecorded; /* form of keys in a file that records none */
 
     /* Set by um_question_set; read only. */
     umbel_key_form form;

@@ -122,15 +122,17 @@ static uint8_t *reserve(um_question *q, size_t len)
 umbel_status um_question_set(um_question *q, const umbel_filter *f,
                              umbel_slice text, umbel_error *err)
 {
+    umbel_key_form form = umbel_key_form_of(f);
     umbel_slice key = text;
 
     q->n = 0;
+    if (form == UMBEL_KEYS_UNRECORDED)
+        form = q->unrecorded;
     if (!q->raw) {
         uint8_t *space = reserve(q, text.len);
         if (!space)
             return um_no_memory(err, text.len);
-        UM_TRY(um_form_key(umbel_key_form_of(f), q->digests, text, space, &key,
-                           err));
+        UM_TRY(um_form_key(form, q->digests, text, space, &key, err));
     }
     um_question_expand(q, f, key, text);
     return UMBEL_OK;
@@ -186,6 +188,7 @@ umbel_status umbel_ask(const umbel_filter *f, const void *text, size_t len,
     um_question_answer answer;
 
     q.raw = q.digests = false;
+    q.unrecorded = UMBEL_KEYS_UNRECORDED;
     q.space = (um_buffer){NULL, 0, 0, false};
     umbel_status status = um_question_set(&q, f, (umbel_slice){text, len}, err);
     if (!status)

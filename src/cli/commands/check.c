@@ -77,7 +77,8 @@ static const um_option options[] = {
      "and what matched or the reason",
      UM_TARGET(check_args, answer),
      .excludes = "keys count invert values threshold top also unless confirm "
-                 "edits field delimiter fold-case threads"},
+                 "edits field delimiter csv column json-field list-format "
+                 "threads"},
     {"line-buffered", 0, NULL,
      "accepted as by grep: each line is answered at once, anyway",
      UM_TARGET(check_args, line_buffered)},
@@ -255,11 +256,14 @@ static umbel_status answer_all(um_check_ctx *c, const um_args *args,
                                umbel_error *err)
 {
     const check_args *a = args->values;
-    um_key_format format = {.hex = a->keys.hex};
+    um_key_format format = {.hex = a->keys.hex, .fold_case = a->keys.fold_case};
     umbel_status status = UMBEL_OK;
 
     UM_TRY(obey_key_forms(c, a, &format, err));
-    um_question q = {.digests = a->keys.hex};
+    um_question q = {.digests = a->keys.hex,
+                     .unrecorded = a->keys.hex         ? UMBEL_KEYS_HEX
+                                   : a->keys.fold_case ? UMBEL_KEYS_FOLDED_TEXT
+                                                       : UMBEL_KEYS_TEXT};
     for (size_t i = 0; i < a->operands.n && are_typed(a); i++)
         um_check_answer(
             c, &q,

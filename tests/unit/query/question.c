@@ -54,6 +54,11 @@ static void the_recorded_form_converts(void **state)
     q.raw = true;
     assert_string_equal(ask(&q, f, "\xC0\xFF\xEE"), "\xC0\xFF\xEE");
     assert_null(ask(&q, f, "C0ffee"));
+    umbel_close(f);
+    q = (um_question){.unrecorded = UMBEL_KEYS_HEX};
+    f = open_form(UMBEL_KEYS_UNRECORDED);
+    assert_ok(umbel_add(f, "\xC0\xFF\xEE", 3, NULL, &test_refusal));
+    assert_string_equal(ask(&q, f, "C0ffee"), "C0ffee");
     um_question_fini(&q);
     umbel_close(f);
 }
