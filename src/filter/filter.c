@@ -734,10 +734,12 @@ static umbel_status record_prefixes(umbel_filter *f, const input_keys *keys,
     if (!known)
         return UMBEL_OK;
     for (size_t i = 0; i < keys->n; i++) {
-        umbel_slice key = {(const uint8_t *)keys->fixed + i * keys->width,
-                           keys->width};
-        UM_TRY(
-            um_prefixes_add(&all, keys->slices ? &keys->slices[i] : &key, err));
+        umbel_slice key = {NULL, keys->width};
+        if (keys->slices)
+            key = keys->slices[i];
+        else if (keys->width)
+            key.data = (const uint8_t *)keys->fixed + i * keys->width;
+        UM_TRY(um_prefixes_add(&all, &key, err));
     }
     um_prefixes_share(known, &all);
     return UMBEL_OK;
