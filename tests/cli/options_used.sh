@@ -33,6 +33,7 @@ umbel build list --hash sip --key-file secret $small -q -o s.umb
 umbel build later --hash sip --key-file secret $small -q -o t.umb
 umbel build later --hash sip --key-file other $small -q -o u.umb
 umbel build hex --hex $small -q -o h.umb
+sha1sum list | cut -c 1-40 | umbel build --hex $small -q -o digests.umb
 umbel build list --addressing dcso $small -q -o d.umb
 umbel convert d.umb --to dcso -q -o d.bloom
 umbel diff f.umb g.umb -q -o fg.umd
@@ -171,8 +172,17 @@ used verify false-positives 'f.umb --outside never' '--false-positives out'
 keys verify 'f.umb --outside'
 opened verify 'FILTER --outside never' secret
 
+scanned='list never --hash sha1'
+used scan filter "$scanned -F h.umb" '-F digests.umb'
+used scan hash 'list -F digests.umb --hash sha1' instead 'list -F digests.umb --hash md5'
+used scan unknown-only "$scanned -F digests.umb" --unknown-only
+used scan print0 "$scanned -F digests.umb" --print0
+used scan resume "$scanned -F digests.umb" '--resume out'
+opened scan "$scanned -F FILTER" secret
 used info data 'f.umb' --data
 used info cpu 'f.umb' --cpu
+used info svg 'f.umb' '--svg out'
+used info html 'f.umb' '--html out'
 opened info FILTER other
 
 used add turn 'a.umb later' --turn
@@ -309,7 +319,7 @@ done
 # No pair: by design every number of threads gives the same, and line-buffered
 # does nothing; --time is another result each time; others need a server or another side
 # (tests/net) or do not end.
-for option in 'build --threads' 'check --threads' 'check --line-buffered' \
+for option in 'build --threads' 'check --threads' 'scan --threads' 'check --line-buffered' \
     'sync --stdio' 'retouch --time' 'pull --ca' 'pull --timeout' 'pull --min-rate' 'pull --watch'; do
     known[$option]=yes
 done

@@ -290,7 +290,7 @@ const um_command um_cmd_scan = {
                  .base = offsetof(scan_args, threads)},
                 {.rows = um_open_options, .base = offsetof(scan_args, open)}},
     .run = run,
-    .example = "-F known.umb --hash sha1 docs",
+    .example = "-F known.umb docs",
     .details =
         "Hashes all regular files below PATH, as the filters record their "
         "digests (build --key-form sha1). Links are not followed. Exit codes: "
