@@ -268,8 +268,11 @@ void um_mask_prefix(uint8_t *key, size_t key_len)
 {
     unsigned bits = key[0];
 
-    for (size_t i = 1; i<key_len; i++, bits = bits> 8 ? bits - 8 : 0)
-        key[i] &= bits >= 8 ? 0xFF : (uint8_t)(0xFF00u >> bits);
+    for (size_t i = 1; i < key_len; i++) {
+        if (bits < 8)
+            key[i] = (uint8_t)(key[i] & 0xFF00u >> bits);
+        bits -= bits < 8 ? bits : 8;
+    }
 }
 
 static umbel_status form_network(umbel_slice key, uint8_t space[UM_NETWORK_V6],

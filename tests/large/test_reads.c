@@ -100,7 +100,7 @@ static struct {
     double cells, all;
 } most;
 
-enum { ALL_PER_READ = 8 }; /* twice as many as were seen */
+enum { ALL_PER_READ = 8 }; /* at most 2.25 were seen */
 
 static void expect_charged(const umbel_filter *f, const char *name,
                            double max_error)

@@ -269,7 +269,7 @@ const um_command um_cmd_info = {
                 {.rows = um_open_options, .base = offsetof(info_args, open)}},
     .modes = {[DESCRIBE] = {"to describe one filter", ""},
               [DATA] = {"with --data", "--data"},
-              [COMPARE] = {"to compare two filters", "operand"}},
+              [COMPARE] = {"to compare two filters", "FILE FILE"}},
     .mode = mode,
     .run = run,
     .example = "words.umb",
