@@ -65,6 +65,7 @@ bool um_items_init(um_ctx *ctx, um_items *items, um_str **argv, int n)
 {
     items->n = (size_t)n;
     items->formed = NULL;
+    items->raw = false;
     items->key = items->few;
     items->flag = items->few_flags;
     if (n > UM_INLINE_ITEMS) {
@@ -86,17 +87,23 @@ void um_items_fini(um_items *items)
         um_api.Free(items->formed);
 }
 
-bool um_items_form(um_ctx *ctx, um_items *items, const umbel_filter *f)
+bool um_items_convert(const umbel_filter *f)
 {
     umbel_key_form form = umbel_key_form_of(f);
+
+    return form != UMBEL_KEYS_TEXT && form != UMBEL_KEYS_UNRECORDED &&
+           form != UMBEL_KEYS_INTEGER;
+}
+
+bool um_items_form(um_ctx *ctx, um_items *items, const umbel_filter *f)
+{
     umbel_error err;
     size_t len = 1;
 
-    if ((form != UMBEL_KEYS_HEX && form != UMBEL_KEYS_FOLDED_TEXT) ||
-        um_from_primary(ctx))
+    if (!um_items_convert(f) || items->raw || um_from_primary(ctx))
         return true;
     for (size_t i = 0; i < items->n; i++)
-        len += items->key[i].len;
+        len += UMBEL_FORM_SPACE(items->key[i].len);
     uint8_t *space = items->formed = um_api.TryAlloc(len);
     if (!space)
         return um_reply_text(ctx, "no memory for %zu keys", items->n), false;
@@ -105,7 +112,7 @@ bool um_items_form(um_ctx *ctx, um_items *items, const umbel_filter *f)
         len = key->len;
         if (umbel_form_key(f, key->data, len, space, key, &err) != UMBEL_OK)
             return um_reply_text(ctx, "item: %s", err.text), false;
-        space += len;
+        space += UMBEL_FORM_SPACE(len);
     }
     return true;
 }

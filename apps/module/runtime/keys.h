@@ -53,12 +53,17 @@ typedef struct um_items {
     bool few_flags[UM_INLINE_ITEMS], *flag; /* one flag per key */
     size_t n;
     uint8_t *formed; /* converted keys; NULL: the keys are the arguments */
+    bool raw;        /* RAW was given: items are stored keys */
 } um_items;
 
 /* Fills items from argv[0..n). Returns false after an error reply if there is
  * no memory. */
 bool um_items_init(um_ctx *ctx, um_items *items, um_str **argv, int n);
 void um_items_fini(um_items *items);
+
+/* Returns true if items of f are converted: the form that it records is not
+ * text as it is. */
+bool um_items_convert(const umbel_filter *f);
 
 /*
  * Converts the items to the keys that f stores (umbel_form_key). Commands from

@@ -2,6 +2,7 @@
  * keys.c - single keys of a filter: add, check, count, remove.
  */
 #include "module/runtime/keys.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "filter/handle.h"
 #include "module/runtime/command.h"
@@ -9,18 +10,42 @@
 #include "module/runtime/memory.h"
 #include "module/runtime/write.h"
 #include "module/umb/umb.h"
+#include "query/query.h"
 
 #include <string.h>
 #include <umbel/counting.h>
+#include <umbel/describe.h>
 
 /* --- items ---------------------------------------------------------------- */
 
-/* Reads the items from argv[2] on as the keys that f stores; false after an
- * error reply. */
+/*
+ * Returns 1 if the word RAW comes before the items. The primary replicates
+ * stored keys without it, and filters whose items are not converted do not need
+ * it: there it is an item.
+ */
+static int has_raw(um_ctx *ctx, const umbel_filter *f, um_str **argv, int argc)
+{
+    return argc > 3 && um_items_convert(f) && !um_from_primary(ctx) &&
+           um_is_word(argv[2], "raw");
+}
+
+/* Reads the items from argv[2] on as they are; false after an error reply. */
+static bool read_texts(um_ctx *ctx, const umbel_filter *f, um_str **argv,
+                       int argc, um_items *items)
+{
+    int raw = has_raw(ctx, f, argv, argc);
+
+    if (!um_items_init(ctx, items, argv + 2 + raw, argc - 2 - raw))
+        return false;
+    items->raw = raw;
+    return true;
+}
+
+/* Reads them as the keys that f stores. */
 static bool read_items(um_ctx *ctx, const umbel_filter *f, um_str **argv,
                        int argc, um_items *items)
 {
-    if (!um_items_init(ctx, items, argv + 2, argc - 2))
+    if (!read_texts(ctx, f, argv, argc, items))
         return false;
     if (um_items_form(ctx, items, f))
         return true;
@@ -38,11 +63,13 @@ static void replicate_items(um_ctx *ctx, const char *command, um_str **argv,
     um_str **words = um_api.Alloc(len);
 
     memcpy(words, argv, len);
-    for (size_t i = 0, at = 2; items->formed && at < argc; i++, at += step)
+    bool stored = items->formed || items->raw;
+
+    for (size_t i = 0, at = 2; stored && at < argc; i++, at += step)
         words[at] =
             um_api.CreateString(NULL, items->key[i].data, items->key[i].len);
     um_api.Replicate(ctx, command, "v", words + 1, argc - 1);
-    for (size_t at = 2; items->formed && at < argc; at += step)
+    for (size_t at = 2; stored && at < argc; at += step)
         um_api.FreeString(NULL, words[at]);
     um_api.Free(words);
 }
@@ -51,12 +78,69 @@ static void replicate_items(um_ctx *ctx, const char *command, um_str **argv,
 static void end_change(um_ctx *ctx, const char *command, um_str **argv,
                        int argc, const um_items *items, size_t step)
 {
-    if (!items->formed) {
+    if (!items->formed && !items->raw) {
         um_end_change(ctx, argv[1], command);
         return;
     }
     replicate_items(ctx, command, argv, (size_t)argc, items, step);
     um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, command, argv[1]);
+}
+
+/* --- questions ------------------------------------------------------------ */
+
+/* Returns true if items stand for several keys each: they are not stored
+ * keys. */
+static bool asks_several(const umbel_filter *f, const um_items *items)
+{
+    return !items->raw && !items->formed &&
+           um_form_asks_several(umbel_key_form_of(f));
+}
+
+/* Asks one item by the form that f records: whether it matches or, if count is
+ * not NULL, its largest count. Commands run in one thread. */
+static umbel_status ask_item(const umbel_filter *f, umbel_slice item, bool *hit,
+                             uint64_t *count, umbel_error *err)
+{
+    static um_question q;
+    uint64_t counts[UM_MAX_CANDIDATES];
+    um_question_answer answer;
+    umbel_error why;
+
+    if (um_question_set(&q, f, item, &why))
+        return um_refuse_key(item, &why, err);
+    if (!count) {
+        UM_TRY(um_question_ask(&q, f, &answer, err));
+        *hit = answer.hit;
+        return UMBEL_OK;
+    }
+    UM_TRY(umbel_count_many(f, q.key, q.n, counts, err));
+    *count = 0;
+    for (size_t i = 0; i < q.n; i++)
+        *count = counts[i] > *count ? counts[i] : *count;
+    return UMBEL_OK;
+}
+
+/* Asks all items; hit or count may be NULL. */
+static umbel_status ask_items(const umbel_filter *f, const um_items *items,
+                              bool *hit, uint64_t *count, umbel_error *err)
+{
+    if (!asks_several(f, items))
+        return count ? umbel_count_many(f, items->key, items->n, count, err)
+                     : umbel_query_many(f, items->key, items->n, hit, err);
+    for (size_t i = 0; i < items->n; i++)
+        UM_TRY(ask_item(f, items->key[i], hit ? &hit[i] : NULL,
+                        count ? &count[i] : NULL, err));
+    return UMBEL_OK;
+}
+
+/* Reads the items of a question, converted unless they stand for several
+ * keys. */
+static bool read_questions(um_ctx *ctx, const umbel_filter *f, um_str **argv,
+                           int argc, um_items *items)
+{
+    return um_form_asks_several(umbel_key_form_of(f))
+               ? read_texts(ctx, f, argv, argc, items)
+               : read_items(ctx, f, argv, argc, items);
 }
 
 /* --- check ---------------------------------------------------------------- */
@@ -98,19 +182,23 @@ int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
     um_body *b;
     bool hit;
 
-    if (argc != 3)
-        return um_api.WrongArity(ctx);
-    if (!um_find_body(ctx, argv[1], &b) ||
-        !read_items(ctx, b->filter, argv, argc, &items))
+    if (!um_find_body(ctx, argv[1], &b))
         return UM_DONE;
+    if (argc != 3 + has_raw(ctx, b->filter, argv, argc))
+        return um_api.WrongArity(ctx);
+    if (!read_questions(ctx, b->filter, argv, argc, &items))
+        return UM_DONE;
+    bool several = asks_several(b->filter, &items);
     do
-        status =
-            umbel_query(b->filter, items.key->data, items.key->len, &hit, &err);
+        status = several ? ask_item(b->filter, *items.key, &hit, NULL, &err)
+                         : umbel_query(b->filter, items.key->data,
+                                       items.key->len, &hit, &err);
     while (status && um_unlocked_now(b, status));
     um_items_fini(&items);
     if (status)
         return um_reply_error(ctx, &err);
-    set_hint(ctx, argv[1], b->filter);
+    if (!several)
+        set_hint(ctx, argv[1], b->filter);
     um_stats.queries++;
     return um_api.ReplyWithBool(ctx, hit);
 }
@@ -133,11 +221,10 @@ int um_umb_mcheck(um_ctx *ctx, um_str **argv, int argc)
     if (argc < 3)
         return um_api.WrongArity(ctx);
     if (!um_find_body(ctx, argv[1], &b) ||
-        !read_items(ctx, b->filter, argv, argc, &items))
+        !read_questions(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
     do
-        status =
-            umbel_query_many(b->filter, items.key, items.n, items.flag, &err);
+        status = ask_items(b->filter, &items, items.flag, NULL, &err);
     while (um_unlocked_now(b, status));
     um_stats.queries += items.n;
     if (status)
@@ -169,10 +256,12 @@ int um_umb_add(um_ctx *ctx, um_str **argv, int argc)
     um_body *b;
     bool fresh;
 
-    if (argc != 3)
-        return um_api.WrongArity(ctx);
     b = um_begin_change(ctx, argv, argc, um_umb_add);
-    if (!b || !read_items(ctx, b->filter, argv, argc, &items))
+    if (!b)
+        return UM_DONE;
+    if (argc != 3 + has_raw(ctx, b->filter, argv, argc))
+        return um_api.WrongArity(ctx);
+    if (!read_items(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
     um_memory_growing(!um_from_primary(ctx));
     do
@@ -182,7 +271,7 @@ int um_umb_add(um_ctx *ctx, um_str **argv, int argc)
     um_memory_growing(false);
     um_stats.adds += !status;
     if (!status)
-        end_change(ctx, "umb.add", argv, argc, &items, 1);
+        end_change(ctx, "umb.add", argv, 3, &items, 1);
     um_items_fini(&items);
     return status ? refuse_add(ctx, status, &err)
                   : um_api.ReplyWithBool(ctx, fresh);
@@ -253,7 +342,7 @@ static int reply_counts(um_ctx *ctx, um_body *b, const um_items *items,
     if (items->n > UM_INLINE_ITEMS)
         count = um_api.Alloc(items->n * sizeof *count);
     do
-        status = umbel_count_many(b->filter, items->key, items->n, count, &err);
+        status = ask_items(b->filter, items, NULL, count, &err);
     while (um_unlocked_now(b, status));
     if (status)
         um_reply_error(ctx, &err);
@@ -272,8 +361,12 @@ static int count_items(um_ctx *ctx, um_str **argv, int argc, bool single)
     um_body *b;
 
     if (!um_find_body(ctx, argv[1], &b) ||
-        !read_items(ctx, b->filter, argv, argc, &items))
+        !read_questions(ctx, b->filter, argv, argc, &items))
         return UM_DONE;
+    if (single && items.n != 1) {
+        um_items_fini(&items);
+        return um_api.WrongArity(ctx);
+    }
     um_stats.queries += items.n;
     reply_counts(ctx, b, &items, single);
     um_items_fini(&items);
@@ -282,7 +375,7 @@ static int count_items(um_ctx *ctx, um_str **argv, int argc, bool single)
 
 int um_umb_count(um_ctx *ctx, um_str **argv, int argc)
 {
-    return argc == 3 ? count_items(ctx, argv, argc, true)
+    return argc >= 3 ? count_items(ctx, argv, argc, true)
                      : um_api.WrongArity(ctx);
 }
 
@@ -361,9 +454,9 @@ int um_umb_remove(um_ctx *ctx, um_str **argv, int argc)
         status = umbel_remove_many(b->filter, items.key, items.n, &err);
     while (um_unlocked_now(b, status));
     if (!status)
-        end_change(ctx, "umb.remove", argv, argc, &items, 1);
+        end_change(ctx, "umb.remove", argv, (int)items.n + 2, &items, 1);
     um_items_fini(&items);
     if (status)
         return um_reply_error(ctx, &err);
-    return um_api.ReplyWithLongLong(ctx, argc - 2);
+    return um_api.ReplyWithLongLong(ctx, (long long)items.n);
 }

@@ -26,10 +26,10 @@ typedef struct gathering {
 static umbel_status digest_member(const gathering *g, umbel_slice item,
                                   umbel_digest *out, umbel_error *err)
 {
-    uint8_t few[256], *space = few;
+    uint8_t few[512], *space = few;
 
-    if (item.len > sizeof few)
-        space = um_api.TryAlloc(item.len);
+    if (UMBEL_FORM_SPACE(item.len) > sizeof few)
+        space = um_api.TryAlloc(UMBEL_FORM_SPACE(item.len));
     if (!space)
         return um_no_memory(err, item.len);
     umbel_status status =
