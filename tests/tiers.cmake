@@ -16,7 +16,7 @@ set(UMBEL_SLOW_CHECKED_TESTS cli_file_truncated cli_file_flipped cli_plan_never
   unit_negatives_compare unit_kinds_shared unit_coding_coding cli_publish cli_escapes cli_file_forged)
 
 # Tests with threads run once more under ThreadSanitizer, which builds only them.
-set(UMBEL_THREAD_TESTS unit_kinds_shared unit_kinds_shared_counts unit_base_pipeline unit_store_store
+set(UMBEL_THREAD_TESTS unit_kinds_shared unit_kinds_shared_counts unit_base_pipeline unit_store_store unit_serve_editions
   cli_threads_build cli_threads_check)
 
 # Tests that compare many printed figures and pages run in release only. Under a

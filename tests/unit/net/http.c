@@ -27,6 +27,7 @@ typedef struct fixture {
     int fd[CLIENTS];
     size_t ended[UM_END_COUNT], all_ended, want, served, not_found;
     unsigned last_code;
+    bool answers; /* paths that are no documents */
     char *got;
     size_t ngot;
 } fixture;
@@ -60,6 +61,17 @@ static const um_http_row rows[] = {{"/hello", "text/plain", write_hello},
                                    {"/health", "text/plain", write_ill},
                                    {"/big", "text/plain", write_big},
                                    {NULL, NULL, NULL}};
+
+static unsigned echo(void *ctx, const um_http_request *r, const char **type,
+                     FILE *out)
+{
+    (void)ctx;
+    *type = "text/x-echo";
+    fprintf(out, "%s %s%s %s [%.*s]\n", r->post ? "POST" : "GET", r->path,
+            r->query ? " with a query" : "", r->type ? r->type : "-",
+            (int)r->body.len, r->body.len ? (const char *)r->body.data : "");
+    return 202;
+}
 
 static void count_served(void *ctx, const um_address *client,
                          const um_http_row *row, unsigned code)
@@ -130,6 +142,7 @@ static void serve_at(fixture *s, um_http_limits limits)
     assert_ok(um_http_open(s->loop, fd,
                            &(um_http_config){.rows = rows,
                                              .limits = limits,
+                                             .answer = s->answers ? echo : NULL,
                                              .served = count_served,
                                              .ended = count_end,
                                              .ctx = s},
@@ -187,6 +200,79 @@ static const char *ask(fixture *s, const char *request)
 }
 
 #define CLOSE " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+static void other_paths_are_answered_as_they_were_received(void **state)
+{
+    fixture *s = *state;
+    const char *got;
+
+    s->answers = true;
+    serve_at(s, (um_http_limits){.body = 10});
+    got = ask(s, "GET /a%2Fb/%00%" CLOSE);
+    assert_non_null(strstr(got, " 202 "));
+    assert_non_null(strstr(got, "Content-Type: text/x-echo\r\n"));
+    assert_non_null(strstr(got, "\r\n\r\nGET /a%2Fb/%00% - []\n"));
+    assert_non_null(strstr(ask(s, "GET /a?b=c" CLOSE), "GET /a with a query"));
+    assert_non_null(strstr(ask(s, "GET /hello" CLOSE), "\r\n\r\nhello\n"));
+    assert_non_null(strstr(ask(s, "PUT /a" CLOSE), "Allow: GET, HEAD, POST"));
+}
+
+#define POST(len)                                                              \
+    "POST /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: "       \
+    "t\r\nContent-Length: " len "\r\n\r\n"
+
+static void a_body_is_answered_if_it_is_not_too_long(void **state)
+{
+    fixture *s = *state;
+
+    s->answers = true;
+    serve_at(s, (um_http_limits){.body = 10, .bodies = 20});
+    assert_non_null(
+        strstr(ask(s, POST("10") "0123456789"), "POST /a t [0123456789]\n"));
+    assert_non_null(strstr(ask(s, POST("0")), "POST /a t []\n"));
+    assert_non_null(strstr(ask(s, POST("11") "01234567890"), " 413 "));
+    assert_non_null(strstr(ask(s, "POST /a HTTP/1.1\r\nHost: x\r\n"
+                                  "Transfer-Encoding: chunked\r\n"
+                                  "Connection: close\r\n\r\n"
+                                  "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"),
+                           "[abcde]\n"));
+    assert_non_null(strstr(ask(s, "POST /a HTTP/1.1\r\nHost: x\r\n"
+                                  "Transfer-Encoding: chunked\r\n"
+                                  "Connection: close\r\n\r\n"
+                                  "8\r\n01234567\r\n3\r\n890\r\n0\r\n\r\n"),
+                           " 413 "));
+}
+
+static void bodies_together_are_limited(void **state)
+{
+    fixture *s = *state;
+
+    s->answers = true;
+    serve_at(
+        s, (um_http_limits){.body = 10, .bodies = 15, .idle_ms = PATIENCE_MS});
+    join(s, 1);
+    say(s, 1, POST("10") "012345678"); /* one byte is missing */
+    assert_non_null(strstr(ask(s, POST("9") "012345678"), " 503 "));
+    assert_non_null(strstr(ask(s, POST("5") "01234"), "[01234]\n"));
+    close(s->fd[1]); /* gives up its bytes */
+    s->fd[1] = -1;
+    run_until_ended(s, s->all_ended + 1);
+    assert_non_null(strstr(ask(s, POST("9") "012345678"), "[012345678]\n"));
+}
+
+static void a_new_connection_replaces_the_oldest_if_that_is_wanted(void **state)
+{
+    fixture *s = *state;
+
+    s->answers = true;
+    serve_at(s, (um_http_limits){
+                    .total = 3, .replace = true, .idle_ms = PATIENCE_MS});
+    for (int i = 1; i < 10; i++)
+        join(s, i);
+    run_until_ended(s, 6);
+    assert_int_equal(s->ended[UM_END_ALL_FULL], 6);
+    assert_int_equal(um_http_connections(s->http), 3);
+}
 
 static void documents_are_served_with_type_and_status(void **state)
 {
@@ -399,6 +485,10 @@ TEST_GROUP(http)
         ROW(a_network_has_its_share),
         ROW(local_clients_are_limited_only_if_configured),
         ROW(local_clients_leave_some_connections_to_others),
+        ROW(other_paths_are_answered_as_they_were_received),
+        ROW(a_body_is_answered_if_it_is_not_too_long),
+        ROW(bodies_together_are_limited),
+        ROW(a_new_connection_replaces_the_oldest_if_that_is_wanted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
