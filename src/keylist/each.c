@@ -265,7 +265,7 @@ static void report_ranges(const reading *r)
 
     if (s->warn && !(s->stop && *s->stop) &&
         um_input_report(r->reader.stream, text, sizeof text))
-        s->warn(s->warn_ctx, s->npaths ? s->paths[0] : "-", text);
+        s->warn(s->warn_ctx, um_input_name(r->reader.stream), text);
 }
 
 /* Reports the lines of a file that are not keys in their format. */

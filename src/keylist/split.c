@@ -60,10 +60,10 @@ static bool find_field(const um_key_format *f, uint64_t n, umbel_slice line,
                        umbel_slice *out)
 {
     const char *at = line.data, *end = at + line.len;
+    char delimiter = um_format_delimiter(f);
 
     for (uint64_t i = 1;; i++) {
-        const char *stop =
-            memchr(at, um_format_delimiter(f), (size_t)(end - at));
+        const char *stop = memchr(at, delimiter, (size_t)(end - at));
         if (i == n || (n == UM_LAST_FIELD && !stop)) {
             *out = (umbel_slice){at, (size_t)((stop ? stop : end) - at)};
             return true;

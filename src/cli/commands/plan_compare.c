@@ -77,7 +77,8 @@ static void write_members(const typing *t)
 {
     write_files(t, "", t->a->members);
     um_print_used(t->out, t->args, um_key_options,
-                  t->a->keys.field.given ? NULL : "delimiter");
+                  t->a->keys.field.given || t->a->keys.csv ? NULL
+                                                           : "delimiter");
     um_print_used(t->out, t->args, um_secret_options, NULL);
 }
 
@@ -121,10 +122,14 @@ static bool has_weights(const plan_args *a)
 }
 
 /* Writes the listed keys that 'check' printed as whole lines, which still have
- * their weights. */
-static void write_listed(const typing *t)
+ * their weights. Of lists of names it prints the names alone. */
+static void write_listed(const typing *t, bool printed)
 {
-    write_input(t);
+    bool names = printed && t->a->keys.list_format.index > UM_LIST_HIBP;
+
+    um_print_used(t->out, t->args, um_key_options,
+                  names ? "list-format" : NULL);
+    um_print_used(t->out, t->args, um_secret_options, NULL);
     if (has_weights(t->a) && !t->a->keys.field.given)
         fputs(" --field 1", t->out);
 }
@@ -158,10 +163,10 @@ static void write_exceptions(const typing *t)
     write_plain(t);
     fputs(" && umbel check FILE", t->out);
     write_files(t, "-f ", t->a->never);
-    write_listed(t);
+    write_listed(t, false);
     write_heaviest(t);
     fputs(" > REVOKED.keys; umbel build REVOKED.keys", t->out);
-    write_listed(t);
+    write_listed(t, true);
     write_shape(t, t->way->second_cells, t->way->second_hashes);
     fprintf(t->out,
             " -n %" PRIu64 " -o REVOKED; umbel check FILE --unless REVOKED",
