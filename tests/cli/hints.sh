@@ -55,3 +55,7 @@ for options in 'two two' 'fifty fifty' 'fifty fifty --bits 4096' 'fifty fifty --
     umbel build $options -o repeated.umb | grep -e different -e '^bytes'
 done
 umbel build fifty -n 50 -o repeated.umb | grep '^bytes'
+
+# What to type next says again that a list has digests: the file does not record that.
+printf '%040d\n' 1 2 > digests
+umbel build digests --key-form sha1 --hex -o digests.umb | grep next

@@ -405,7 +405,12 @@ static void print_next(FILE *out, const um_args *args, bool again)
 
     fputs(again ? "next: umbel verify " : "next: umbel check ", out);
     um_print_quoted(out, a->output);
-    um_print_used(out, args, um_key_options, "hex fold-case");
+    /* The file records these, but not that a list has digests already. */
+    umbel_key_form form = UMBEL_KEYS_HEX;
+    bool recorded =
+        um_key_form_from_args(&a->key, &form, NULL) || form == UMBEL_KEYS_HEX;
+    um_print_used(out, args, um_key_options,
+                  recorded ? "hex fold-case" : "fold-case");
     if ((a->value_bits.given || a->amounts.amount_field.given) &&
         !a->key.field.given)
         fputs(" --field 1", out);
