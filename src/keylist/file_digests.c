@@ -213,6 +213,7 @@ void um_scan_record_free(um_scan_record *r)
 typedef struct item {
     size_t path; /* offset in the piece's paths */
     bool hashed; /* now, not taken from the record */
+    bool named;  /* by the caller: a link is followed */
     identity id;
     char why[96]; /* "": it was read */
     uint8_t digest[UM_FILE_DIGEST_LEN];
@@ -305,7 +306,8 @@ static bool fill(void *ctx, void *memory)
         }
         bytes += size;
         item *f = &p->item[p->n];
-        *f = (item){.path = p->paths.len};
+        *f = (item){.path = p->paths.len,
+                    .named = e->fts_level == FTS_ROOTLEVEL};
         um_buffer_append(&p->paths, e->fts_path, strlen(e->fts_path) + 1);
         if (p->paths.failed)
             return true; /* which drain reports */
@@ -371,8 +373,8 @@ static void work(void *ctx, void *memory)
             memcpy(f->digest, e->digest, sizeof f->digest);
             continue;
         }
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
-                                O_NOCTTY);
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY |
+                                (f->named ? 0 : O_NOFOLLOW));
         if (fd < 0) {
             set_why(f, "", errno);
             continue;
@@ -474,7 +476,8 @@ static umbel_status start_walk(scan *s, umbel_error *err)
     if (!paths)
         return um_no_memory(err, (n + 1) * sizeof *paths);
     memcpy(paths, s->job->paths, n * sizeof *paths); /* which fts copies */
-    s->walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    s->walk =
+        fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
     free(paths);
     if (!s->walk)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the walk");

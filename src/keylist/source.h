@@ -242,8 +242,8 @@ typedef struct um_file_digest {
 } um_file_digest;
 
 /*
- * Which files. Links are not followed, and other special files are not opened;
- * both are only counted.
+ * Which files. Links below paths are not followed, and other special files are
+ * not opened; both are only counted.
  *
  * record names a file that digests are appended to as they are known, and from
  * which they are taken if a file has not changed since. So a scan that was

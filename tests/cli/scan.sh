@@ -17,6 +17,11 @@ umbel scan -F hex.umb --hash sha1 tree --unknown-only --print0 2> log | tr '\0' 
 echo; cat log
 try umbel scan -F hex.umb -F text.umb --hash sha1 --json tree/sub/1 $'tree/new\nline'
 
+# A link is followed if it is named.
+ln -s tree/sub linked
+ln -s tree/sub/1 file
+try umbel scan -F hex.umb --hash sha1 linked file
+
 # Other hashes.
 for hash in md5 sha256; do
     "${hash}sum" tree/sub/* | sed 's/ .*//' | umbel build -q --hex -o $hash.umb

@@ -19,22 +19,22 @@
 /* --- items ---------------------------------------------------------------- */
 
 /*
- * Returns 1 if the word RAW comes before the items. The primary replicates
- * stored keys without it, and filters whose items are not converted do not need
- * it: there it is an item.
+ * Returns 1 if the word RAW comes before the only item. Commands with several
+ * items do not take it: there, whoever may choose an item could switch off the
+ * conversion of the others. The primary replicates stored keys without it, and
+ * filters whose items are not converted do not need it: there it is an item.
  */
 static int has_raw(um_ctx *ctx, const umbel_filter *f, um_str **argv, int argc)
 {
-    return argc > 3 && um_items_convert(f) && !um_from_primary(ctx) &&
+    return argc == 4 && um_items_convert(f) && !um_from_primary(ctx) &&
            um_is_word(argv[2], "raw");
 }
 
-/* Reads the items from argv[2] on as they are; false after an error reply. */
-static bool read_texts(um_ctx *ctx, const umbel_filter *f, um_str **argv,
-                       int argc, um_items *items)
+/* Reads the items from argv[2 + raw] on as they are; false after an error
+ * reply. */
+static bool read_texts(um_ctx *ctx, um_str **argv, int argc, int raw,
+                       um_items *items)
 {
-    int raw = has_raw(ctx, f, argv, argc);
-
     if (!um_items_init(ctx, items, argv + 2 + raw, argc - 2 - raw))
         return false;
     items->raw = raw;
@@ -43,9 +43,9 @@ static bool read_texts(um_ctx *ctx, const umbel_filter *f, um_str **argv,
 
 /* Reads them as the keys that f stores. */
 static bool read_items(um_ctx *ctx, const umbel_filter *f, um_str **argv,
-                       int argc, um_items *items)
+                       int argc, int raw, um_items *items)
 {
-    if (!read_texts(ctx, f, argv, argc, items))
+    if (!read_texts(ctx, argv, argc, raw, items))
         return false;
     if (um_items_form(ctx, items, f))
         return true;
@@ -136,11 +136,11 @@ static umbel_status ask_items(const umbel_filter *f, const um_items *items,
 /* Reads the items of a question, converted unless they stand for several
  * keys. */
 static bool read_questions(um_ctx *ctx, const umbel_filter *f, um_str **argv,
-                           int argc, um_items *items)
+                           int argc, int raw, um_items *items)
 {
     return um_form_asks_several(umbel_key_form_of(f))
-               ? read_texts(ctx, f, argv, argc, items)
-               : read_items(ctx, f, argv, argc, items);
+               ? read_texts(ctx, argv, argc, raw, items)
+               : read_items(ctx, f, argv, argc, raw, items);
 }
 
 /* --- check ---------------------------------------------------------------- */
@@ -184,9 +184,10 @@ int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
 
     if (!um_find_body(ctx, argv[1], &b))
         return UM_DONE;
-    if (argc != 3 + has_raw(ctx, b->filter, argv, argc))
+    int raw = has_raw(ctx, b->filter, argv, argc);
+    if (argc != 3 + raw)
         return um_api.WrongArity(ctx);
-    if (!read_questions(ctx, b->filter, argv, argc, &items))
+    if (!read_questions(ctx, b->filter, argv, argc, raw, &items))
         return UM_DONE;
     bool several = asks_several(b->filter, &items);
     do
@@ -221,7 +222,7 @@ int um_umb_mcheck(um_ctx *ctx, um_str **argv, int argc)
     if (argc < 3)
         return um_api.WrongArity(ctx);
     if (!um_find_body(ctx, argv[1], &b) ||
-        !read_questions(ctx, b->filter, argv, argc, &items))
+        !read_questions(ctx, b->filter, argv, argc, 0, &items))
         return UM_DONE;
     do
         status = ask_items(b->filter, &items, items.flag, NULL, &err);
@@ -259,9 +260,10 @@ int um_umb_add(um_ctx *ctx, um_str **argv, int argc)
     b = um_begin_change(ctx, argv, argc, um_umb_add);
     if (!b)
         return UM_DONE;
-    if (argc != 3 + has_raw(ctx, b->filter, argv, argc))
+    int raw = has_raw(ctx, b->filter, argv, argc);
+    if (argc != 3 + raw)
         return um_api.WrongArity(ctx);
-    if (!read_items(ctx, b->filter, argv, argc, &items))
+    if (!read_items(ctx, b->filter, argv, argc, raw, &items))
         return UM_DONE;
     um_memory_growing(!um_from_primary(ctx));
     do
@@ -310,7 +312,7 @@ int um_umb_madd(um_ctx *ctx, um_str **argv, int argc)
     if (argc < 3)
         return um_api.WrongArity(ctx);
     b = um_begin_change(ctx, argv, argc, um_umb_madd);
-    if (!b || !read_items(ctx, b->filter, argv, argc, &items))
+    if (!b || !read_items(ctx, b->filter, argv, argc, 0, &items))
         return UM_DONE;
     memset(items.flag, 0, items.n);
     um_memory_growing(!um_from_primary(ctx));
@@ -360,8 +362,10 @@ static int count_items(um_ctx *ctx, um_str **argv, int argc, bool single)
     um_items items;
     um_body *b;
 
-    if (!um_find_body(ctx, argv[1], &b) ||
-        !read_questions(ctx, b->filter, argv, argc, &items))
+    if (!um_find_body(ctx, argv[1], &b))
+        return UM_DONE;
+    int raw = single ? has_raw(ctx, b->filter, argv, argc) : 0;
+    if (!read_questions(ctx, b->filter, argv, argc, raw, &items))
         return UM_DONE;
     if (single && items.n != 1) {
         um_items_fini(&items);
@@ -448,7 +452,7 @@ int um_umb_remove(um_ctx *ctx, um_str **argv, int argc)
     if (argc < 3)
         return um_api.WrongArity(ctx);
     b = um_begin_change(ctx, argv, argc, um_umb_remove);
-    if (!b || !read_items(ctx, b->filter, argv, argc, &items))
+    if (!b || !read_items(ctx, b->filter, argv, argc, 0, &items))
         return UM_DONE;
     do
         status = umbel_remove_many(b->filter, items.key, items.n, &err);
