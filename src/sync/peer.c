@@ -449,7 +449,12 @@ static umbel_status receive_have(umbel_sync *s, int peer, um_reader *r,
         UM_TRY(get_rules(s, p, r, err));
     p->known |= flags & FLAG_FINAL;
     p->done |= (flags & FLAG_DONE) != 0;
-    if (disputed)
+    /* A former filter of ours came back without its history, so the claim may
+     * be true, and joining it changes nothing for the filter in use. */
+    const um_replica *c = disputed ? um_replica_find(s, &claim, NULL) : NULL;
+    if (c && !c->own)
+        um_sync_reconcile(s, peer, &claim);
+    else if (disputed)
         return um_sync_refuse(s, peer, UMBEL_SYNC_DISPUTED, &claim,
                               UMBEL_E_REFUSED,
                               "the peer claims another version of a filter of "

@@ -163,3 +163,22 @@ add a p
 show "a b" lost p
 umbel sync -q a b && umbel sync -q b c && echo fine
 show "a b c" lost p
+
+# A restore that nobody can prove, because the state was lost as well: while all
+# three are there, they agree after a few exchanges.
+mkdir three && cd three || exit
+for d in x y z; do umbel sync -q --init $d --name $d -n 1000; done
+cp -a x backup
+echo one | umbel add -q x
+umbel sync -q x y
+rm -r x; mv backup x; rm x/local
+printf 'two\nthree\n' | umbel add -q x
+umbel sync -q x z
+for _ in 1 2 3; do
+    umbel sync -q x y 2> /dev/null
+    umbel sync -q x z 2> /dev/null
+    umbel sync -q y z 2> /dev/null
+done
+try umbel sync -q x y
+try umbel sync -q y z
+for d in x y z; do try umbel check $d one two three; done
