@@ -36,16 +36,6 @@ umbel_key_form umbel_key_form_of(const umbel_filter *f)
     return (umbel_key_form)f->key_form;
 }
 
-const char *umbel_key_form_name(umbel_key_form form)
-{
-    static const char *const names[] = {
-        "text",   "not recorded", "hexadecimal", "integer", "case-folded text",
-        "sha1",   "sha256",       "md5",         "ntlm",    "domain",
-        "network"};
-
-    return (unsigned)form < UM_COUNT(names) ? names[form] : NULL;
-}
-
 bool umbel_has_false_negatives(const umbel_filter *f)
 {
     return f->false_negatives || f->difference || f->kind->forgets;

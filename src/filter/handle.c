@@ -180,6 +180,8 @@ uint64_t um_secret_of(const umbel_filter *f)
 
 const um_shape *um_get_shape(const umbel_filter *f, um_shape *s)
 {
+    const um_prefix_lengths *prefixes = um_prefixes_of(f);
+
     *s = (um_shape){
         .kind = f->kind,
         .addressing = f->layout.row,
@@ -204,8 +206,8 @@ const um_shape *um_get_shape(const umbel_filter *f, um_shape *s)
         .delta = *um_delta_of(f),
         .spare_len = f->spare_len,
     };
-    if (um_prefixes_of(f))
-        s->prefixes = *um_prefixes_of(f);
+    if (prefixes)
+        s->prefixes = *prefixes;
     memcpy(s->setting, um_settings_of(f),
            um_count_settings(f->kind) * sizeof *s->setting);
     memcpy(s->spare, part_at(f, parts_in(f).spare), s->spare_len);
@@ -236,8 +238,9 @@ void um_set_shape(umbel_filter *f, const um_shape *s)
     f->key_form = s->key_form & 15;
     f->expansion = s->expansion & UM_MAX_EXPANSION;
     um_set_delta(f, s->delta);
-    if (um_prefixes_of(f))
-        *um_prefixes_of(f) = s->prefixes;
+    um_prefix_lengths *prefixes = um_prefixes_of(f);
+    if (prefixes)
+        *prefixes = s->prefixes;
     if (s->hash->keyed)
         ((keyed *)part_at(f, parts_in(f).keyed))->id = s->secret_id;
     memcpy(um_settings_of(f), s->setting,

@@ -16,6 +16,16 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *umbel_key_form_name(umbel_key_form form)
+{
+    static const char *const names[] = {
+        "text",   "not recorded", "hexadecimal", "integer", "case-folded text",
+        "sha1",   "sha256",       "md5",         "ntlm",    "domain",
+        "network"};
+
+    return (unsigned)form < UM_COUNT(names) ? names[form] : NULL;
+}
+
 typedef bool name_at(size_t i, const char **name);
 
 static bool kind_at(size_t i, const char **name)

@@ -56,6 +56,7 @@ const char *um_mail_note_text(unsigned i)
 {
     static const char *const texts[] = {
 #define TEXT(name, text) text,
+        /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one text */
         UM_MAIL_NOTE_LIST(TEXT)
 #undef TEXT
     };

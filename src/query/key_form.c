@@ -122,9 +122,8 @@ size_t um_form_digest_len(umbel_key_form form)
     case UMBEL_KEYS_SHA256:
         return SHA256_DIGEST_LENGTH;
     case UMBEL_KEYS_MD5:
+    case UMBEL_KEYS_NTLM: /* MD4 */
         return MD5_DIGEST_LENGTH;
-    case UMBEL_KEYS_NTLM:
-        return MD4_DIGEST_LENGTH;
     case UMBEL_KEYS_TEXT:
     case UMBEL_KEYS_UNRECORDED:
     case UMBEL_KEYS_HEX:

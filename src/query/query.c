@@ -383,8 +383,10 @@ static umbel_status query_form(const um_query *q, um_question *ask,
     out->hit[i] = first < ask->n;
     out->which[i] = out->hit[i] ? (uint8_t)first : 0;
     for (size_t j = 0; q->counting && j < ask->n; j++)
+        /* NOLINTNEXTLINE(clang-analyzer-*): query_some sets all values */
         largest = values[j] > largest ? values[j] : largest;
     if (q->map)
+        /* NOLINTNEXTLINE(clang-analyzer-*): the same */
         largest = out->hit[i] ? values[first] : 0;
     if (out->values)
         out->values[i] = largest;

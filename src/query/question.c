@@ -21,7 +21,8 @@
 _Static_assert((int)UM_MAX_CANDIDATES >= (int)UM_LABELS_MAX &&
                    UM_MAX_CANDIDATES >= 129,
                "a question holds all labels, and all prefixes of IPv6");
-_Static_assert(sizeof(((um_question *)NULL)->few) >= 129 * UM_NETWORK_V6,
+_Static_assert(sizeof(((um_question *)NULL)->few) >=
+                   (size_t)129 * UM_NETWORK_V6,
                "all prefixes of IPv6 have space");
 
 const char *um_form_option(umbel_key_form form)

@@ -96,8 +96,8 @@ static bool asks_several(const umbel_filter *f, const um_items *items)
            um_form_asks_several(umbel_key_form_of(f));
 }
 
-/* Asks one item by the form that f records: whether it matches or, if count is
- * not NULL, its largest count. Commands run in one thread. */
+/* Asks one item by the form that f records: whether it matches, and its largest
+ * count; either may be NULL. Commands run in one thread. */
 static umbel_status ask_item(const umbel_filter *f, umbel_slice item, bool *hit,
                              uint64_t *count, umbel_error *err)
 {
@@ -108,15 +108,16 @@ static umbel_status ask_item(const umbel_filter *f, umbel_slice item, bool *hit,
 
     if (um_question_set(&q, f, item, &why))
         return um_refuse_key(item, &why, err);
-    if (!count) {
+    if (hit) {
         UM_TRY(um_question_ask(&q, f, &answer, err));
         *hit = answer.hit;
-        return UMBEL_OK;
     }
-    UM_TRY(umbel_count_many(f, q.key, q.n, counts, err));
-    *count = 0;
-    for (size_t i = 0; i < q.n; i++)
-        *count = counts[i] > *count ? counts[i] : *count;
+    if (count) {
+        UM_TRY(umbel_count_many(f, q.key, q.n, counts, err));
+        *count = 0;
+        for (size_t i = 0; i < q.n; i++)
+            *count = counts[i] > *count ? counts[i] : *count;
+    }
     return UMBEL_OK;
 }
 
@@ -337,7 +338,7 @@ int um_umb_madd(um_ctx *ctx, um_str **argv, int argc)
 static int reply_counts(um_ctx *ctx, um_body *b, const um_items *items,
                         bool single)
 {
-    uint64_t few[UM_INLINE_ITEMS], *count = few;
+    uint64_t few[UM_INLINE_ITEMS] = {0}, *count = few;
     umbel_status status;
     umbel_error err;
 
