@@ -283,7 +283,7 @@ static umbel_status load(const um_editions *e, const slot *s,
  * Returns why it cannot be served. */
 static umbel_status check_slot(um_editions *e, slot *s, umbel_error *err)
 {
-    umbel_filter *f;
+    umbel_filter *f = NULL;
     identity now;
     bool was_gone = s->gone;
     umbel_status status = identify(s->path, &now, err);
