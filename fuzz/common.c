@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { KEYS = 8, SUM_AT_V1 = 136, LEAST_V1 = 192 };
 
@@ -458,4 +459,23 @@ umbel_sync_list um_fuzz_sync_list(void)
                              .epochs = 2,
                              .page_bytes = 512,
                              .indexed = true};
+}
+
+void um_fuzz_send_next(void *ctx, const char *pass, uint64_t done,
+                       uint64_t total)
+{
+    um_fuzz_pipe *f = ctx;
+    size_t left = f->len - f->at, some = left < f->step ? left : f->step;
+
+    (void)done;
+    (void)total;
+    if (!pass || f->fd < 0)
+        return;
+    if (some) {
+        UM_WANT(write(f->fd, f->text + f->at, some) == (ssize_t)some);
+        f->at += some;
+    } else {
+        close(f->fd);
+        f->fd = -1;
+    }
 }

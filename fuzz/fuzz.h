@@ -92,6 +92,17 @@ void um_fuzz_fill(const um_packed *c, uint8_t flags, const uint8_t *data,
 enum { UM_FUZZ_NOW = 1500, UM_FUZZ_SESSION = 7 };
 umbel_sync_list um_fuzz_sync_list(void);
 
+/* A text that is written to a pipe, step bytes at a time, while it is read. */
+typedef struct um_fuzz_pipe {
+    const uint8_t *text;
+    size_t len, at, step;
+    int fd; /* -1: all is written */
+} um_fuzz_pipe;
+/* Writes the next bytes after each read, so that no read blocks: an
+ * um_key_progress. */
+void um_fuzz_send_next(void *ctx, const char *pass, uint64_t done,
+                       uint64_t total);
+
 /* Entry points with the names that libFuzzer expects. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t cap,

@@ -218,34 +218,6 @@ static bool next_entry(splitter *s, entry *e)
 /* --- the real one ----------------------------------------------------------
  */
 
-typedef struct feed {
-    const uint8_t *text;
-    size_t len, at, step;
-    int fd;
-} feed;
-
-/*
- * Writes the next bytes into the pipe after each read, so that no read blocks.
- */
-static void send_next(void *ctx, const char *pass, uint64_t done,
-                      uint64_t total)
-{
-    feed *f = ctx;
-    size_t left = f->len - f->at, some = left < f->step ? left : f->step;
-
-    (void)done;
-    (void)total;
-    if (!pass || f->fd < 0)
-        return;
-    if (some) {
-        UM_WANT(write(f->fd, f->text + f->at, some) == (ssize_t)some);
-        f->at += some;
-    } else {
-        close(f->fd);
-        f->fd = -1;
-    }
-}
-
 static umbel_status compare(void *ctx, const um_key_batch *batch,
                             umbel_error *err)
 {
@@ -280,7 +252,7 @@ static umbel_status ignore(void *ctx, const um_key_batch *batch,
 
 /* Reads the text through a pipe. */
 static umbel_status read_pipe(const um_key_format *format, unsigned threads,
-                              feed f, splitter *s, uint64_t *bad,
+                              um_fuzz_pipe f, splitter *s, uint64_t *bad,
                               umbel_error *err)
 {
     char path[32];
@@ -295,7 +267,7 @@ static umbel_status read_pipe(const um_key_format *format, unsigned threads,
                             .threads = threads,
                             .bad_line = count_bad,
                             .bad_ctx = bad,
-                            .progress = send_next,
+                            .progress = um_fuzz_send_next,
                             .progress_ctx = &f};
     umbel_status status =
         um_keys_each_batch(&source, s ? compare : ignore, s, err);
@@ -327,7 +299,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         return 0;
     um_key_format format = read_format(data);
     unsigned threads = data[0] & 8 && um_fuzz_one_in(16, data, len) ? 2 : 1;
-    feed f = {
+    um_fuzz_pipe f = {
         .text = data + HEAD, .len = len - HEAD, .step = (size_t)data[4] + 1};
     splitter s = {.format = format, .text = f.text, .len = f.len};
     um_unpacker *unpacker = NULL;

@@ -112,32 +112,6 @@ static bool parse_csv(const uint8_t *text, size_t len, bool skip_bad, FILE *out)
 /* --- the real one ----------------------------------------------------------
  */
 
-typedef struct feed {
-    const uint8_t *text;
-    size_t len, at, step;
-    int fd;
-} feed;
-
-/* Writes the next bytes after each read, so that no read blocks. */
-static void send_next(void *ctx, const char *pass, uint64_t done,
-                      uint64_t total)
-{
-    feed *f = ctx;
-    size_t left = f->len - f->at, some = left < f->step ? left : f->step;
-
-    (void)done;
-    (void)total;
-    if (!pass || f->fd < 0)
-        return;
-    if (some) {
-        UM_WANT(write(f->fd, f->text + f->at, some) == (ssize_t)some);
-        f->at += some;
-    } else {
-        close(f->fd);
-        f->fd = -1;
-    }
-}
-
 static bool is_name(const uint8_t *key, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -171,7 +145,7 @@ static void use_bad(void *ctx, const char *where, umbel_slice line,
 
 /* Reads the text through a pipe. */
 static umbel_status read_pipe(const um_key_format *format, unsigned threads,
-                              feed f, outcome *o)
+                              um_fuzz_pipe f, outcome *o)
 {
     umbel_error err;
     char path[32];
@@ -185,7 +159,7 @@ static umbel_status read_pipe(const um_key_format *format, unsigned threads,
                             .format = *format,
                             .threads = threads,
                             .bad_line = use_bad,
-                            .progress = send_next,
+                            .progress = um_fuzz_send_next,
                             .progress_ctx = &f};
     umbel_status status = um_keys_each_batch(&source, use_batch, o, &err);
     close(fds[0]);
@@ -222,7 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         return 0;
     um_key_format format = read_format(data);
     unsigned threads = data[0] & 32 && um_fuzz_one_in(16, data, len) ? 2 : 1;
-    feed f = {.text = data + HEAD, .len = len - HEAD, .step = MAX_TEXT};
+    um_fuzz_pipe f = {.text = data + HEAD, .len = len - HEAD, .step = MAX_TEXT};
     outcome whole, pieces, plain;
     um_unpacker *unpacker = NULL;
 

@@ -9,6 +9,7 @@
  * may contain slashes. A query (?...) is refused, because it is probably a part
  * of a key that was not encoded.
  */
+#define _GNU_SOURCE /* strcasestr */
 #include "serve/internal.h"
 
 #include "base/error.h"
@@ -381,7 +382,7 @@ static unsigned check(um_site *s, const um_http_request *r, const char *name,
         return refuse(BAD_REQUEST,
                       "POST takes the keys from the body, not from the path.",
                       out);
-    if (r->type && strstr(r->type, "json"))
+    if (r->type && strcasestr(r->type, "json"))
         return answer_json(s, f, r->body, type, out);
     return answer_lines(s, f, r->body, out);
 }

@@ -81,7 +81,7 @@ const um_delta *um_delta_of(const umbel_filter *f);
 void um_set_delta(umbel_filter *f, um_delta delta);
 /* Returns the recorded prefix lengths; NULL if the keys are not networks. */
 um_prefix_lengths *um_prefixes_of(const umbel_filter *f);
-/* Adds the prefix length of a stored network. E_KEY if key is none. */
+/* Adds the prefix length of a stored network. E_KEY if key is not one. */
 umbel_status um_prefixes_add(um_prefix_lengths *p, const umbel_slice *key,
                              umbel_error *err);
 /* Adds all lengths of more, as threads that share p do; lengths that are not

@@ -142,7 +142,7 @@ umbel_status um_sync_dir_end_exchange(um_sync_dir *d, int peer,
                                       umbel_error *err);
 void um_sync_dir_close(um_sync_dir *d);
 
-/* Copies our own filter of the current epoch. If there is none, it is empty; or
+/* Copies our own filter of the current epoch. Without one the copy is empty; or
  * it has the keys of all our filters, if there are many of them, so that these
  * can be removed. */
 umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,

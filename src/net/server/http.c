@@ -48,6 +48,7 @@ struct visit {
     uint64_t opened, served; /* when it began, when its last reply was done */
     size_t requests;
     bool replying; /* a reply is on its way */
+    bool query;    /* the target of the current request has a ? */
     um_end why;    /* DONE: not ended by us */
 };
 
@@ -309,6 +310,7 @@ typedef struct request {
     const char *host;       /* Host header to check; NULL: none */
     bool get, allowed;
     um_http_request more; /* for config.answer */
+    const char *encoding; /* Content-Encoding of a body; NULL: none */
     unsigned refusal;     /* status; 0: not refused yet */
 } request;
 
@@ -339,9 +341,7 @@ static request read_request(const um_http *h, struct MHD_Connection *connection,
     if (h->config.host && !v->peer.path)
         r.host =
             MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
-    if (!r.row && h->config.answer)
-        r.more.query = MHD_get_connection_values(
-                           connection, MHD_GET_ARGUMENT_KIND, NULL, NULL) > 0;
+    r.more.query = v->query;
     return r;
 }
 
@@ -355,6 +355,9 @@ static void write_text(um_http *h, const request *r, document *d, FILE *out)
                 h->config.limits.body ? ", POST" : "");
     } else if (r->host && !h->config.host(h->config.ctx, r->host, out)) {
         d->code = MHD_HTTP_MISDIRECTED_REQUEST;
+    } else if (r->encoding && strcasecmp(r->encoding, "identity") != 0) {
+        d->code = MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
+        fputs("Send the body without Content-Encoding.\n", out);
     } else if (r->refusal == MHD_HTTP_CONTENT_TOO_LARGE) {
         d->code = r->refusal;
         fprintf(out, "The body of a request has at most %zu bytes.\n",
@@ -481,10 +484,25 @@ static enum MHD_Result on_post(um_http *h, struct MHD_Connection *connection,
         return MHD_YES;
     }
     r->refusal = c->refusal;
+    r->encoding = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+                                              "Content-Encoding");
     r->more.type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
                                                "Content-Type");
     r->more.body = (umbel_slice){c->body.data, c->body.len};
     return reply(h, connection, v, r);
+}
+
+/* Notes whether the target has a query, which may be empty: libmicrohttpd
+ * removes it from the path. */
+static void *on_target(void *ctx, const char *target,
+                       struct MHD_Connection *connection)
+{
+    visit *v = visit_of(connection);
+
+    (void)ctx;
+    if (v)
+        v->query = strchr(target, '?') != NULL;
+    return NULL;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
@@ -627,8 +645,8 @@ static umbel_status start_daemon(um_http *h, int fd, umbel_error *err)
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, l->request,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(l->total_ms / 1000 + 1),
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_ARRAY, more,
-        MHD_OPTION_END);
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, h, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, h, MHD_OPTION_ARRAY, more, MHD_OPTION_END);
     if (h->daemon)
         return UMBEL_OK;
     close(fd);

@@ -213,6 +213,7 @@ static void other_paths_are_answered_as_they_were_received(void **state)
     assert_non_null(strstr(got, "Content-Type: text/x-echo\r\n"));
     assert_non_null(strstr(got, "\r\n\r\nGET /a%2Fb/%00% - []\n"));
     assert_non_null(strstr(ask(s, "GET /a?b=c" CLOSE), "GET /a with a query"));
+    assert_non_null(strstr(ask(s, "GET /a?" CLOSE), "GET /a with a query"));
     assert_non_null(strstr(ask(s, "GET /hello" CLOSE), "\r\n\r\nhello\n"));
     assert_non_null(strstr(ask(s, "PUT /a" CLOSE), "Allow: GET, HEAD, POST"));
 }
@@ -230,6 +231,10 @@ static void a_body_is_answered_if_it_is_not_too_long(void **state)
     assert_non_null(
         strstr(ask(s, POST("10") "0123456789"), "POST /a t [0123456789]\n"));
     assert_non_null(strstr(ask(s, POST("0")), "POST /a t []\n"));
+    assert_non_null(
+        strstr(ask(s, "POST /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                      "Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\n0"),
+               " 415 "));
     assert_non_null(strstr(ask(s, POST("11") "01234567890"), " 413 "));
     assert_non_null(strstr(ask(s, "POST /a HTTP/1.1\r\nHost: x\r\n"
                                   "Transfer-Encoding: chunked\r\n"
