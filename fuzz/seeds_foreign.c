@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 /* Files of DCSO's bloom: 64-bit words, and possibly data. */
@@ -64,6 +65,35 @@ static void write_packed(const char *name, uint64_t bits, size_t len,
     free(plain);
 }
 
+/* Files of Guava's BloomFilter: a head of 6 bytes, then words. */
+static void write_guavas(void)
+{
+    static const struct {
+        const char *name;
+        uint8_t head[6];
+        size_t words;
+    } rows[] = {
+        {"guava", {1, 7, 0, 0, 0, 3}, 3},
+        {"guava32", {0, 13, 0, 0, 0, 1}, 1},
+        {"guava-cut", {1, 7, 0, 0, 0, 3}, 2},
+        {"guava-longer", {1, 7, 0, 0, 0, 3}, 4},
+        {"guava-no-words", {1, 7, 0, 0, 0, 0}, 0},
+        {"guava-no-hashes", {1, 0, 0, 0, 0, 1}, 1},
+        {"guava-65-hashes", {1, 65, 0, 0, 0, 1}, 1},
+        {"guava-other-strategy", {2, 7, 0, 0, 0, 1}, 1},
+        {"guava32-beyond-limit", {0, 7, 2, 0, 0, 1}, 1},
+        {"guava-negative", {1, 7, 0xFF, 0xFF, 0xFF, 0xFF}, 1},
+    };
+
+    for (size_t i = 0; i < UM_COUNT(rows); i++) {
+        uint8_t bytes[sizeof rows[i].head + 8 * 8];
+        memset(bytes, 0x5A, sizeof bytes);
+        memcpy(bytes, rows[i].head, sizeof rows[i].head);
+        um_seed_write("foreign", rows[i].name, bytes,
+                      sizeof rows[i].head + 8 * rows[i].words);
+    }
+}
+
 static void write_foreigns(void)
 {
     static const uint8_t damaged[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 9};
@@ -74,6 +104,7 @@ static void write_foreigns(void)
             um_store64(bytes + 8 * j, foreigns[i].word[j]);
         um_seed_write("foreign", foreigns[i].name, bytes, foreigns[i].len);
     }
+    write_guavas();
     write_packed("gzip-two-members", 1024, 48 + 128, 2);
     write_packed("gzip-large", 800000, 48 + 100000, 1);
     write_packed("gzip-exceeds-limit", UINT64_C(1) << 30, 200000, 1);

@@ -28,6 +28,8 @@ const target targets[] = {
     {"bloom on chunks-md5", "bloom", CELLS("chunks-md5", "")},
     {"bloom on dcso", "bloom", CELLS("dcso", "")},
     {"bloom on redisbloom", "bloom", CELLS("redisbloom", "")},
+    {"bloom on guava", "bloom", CELLS("guava", "")},
+    {"bloom on guava32", "bloom", CELLS("guava32", "")},
     {"bloom with groups", "bloom", CELLS(NULL, " groups ")},
     {"counting", "counting", CELLS(NULL, " cell_bits update ")},
     {"countmin", "countmin", CELLS(NULL, " cell_bits ")},

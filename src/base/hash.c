@@ -32,7 +32,8 @@
  * that filters of different seed hash independently.
  *
  * The remaining hashes are implied by an addressing: integer and md5 by those
- * of the papers, fnv1 by that of DCSO's files, murmur64a by that of RedisBloom.
+ * of the papers, fnv1 by that of DCSO's files, murmur64a by that of RedisBloom,
+ * murmur3 by those of Guava.
  *
  * xxh3-fieldN and xxh3-firstN are xxh3-64 for keys in partitions: hi is the
  * hash of field N of the key (fields end at tabs), or of its first N bytes.
@@ -157,6 +158,14 @@ static void murmur64a(const um_hasher *h, const umbel_slice *keys, size_t n,
         out[i] = um_murmur_digest(keys[i].data, keys[i].len);
 }
 
+static void murmur3(const um_hasher *h, const umbel_slice *keys, size_t n,
+                    umbel_digest *out)
+{
+    (void)h;
+    for (size_t i = 0; i < n; i++)
+        out[i] = um_murmur3(keys[i].data, keys[i].len);
+}
+
 /* Returns field n of a key, counted from 1; an empty slice if it has fewer. */
 static umbel_slice field_of(const umbel_slice *key, int n)
 {
@@ -253,6 +262,11 @@ static const um_hash table[] = {
      .implied = true,
      .entropy = 64,
      .digest = murmur64a},
+    {.name = "murmur3",
+     .summary = "MurmurHash3, 128 bits (comes with guava and guava32)",
+     .implied = true,
+     .entropy = 64, /* guava32 uses half of it */
+     .digest = murmur3},
     {.name = "xxh3",
      .summary = "older files: xxh3-64, but seeds do little to short keys",
      .seeded = true,
@@ -416,4 +430,57 @@ uint32_t um_murmur32(const void *key, size_t len, uint32_t seed)
         h = (h ^ (uint32_t)load_tail(at, len)) * m;
     h = (h ^ h >> 13) * m;
     return h ^ h >> 15;
+}
+
+/* --- MurmurHash3 in 128 bits ---------------------------------------------- */
+
+static uint64_t rotate(uint64_t x, unsigned by)
+{
+    return x << by | x >> (64 - by);
+}
+
+static uint64_t finish3(uint64_t x)
+{
+    x = (x ^ x >> 33) * UINT64_C(0xFF51AFD7ED558CCD);
+    x = (x ^ x >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);
+    return x ^ x >> 33;
+}
+
+/* Return what a word adds to each half. */
+static uint64_t low_word3(uint64_t x)
+{
+    return rotate(x * UINT64_C(0x87C37B91114253D5), 31) *
+           UINT64_C(0x4CF5AD432745937F);
+}
+
+static uint64_t high_word3(uint64_t x)
+{
+    return rotate(x * UINT64_C(0x4CF5AD432745937F), 33) *
+           UINT64_C(0x87C37B91114253D5);
+}
+
+umbel_digest um_murmur3(const void *key, size_t len)
+{
+    const uint8_t *at = key;
+    uint64_t lo = 0, hi = 0;
+    size_t left = len;
+
+    for (; left >= 16; at += 16, left -= 16) {
+        lo ^= low_word3(um_load64(at));
+        lo = (rotate(lo, 27) + hi) * 5 + 0x52DCE729;
+        hi ^= high_word3(um_load64(at + 8));
+        hi = (rotate(hi, 31) + lo) * 5 + 0x38495AB5;
+    }
+    uint8_t tail[16] = {0}; /* a word of zeros adds nothing */
+    if (left)
+        memcpy(tail, at, left);
+    lo ^= low_word3(um_load64(tail)) ^ len;
+    hi ^= high_word3(um_load64(tail + 8)) ^ len;
+    lo += hi;
+    hi += lo;
+    lo = finish3(lo);
+    hi = finish3(hi);
+    lo += hi;
+    hi += lo;
+    return (umbel_digest){lo, hi};
 }

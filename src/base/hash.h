@@ -169,4 +169,7 @@ uint64_t um_murmur64a(const void *key, size_t len, uint64_t seed);
 umbel_digest um_murmur_digest(const void *key, size_t len);
 uint32_t um_murmur32(const void *key, size_t len, uint32_t seed);
 
+/* Computes MurmurHash3 (x64, 128 bits, seed 0), as Guava uses it. */
+umbel_digest um_murmur3(const void *key, size_t len);
+
 #endif

@@ -92,11 +92,7 @@ static umbel_status import(const uint8_t *bytes, size_t len,
         return um_fail(err, UMBEL_E_FORMAT,
                        "cut short: %zu of at least %" PRIu64 " bytes", len,
                        HEAD_LEN + words_len(p.cells));
-    if (source->memory_limit && len > source->memory_limit)
-        return um_fail_detail(
-            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
-            "the filter takes %zu bytes, the limit is %" PRIu64, len,
-            source->memory_limit);
+    UM_TRY(um_foreign_limit(len, source, err));
     p.addressing = "dcso";
     p.key_form = UMBEL_KEYS_UNRECORDED; /* the format does not record it */
     p.alloc = source->alloc;

@@ -4,10 +4,15 @@
  */
 #include "foreign/internal.h"
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "filter/envelope.h"
 #include "filter/save.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ROW(name) &um_foreign_##name,
@@ -31,9 +36,44 @@ static umbel_status find(const char *name, const um_foreign **out,
             *out = table[i];
             return UMBEL_OK;
         }
+    char names[128] = "";
+    for (size_t i = 0; i < UM_COUNT(table); i++) {
+        size_t len = strlen(names);
+        snprintf(names + len, sizeof names - len, "%s%s",
+                 i == 0                     ? ""
+                 : i + 1 == UM_COUNT(table) ? " and "
+                                            : ", ",
+                 table[i]->name);
+    }
     return um_fail(err, UMBEL_E_UNKNOWN,
-                   "there is no format \"%.40s\"; there are %s and %s", name,
-                   table[0]->name, table[1]->name);
+                   "there is no format \"%.40s\"; there are %s", name, names);
+}
+
+umbel_status um_foreign_limit(size_t len, const umbel_source *source,
+                              umbel_error *err)
+{
+    if (source->memory_limit && len > source->memory_limit)
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
+            "the filter takes %zu bytes, the limit is %" PRIu64, len,
+            source->memory_limit);
+    return UMBEL_OK;
+}
+
+void um_swap_words(uint8_t *to, const uint8_t *from, size_t len)
+{
+    for (size_t i = 0; i + 8 <= len; i += 8)
+        um_store64(to + i, __builtin_bswap64(um_load64(from + i)));
+}
+
+void um_foreign_estimate(umbel_filter *f)
+{
+    double keys = um_keys_behind(f, f->kind->bits->used(f->self, NULL));
+
+    /* A full filter gives no estimate. */
+    f->added =
+        keys < (double)UM_MAX_CELLS ? (uint64_t)llround(keys) : f->layout.cells;
+    f->estimated = true;
 }
 
 umbel_status umbel_import(const char *format, const void *bytes, size_t len,
@@ -61,6 +101,8 @@ typedef struct draft {
     uint8_t head[UM_FOREIGN_HEAD];
     umbel_slice parts[UM_FOREIGN_PARTS];
     size_t n;
+    bool swap;      /* the cells must be in big-endian words */
+    uint8_t *words; /* which are here */
 } draft;
 
 static umbel_status prepare(const umbel_filter *f, const char *format,
@@ -69,7 +111,24 @@ static umbel_status prepare(const umbel_filter *f, const char *format,
     const um_foreign *row;
 
     UM_TRY(find(format, &row, err));
+    out->words = NULL;
+    out->swap = row->big_endian;
     return row->part(f, out->head, out->parts, &out->n, err);
+}
+
+/* Converts the cells to the byte order of the format. */
+static umbel_status swap_cells(draft *d, umbel_error *err)
+{
+    umbel_slice *cells = &d->parts[1];
+
+    if (!d->swap)
+        return UMBEL_OK;
+    d->words = malloc(cells->len);
+    if (!d->words)
+        return um_no_memory(err, cells->len);
+    um_swap_words(d->words, cells->data, cells->len);
+    cells->data = d->words;
+    return UMBEL_OK;
 }
 
 umbel_status umbel_export(const umbel_filter *f, const char *format,
@@ -78,7 +137,11 @@ umbel_status umbel_export(const umbel_filter *f, const char *format,
     draft d;
 
     UM_TRY(prepare(f, format, &d, err));
-    return um_save_parts(d.parts, d.n, path, err);
+    umbel_status status = swap_cells(&d, err);
+    if (!status)
+        status = um_save_parts(d.parts, d.n, path, err);
+    free(d.words);
+    return status;
 }
 
 umbel_status umbel_export_len(const umbel_filter *f, const char *format,
@@ -99,5 +162,9 @@ umbel_status umbel_export_to(const umbel_filter *f, const char *format, int fd,
     draft d;
 
     UM_TRY(prepare(f, format, &d, err));
-    return um_write_parts(fd, d.parts, d.n, err);
+    umbel_status status = swap_cells(&d, err);
+    if (!status)
+        status = um_write_parts(fd, d.parts, d.n, err);
+    free(d.words);
+    return status;
 }

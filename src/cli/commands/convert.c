@@ -18,7 +18,7 @@
 
 typedef struct convert_args {
     const char *file, *output, *from, *data;
-    um_choice to;
+    um_choice to, strategy;
     um_whole fold;
     um_share fpr;
     bool coded, raw;
@@ -35,7 +35,11 @@ enum {
 /* Target forms: a kind, or a format of another program. */
 enum { TO_BLOOM };
 static const char *const forms[] = {
-    [TO_BLOOM] = "bloom", "dcso", "redisbloom", NULL};
+    [TO_BLOOM] = "bloom", "dcso", "redisbloom", "guava", NULL};
+
+/* Guava's strategies, and the addressings that they are. */
+static const char *const strategies[] = {"32", "64", NULL};
+static const char *const strategy_rows[] = {"guava32", "guava"};
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the result to FILE; - is standard output",
@@ -47,11 +51,17 @@ static const um_option options[] = {
      .modes = OURS | IMPORT},
     {"to", 0, "FORM",
      "bloom: a plain Bloom filter of the same keys; dcso: a file for DCSO's "
-     "bloom and flor; redisbloom: for BF.LOADCHUNK",
+     "bloom and flor; redisbloom: for BF.LOADCHUNK; guava: for Guava and "
+     "Keycloak",
      UM_TARGET(convert_args, to), .choices = forms},
     {"from", 0, "FORMAT",
-     "FILE was written by another program: dcso or redisbloom, also gzipped",
+     "FILE was written by another program: dcso, redisbloom or guava, also "
+     "gzipped",
      UM_TARGET(convert_args, from)},
+    {"strategy", 0, "N",
+     "with guava: refuse a filter of the other strategy, 32 or 64",
+     UM_TARGET(convert_args, strategy), .choices = strategies,
+     .modes = IMPORT | EXPORT | FOREIGN},
     {"coded", 0, NULL, "compress the file; it is decoded when it is read",
      UM_TARGET(convert_args, coded), .excludes = "raw", .modes = OURS | IMPORT},
     {"raw", 0, NULL, "write it uncompressed, to be mapped into memory",
@@ -124,6 +134,21 @@ static umbel_status open_input(const convert_args *a, umbel_filter **out,
         return import_file(a, out, err);
     return (a->data ? um_load_filter : um_open_filter)(&a->open, a->file, out,
                                                        err);
+}
+
+/* Refuses a filter of another strategy than the given one. */
+static umbel_status check_strategy(const convert_args *a, const umbel_filter *f,
+                                   umbel_error *err)
+{
+    const char *is = um_shape_of(f)->addressing->name;
+
+    if (!a->strategy.name || strcmp(is, strategy_rows[a->strategy.index]) == 0)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_MISMATCH,
+                   "its addressing is %s, and strategy %s is %s: build the "
+                   "filter of its keys with --addressing %s",
+                   is, a->strategy.name, strategy_rows[a->strategy.index],
+                   strategy_rows[a->strategy.index]);
 }
 
 /* --- converting ----------------------------------------------------------- */
@@ -290,7 +315,9 @@ static int run(const um_args *args)
     if ((!foreign && um_check_replaceable(a->output, UM_UMBEL_OUTPUT, &err)) ||
         open_input(a, &f, &err))
         return um_trouble(args, &err);
-    umbel_status status = convert(args, f, &missed, &err);
+    umbel_status status = check_strategy(a, f, &err);
+    if (!status)
+        status = convert(args, f, &missed, &err);
     umbel_close(f);
     return status ? um_trouble(args, &err) : missed ? UM_EXIT_NO : UM_EXIT_FINE;
 }

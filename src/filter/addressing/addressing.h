@@ -158,7 +158,9 @@ double um_extra_error(const um_layout *l, double keys, double about);
     X(chunks_md5)                                                              \
     X(blocked128)                                                              \
     X(dcso)                                                                    \
-    X(redisbloom)
+    X(redisbloom)                                                              \
+    X(guava)                                                                   \
+    X(guava32)
 
 #define UM_ADDRESSING_DECLARE(name)                                            \
     extern const um_addressing um_addressing_##name;

@@ -260,3 +260,92 @@ const um_addressing um_addressing_redisbloom = {
     .size = redisbloom_size,
     .positions = redisbloom_positions,
 };
+
+/* --- guava, guava32: cells as in Guava's BloomFilter -----------------------
+ *
+ * Its two strategies, MURMUR128_MITZ_64 and the older MURMUR128_MITZ_32, hash
+ * the key with MurmurHash3 and step through the halves a and b of the result:
+ *
+ *     guava     cell i = (a + i b mod 2^64) mod 2^63 mod m       i = 0 .. k-1
+ *     guava32   x = a + i b mod 2^32, where a and b are the halves of lo;
+ *               cell i = x or, from 2^31 on, 2^32 - 1 - x, mod m  i = 1 .. k
+ *
+ * so our filters are Guava's bit for bit (foreign/guava.c). Double hashing has
+ * the floor of redisbloom. With guava32 the numbers end at 2^31, so that is the
+ * largest filter.
+ *
+ * When not to use it: it has no seed, and anyone can compute keys that collide;
+ * use it for files that Java programs read.
+ */
+
+static void guava_size(double keys, double fpr, double *cells, double *hashes)
+{
+    const double ln2 = 0.69314718055994530942;
+    double bits = floor(-keys * log(fpr) / (ln2 * ln2));
+
+    *cells = ceil(fmax(bits, 1) / GRANULE) * GRANULE;
+    *hashes = fmax(1, floor(bits / keys * ln2 + 0.5));
+}
+
+static void guava_positions(const um_layout *l, const umbel_digest *d, size_t n,
+                            uint64_t *pos)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = d[i].lo;
+        for (uint32_t j = 0; j < l->hashes; j++, x += d[i].hi)
+            *pos++ = (x & INT64_MAX) % l->cells;
+    }
+}
+
+const um_addressing um_addressing_guava = {
+    .name = "guava",
+    .summary = "compatible with Guava's BloomFilter (MURMUR128_MITZ_64)",
+    .hash = "murmur3",
+    .foreign = true,
+    .dependent = true,
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .block = GRANULE,
+    .size = guava_size,
+    .positions = guava_positions,
+};
+
+enum { GUAVA32_BITS = 31 };
+
+static uint64_t guava32_limit(uint32_t hashes)
+{
+    (void)hashes;
+    return UINT64_C(1) << GUAVA32_BITS;
+}
+
+static uint64_t guava32_range(const um_layout *l)
+{
+    return guava32_limit(l->hashes);
+}
+
+static void guava32_positions(const um_layout *l, const umbel_digest *d,
+                              size_t n, uint64_t *pos)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t x = (uint32_t)d[i].lo, step = (uint32_t)(d[i].lo >> 32);
+        for (uint32_t j = 0; j < l->hashes; j++) {
+            x += step;
+            *pos++ = (x >> GUAVA32_BITS ? ~x : x) % l->cells;
+        }
+    }
+}
+
+const um_addressing um_addressing_guava32 = {
+    .name = "guava32",
+    .summary = "compatible with Guava's older strategy (MURMUR128_MITZ_32)",
+    .hash = "murmur3",
+    .foreign = true,
+    .dependent = true,
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .block = GRANULE,
+    .limit = guava32_limit,
+    .size = guava_size,
+    .range = guava32_range,
+    .positions = guava32_positions,
+};

@@ -232,6 +232,35 @@ static void md5_is_one_big_endian_number(void **state)
     assert_int_equal(d.lo, UINT64_C(0xE9800998ECF8427E));
 }
 
+/* As Guava's Hashing.murmur3_128(0) computes it. */
+static void murmur3_is_the_128_bit_function(void **state)
+{
+    static const struct {
+        const char *key;
+        uint64_t lo, hi;
+    } known[] = {
+        {"", 0x0000000000000000, 0x0000000000000000},
+        {"a", 0x85555565F6597889, 0xE6B53A48510E895A},
+        {"hello", 0xCBD8A7B341BD9B02, 0x5B1E906A48AE1D19},
+        {"12345678", 0x3B4A640638B1419C, 0x913B0E676BD42557},
+        {"123456789", 0x3C84645EDB66CCA4, 0x99F8FAC73A1EA105},
+        {"0123456789abcdef", 0x4BE06D94CF4AD1A7, 0x87C35B5C63A708DA},
+        {"The quick brown fox jumps over the lazy dog", 0xE34BBC7BBC071B6C,
+         0x7A433CA9C49A9347},
+        {"0123456789abcdef0123456789abcde", 0x9AFBAC977E4DAF00,
+         0x89FE4CDA7EFD8251},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(known); i++) {
+        umbel_digest d =
+            digest_of("murmur3", 0, known[i].key, strlen(known[i].key));
+        assert_int_equal(d.lo, known[i].lo);
+        assert_int_equal(d.hi, known[i].hi);
+    }
+    assert_int_equal(digest_of("murmur3", 0, NULL, 0).lo, 0);
+}
+
 static void integers_are_their_own_digests(void **state)
 {
     static const struct {
@@ -354,6 +383,7 @@ TEST_GROUP(hash)
         cmocka_unit_test(positions_under_two_seeds_are_independent),
         cmocka_unit_test(sip_is_siphash_under_the_bound_key),
         cmocka_unit_test(md5_is_one_big_endian_number),
+        cmocka_unit_test(murmur3_is_the_128_bit_function),
         cmocka_unit_test(integers_are_their_own_digests),
         cmocka_unit_test(what_is_no_small_integer_is_refused),
         cmocka_unit_test(refusals_quote_the_key_but_no_novel),
