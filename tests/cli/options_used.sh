@@ -36,6 +36,7 @@ umbel build hex --hex $small -q -o h.umb
 sha1sum list | cut -c 1-40 | umbel build --hex $small -q -o digests.umb
 umbel build list --addressing dcso $small -q -o d.umb
 umbel convert d.umb --to dcso -q -o d.bloom
+umbel build list --addressing guava $small -q -o e.umb
 umbel diff f.umb g.umb -q -o fg.umd
 umbel diff s.umb t.umb -q -o s.umd
 (head -c -1 f.umb; printf '\377') > damaged.umb
@@ -211,6 +212,7 @@ used convert fold 'f.umb -o out --coded' '--fold 2'
 used convert fpr 'f.umb -o out --coded' '--fpr 20%'
 used convert to 'd.umb -o out --coded' instead 'd.umb -o out --to dcso'
 used convert from 'd.bloom -o out' '--from dcso'
+used convert strategy 'e.umb -o out --to guava --strategy 64' instead 'e.umb -o out --to guava --strategy 32'
 used convert coded 'f.umb -o out --fold 2' --coded
 used convert raw 'z.umb -o out' --raw
 used convert data 'f.umb -o out' '--data data'
