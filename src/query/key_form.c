@@ -6,7 +6,7 @@
  */
 #include "query/internal.h"
 
-#include "base/bytes.h"
+#include "base/bits.h"
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/hex.h"
@@ -168,45 +168,87 @@ static umbel_status decode_digest(umbel_key_form form, umbel_slice key,
 
 /* --- domains -------------------------------------------------------------- */
 
-/* Lower case of the bytes of a name; 0: not allowed. */
-static const uint8_t name_bytes[256] = {
-    ['-'] = '-', ['.'] = '.', ['0'] = '0', ['1'] = '1', ['2'] = '2',
-    ['3'] = '3', ['4'] = '4', ['5'] = '5', ['6'] = '6', ['7'] = '7',
-    ['8'] = '8', ['9'] = '9', ['A'] = 'a', ['B'] = 'b', ['C'] = 'c',
-    ['D'] = 'd', ['E'] = 'e', ['F'] = 'f', ['G'] = 'g', ['H'] = 'h',
-    ['I'] = 'i', ['J'] = 'j', ['K'] = 'k', ['L'] = 'l', ['M'] = 'm',
-    ['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r',
-    ['S'] = 's', ['T'] = 't', ['U'] = 'u', ['V'] = 'v', ['W'] = 'w',
-    ['X'] = 'x', ['Y'] = 'y', ['Z'] = 'z', ['_'] = '_', ['a'] = 'a',
-    ['b'] = 'b', ['c'] = 'c', ['d'] = 'd', ['e'] = 'e', ['f'] = 'f',
-    ['g'] = 'g', ['h'] = 'h', ['i'] = 'i', ['j'] = 'j', ['k'] = 'k',
-    ['l'] = 'l', ['m'] = 'm', ['n'] = 'n', ['o'] = 'o', ['p'] = 'p',
-    ['q'] = 'q', ['r'] = 'r', ['s'] = 's', ['t'] = 't', ['u'] = 'u',
-    ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y', ['z'] = 'z'};
-
-/* Converts a name of ASCII. Returns what is wrong with it, or NULL. */
-static const char *convert_name(umbel_slice name, uint8_t out[UM_NAME_MAX])
+/* Returns true if a label has more than 63 bytes. */
+static bool has_long_label(const uint8_t *name, size_t len)
 {
-    const uint8_t *in = name.data;
-    size_t start = 0;
+    size_t label = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        label = name[i] == '.' ? 0 : label + 1;
+        if (label > 63)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Names are handled 8 bytes at a time: where their dots are is hard to predict,
+ * so a branch on each byte would take longer than the look-ups.
+ */
+#define EACH UINT64_C(0x0101010101010101)
+
+/* Loads 8 bytes of a name, with letters in place of those after its end. */
+static inline uint64_t load_name(umbel_slice name, size_t i)
+{
+    const uint8_t *at = name.data;
+    size_t left = name.len - i;
+    uint64_t x = 0;
+
+    if (left >= 8)
+        return um_load64(at + i);
+    if (name.len >= 8) /* the last 8 bytes, without those before i */
+        x = um_load64(at + name.len - 8) >> 8 * (8 - left);
+    else
+        for (size_t j = 0; j < left; j++)
+            x |= (uint64_t)at[i + j] << 8 * j;
+    return x | EACH * 'a' << 8 * left;
+}
+
+/* Sets the highest bit of each byte, all of ASCII, that is low to high. */
+static inline uint64_t in_range(uint64_t x, unsigned low, unsigned high)
+{
+    return (x + EACH * (0x80 - low)) & ~(x + EACH * (0x7F - high)) &
+           EACH * 0x80;
+}
+
+/* Returns a bit for each of 8 bytes, all of ASCII, that is a dot. */
+static inline uint64_t dots_of(uint64_t x)
+{
+    return (in_range(x, '.', '.') >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+void um_find_dots(umbel_slice name, uint64_t dots[UM_DOT_WORDS])
+{
+    memset(dots, 0, UM_DOT_WORDS * sizeof *dots);
+    for (size_t i = 0; i < name.len; i += 8)
+        dots[i / 64] |= dots_of(load_name(name, i)) << i % 64;
+}
+
+/* Converts a name of ASCII; out has space for a multiple of 8 bytes. Returns
+ * what is wrong with the name, or NULL. */
+static const char *convert_name(umbel_slice name, uint8_t out[UM_NAME_SPACE])
+{
+    uint64_t fine = EACH * 0x80, twice = 0, last_dot = 1;
 
     if (name.len > UM_NAME_MAX)
         return "longer than 253 bytes, the limit for a domain name";
-    for (size_t i = 0; i <= name.len; i++) {
-        uint8_t c = i < name.len ? name_bytes[in[i]] : '.';
-        if (!c)
-            return "not a domain name: it has a character other than letters, "
-                   "digits, - and _";
-        if (i < name.len)
-            out[i] = c;
-        if (c != '.')
-            continue;
-        if (i - start > 63)
-            return "a label of a domain name has at most 63 bytes";
-        if (i == start)
-            return "not a domain name: it has an empty label";
-        start = i + 1;
+    for (size_t i = 0; i < name.len; i += 8) {
+        uint64_t x = load_name(name, i), y = x & EACH * 0x7F;
+        y |= in_range(y, 'A', 'Z') >> 2;
+        fine &= ~x & (in_range(y, 'a', 'z') | in_range(y, '0', '9') |
+                      in_range(y, '-', '.') | in_range(y, '_', '_'));
+        uint64_t dots = dots_of(y);
+        twice |= dots & (dots << 1 | last_dot);
+        last_dot = dots >> 7;
+        um_store64(out + i, y);
     }
+    if (fine != EACH * 0x80)
+        return "not a domain name: it has a character other than letters, "
+               "digits, - and _";
+    if (!name.len || twice || out[name.len - 1] == '.')
+        return "not a domain name: it has an empty label";
+    if (name.len > 63 && has_long_label(out, name.len))
+        return "a label of a domain name has at most 63 bytes";
     return NULL;
 }
 
@@ -221,7 +263,7 @@ static bool is_ascii(umbel_slice s)
 }
 
 /* Converts a name that is not ASCII to A-labels. */
-static const char *convert_idn(umbel_slice name, uint8_t out[UM_NAME_MAX],
+static const char *convert_idn(umbel_slice name, uint8_t out[UM_NAME_SPACE],
                                size_t *len)
 {
     char text[4 * UM_NAME_MAX + 1], *ascii = NULL;
@@ -233,12 +275,14 @@ static const char *convert_idn(umbel_slice name, uint8_t out[UM_NAME_MAX],
     if (code != IDN2_OK)
         return idn2_strerror(code);
     *len = strlen(ascii);
+    if (*len > 1 && ascii[*len - 1] == '.') /* another dot of Unicode */
+        --*len;
     const char *wrong = convert_name((umbel_slice){ascii, *len}, out);
     idn2_free(ascii);
     return wrong;
 }
 
-static umbel_status form_domain(umbel_slice key, uint8_t space[UM_NAME_MAX],
+static umbel_status form_domain(umbel_slice key, uint8_t space[UM_NAME_SPACE],
                                 umbel_slice *out, umbel_error *err)
 {
     umbel_slice name = key;

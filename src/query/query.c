@@ -400,6 +400,39 @@ static umbel_status query_form(const um_query *q, um_question *ask,
     return UMBEL_OK;
 }
 
+/* Asks many questions at once, so that memory fetches overlap. */
+static umbel_status query_forms(const um_query *q, um_question *ask,
+                                const umbel_slice *stored,
+                                const umbel_slice *texts, size_t n,
+                                um_query_result *out, size_t *answered,
+                                umbel_error *err)
+{
+    umbel_digest digest[UM_BATCH + UM_MAX_CANDIDATES];
+    bool hit[UM_BATCH + UM_MAX_CANDIDATES];
+    uint8_t keys[UM_BATCH]; /* of each question */
+
+    while (*answered < n) {
+        size_t some = 0, nkeys = 0;
+        for (; some < UM_BATCH && nkeys < UM_BATCH && *answered + some < n;
+             some++) {
+            um_question_expand(ask, q->filter, stored[*answered + some],
+                               texts[*answered + some]);
+            UM_TRY(umbel_digest_many(q->filter, ask->key, ask->n,
+                                     digest + nkeys, err));
+            keys[some] = (uint8_t)ask->n;
+            nkeys += ask->n;
+        }
+        UM_TRY(umbel_query_digests(q->filter, digest, nkeys, hit, err));
+        const bool *at = hit;
+        for (size_t i = 0; i < some; at += keys[i++], ++*answered) {
+            const bool *first = memchr(at, 1, keys[i]);
+            out->hit[*answered] = first != NULL;
+            out->which[*answered] = first ? (uint8_t)(first - at) : 0;
+        }
+    }
+    return UMBEL_OK;
+}
+
 umbel_status um_query_forms(const um_query *q, const umbel_slice *stored,
                             const umbel_slice *texts, size_t n,
                             um_query_result *out, size_t *answered,
@@ -411,7 +444,10 @@ umbel_status um_query_forms(const um_query *q, const umbel_slice *stored,
         return um_query_keys(q, stored, n, out, answered, err);
     ask.raw = false;
     ask.digests = q->digests;
-    for (*answered = 0; *answered < n; ++*answered)
+    *answered = 0;
+    if (!q->counting && !q->map && !q->exceptions && !q->nmore && !q->edits)
+        return query_forms(q, &ask, stored, texts, n, out, answered, err);
+    for (; *answered < n; ++*answered)
         UM_TRY(query_form(q, &ask, stored[*answered], texts[*answered],
                           *answered, out, err));
     return UMBEL_OK;

@@ -58,12 +58,16 @@ static void expand_digest(um_question *q, umbel_slice stored)
 
 static void expand_domain(um_question *q, umbel_slice name)
 {
-    const uint8_t *at = name.data, *end = at + name.len, *dot;
+    const uint8_t *at = name.data;
+    uint64_t dots[UM_DOT_WORDS];
 
     add_key(q, name);
-    for (; q->n < UM_LABELS_MAX && (dot = memchr(at, '.', (size_t)(end - at)));
-         at = dot + 1)
-        add_key(q, (umbel_slice){dot + 1, (size_t)(end - dot - 1)});
+    um_find_dots(name, dots);
+    for (size_t i = 0; i < UM_DOT_WORDS; i++)
+        for (; dots[i]; dots[i] &= dots[i] - 1) {
+            size_t next = 64 * i + (size_t)__builtin_ctzll(dots[i]) + 1;
+            add_key(q, (umbel_slice){at + next, name.len - next});
+        }
 }
 
 /* Returns true if the filter may have prefixes of that length. */

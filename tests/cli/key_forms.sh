@@ -89,7 +89,7 @@ try umbel build both --key-form sha1 --hex -o n.umb
 # Domains: both spellings, and what is none.
 printf 'b\303\274cher.example\n*.ads.test\n.track.test\n' > names
 umbel build names --key-form domain -q -o n.umb
-try umbel check n.umb XN--BCHER-KVA.example $'www.BU\314\210CHER.Example.' ads.test x.track.test test
+try umbel check n.umb XN--BCHER-KVA.example $'www.BU\314\210CHER.Example.' ads.test x.track.test $'x\343\200\202ads.test\343\200\202' test
 try umbel check n.umb '' . a..b 'a b.test' http://ads.test/ "$(printf 'a%.0s' {1..64}).test" "$(printf 'a.%.0s' {1..127})test"
 try umbel check n.umb --json x.ads.test y.test
 umbel build names --key-form domain --kind counting -q -o c.umb

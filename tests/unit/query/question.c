@@ -1,6 +1,7 @@
 /*
  * question.c - what people write finds what filters store.
  */
+#include "base/rng.h"
 #include "query/query.h"
 #include "support/test.h"
 
@@ -8,6 +9,7 @@
 #include <umbel/estimate.h>
 #include <umbel/filter.h>
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,6 +207,65 @@ static void a_merge_has_the_prefix_lengths_of_both(void **state)
     umbel_close(b);
 }
 
+/* Returns true if text is a domain name, by the rules and not by the code. */
+static bool is_name(const char *text, size_t len)
+{
+    size_t label = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                    "0123456789-_.",
+                    text[i]))
+            return false;
+        label = text[i] == '.' ? 0 : label + 1;
+        if (label > 63 || (label == 0 && (i == 0 || text[i - 1] == '.')))
+            return false;
+    }
+    return len > 0 && len <= 253 && label > 0;
+}
+
+/* Names of all lengths, with dots and other bytes at any place: bytes are
+ * handled 8 at a time. */
+static void names_are_lowered_and_taken_apart_at_their_dots(void **state)
+{
+    static const char alphabet[] = "azAZ09-_m.";
+    um_question q = {.raw = false};
+    umbel_filter *f = open_form(UMBEL_KEYS_DOMAIN);
+    um_rng rng = {1};
+    size_t names = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 100000; i++) {
+        size_t len = um_random_below(&rng, i % 2 ? 30 : 260);
+        char *text = malloc(len + 1); /* a sanitizer sees what is read after */
+        assert_non_null(text);
+        for (size_t j = 0; j < len; j++)
+            text[j] = alphabet[um_random_below(&rng, i % 3 ? 9 : 10)];
+        if (len && i % 5 == 0)
+            text[um_random_below(&rng, len)] = (char)(1 + i / 5 % 0x7F);
+        text[len] = '\0';
+        if (len > 1 && (text[0] == '.' || text[len - 1] == '.'))
+            text[0] = text[len - 1] = 'x'; /* these dots have a meaning */
+        umbel_status status =
+            um_question_set(&q, f, (umbel_slice){text, len}, &test_refusal);
+        assert_int_equal(status == UMBEL_OK, is_name(text, len));
+        size_t at = 0;
+        for (size_t j = 0; j < q.n; j++) {
+            const char *key = q.key[j].data;
+            assert_int_equal(q.key[j].len, len - at);
+            for (size_t k = 0; k < len - at; k++)
+                assert_int_equal(key[k], tolower(text[at + k]));
+            at += strcspn(text + at, ".") + 1;
+        }
+        assert_int_equal(at, q.n ? len + 1 : 0);
+        names += q.n > 0;
+        free(text);
+    }
+    assert_in_range(names, 20000, 90000);
+    um_question_fini(&q);
+    umbel_close(f);
+}
+
 static void a_digest_is_asked_as_key_and_as_digest(void **state)
 {
     static const char hex[] = "f3bbbd66a63d4bf1747940578ec3d0103530e21d";
@@ -276,6 +337,7 @@ TEST_GROUP(question)
         cmocka_unit_test(members_of_every_form_are_found),
         cmocka_unit_test(a_question_has_at_most_129_keys),
         cmocka_unit_test(a_merge_has_the_prefix_lengths_of_both),
+        cmocka_unit_test(names_are_lowered_and_taken_apart_at_their_dots),
         cmocka_unit_test(a_digest_is_asked_as_key_and_as_digest),
         cmocka_unit_test(any_length_is_answered_or_refused),
     };
