@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 
-PATIENCE = 60  # seconds until something hangs, on the slowest machine
+PATIENCE = 300  # seconds until something hangs, on the slowest machine
 LIST_ERROR = 5e-6  # of lists whose configuration names no error
 CONFIG = """
 {data}

@@ -2,6 +2,7 @@
 import atexit
 import glob
 import os
+import random
 import shutil
 import signal
 import socket
@@ -105,12 +106,18 @@ class Client:
 
 
 def free_port():
-    """Returns a port that has a partner 10,000 above it, for clusters."""
+    """Returns a port that has a partner 10,000 above it, for clusters. Both are below
+    the ports that the kernel gives to clients, so that no connection takes one between
+    this test and the start of the server."""
     while True:
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            if s.getsockname()[1] < 55000:
-                return s.getsockname()[1]
+        port = random.randrange(10240, 22000)
+        try:
+            for wanted in (port, port + 10000):
+                with socket.socket() as s:
+                    s.bind(("127.0.0.1", wanted))
+            return port
+        except OSError:
+            pass
 
 
 class Server:
