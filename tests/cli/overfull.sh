@@ -66,7 +66,12 @@ for list in first second third; do umbel build $list -n 9000 -q -o $list.umb; do
 try umbel merge first.umb second.umb third.umb --strict -q -o m.umb
 absent no.umb
 
-echo "publish:"
+# Of a filter that is full nobody knows how many keys it has.
+umbel build all -n 100 -q -o full.umb 2> /dev/null
+echo more | try umbel add full.umb -q
+try umbel merge full.umb full.umb -q -o m.umb
+
+echo "publish: its cells show that it has more keys than were new"
 try umbel publish site f.umb -q
 absent site/f.manifest
 umbel build second -n 300 -q -o high.umb 2> /dev/null

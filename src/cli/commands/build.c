@@ -490,6 +490,7 @@ static umbel_status check_error(const um_args *args, const um_build_result *b,
                                    .strict = a->strict.strict,
                                    .sized = !has_target(a, b),
                                    .keys = b->distinct ? b->distinct : b->keys,
+                                   .counted = true,
                                    .build = a->like ? "build it without --like,"
                                                     : "build it"};
 

@@ -13,6 +13,8 @@
 #include "filter/handle.h"
 #include "filter/sizing.h"
 
+#include <umbel/estimate.h>
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -59,13 +61,35 @@ static reason find_reason(const um_new_filter *n, double error)
                     .small = promised && full > BY_CHANCE * f->fpr};
 }
 
+/*
+ * Formats the capacity to suggest. A filter that is far too full counted as new
+ * only some of its keys: then its cells show that it has more, unless all of
+ * them are in use.
+ */
+static void write_capacity(const um_new_filter *n, char *out, size_t cap)
+{
+    umbel_interval keys;
+    umbel_error ignored;
+    bool estimated = !n->counted && umbel_estimate_keys(n->filter, &keys,
+                                                        &ignored) == UMBEL_OK;
+
+    if (estimated && isinf(keys.value))
+        snprintf(out, cap, "N, where N is the number of its keys");
+    else if (estimated && keys.low > (double)n->keys && keys.high < 1e15)
+        snprintf(out, cap, "%.0f or more", ceil(keys.high));
+    else
+        snprintf(out, cap, "%" PRIu64 " or more", n->keys);
+}
+
 /* Formats what to do about it. */
 static void write_advice(const um_new_filter *n, reason why, char *out,
                          size_t cap)
 {
     const umbel_filter *f = n->filter;
     um_text sized = um_counted(f->capacity, "key", "keys");
+    char capacity[64];
 
+    write_capacity(n, capacity, sizeof capacity);
     if (f->kind->built)
         snprintf(out, cap, "%s with more --bits or --bytes", n->build);
     else if (!f->capacity || f->fpr >= USELESS)
@@ -79,9 +103,8 @@ static void write_advice(const um_new_filter *n, reason why, char *out,
                  sized.text, n->build,
                  why.crowded ? ", and with a larger --capacity" : "");
     else if (why.crowded)
-        snprintf(out, cap,
-                 "it was sized for %s; %s with --capacity %" PRIu64 " or more",
-                 sized.text, n->build, n->keys);
+        snprintf(out, cap, "it was sized for %s; %s with --capacity %s",
+                 sized.text, n->build, capacity);
     else
         snprintf(out, cap,
                  "blocks of a small filter fill unevenly; %s with a smaller "

@@ -18,6 +18,7 @@ typedef struct um_new_filter {
     bool strict;       /* of um_strict_args */
     bool sized;        /* its size was requested, not its error */
     uint64_t keys;     /* capacity to suggest */
+    bool counted;      /* keys is not less than the number of its keys */
     const char *build; /* beginning of the advice: "build it" */
 } um_new_filter;
 
