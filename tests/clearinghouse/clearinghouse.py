@@ -42,8 +42,8 @@ def server_program():
     return os.path.join(directory, "umbel-clearinghouse")
 
 
-def wait_until(ready, what):
-    end = time.monotonic() + PATIENCE
+def wait_until(ready, what, seconds=PATIENCE):
+    end = time.monotonic() + max(seconds, PATIENCE)
     while time.monotonic() < end:
         got = ready()
         if got:
@@ -160,6 +160,11 @@ class Clearinghouse:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
+
+    def peak_memory(self):
+        """The most bytes that were resident so far."""
+        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
+            return int(re.search(r"VmHWM:\s+(\d+) kB", file.read()).group(1)) * 1024
 
     def status(self):
         return json.loads(self.get("/status.json")[1])
