@@ -13,6 +13,7 @@
 #include <umbel/experimental/compare.h>
 #include <umbel/experimental/exact.h>
 #include <umbel/experimental/exchange.h>
+#include <umbel/experimental/flows.h>
 #include <umbel/experimental/generalized.h>
 #include <umbel/experimental/retouch.h>
 #include <umbel/experimental/sync.h>

@@ -105,7 +105,7 @@ static umbel_status wait_for_block(live *l, umbel_error *err)
 }
 
 /* Returns the next packet of the block, and steps to the one behind it. */
-static const struct tpacket3_hdr *take_frame(live *l)
+static const struct tpacket3_hdr *next_frame(live *l)
 {
     const struct tpacket3_hdr *f = l->frame;
 
@@ -130,7 +130,7 @@ static umbel_status next_live(pk_source *source, pk_packet *p, pk_event *what,
 
     for (;;) {
         while (l->owned && l->left) {
-            const struct tpacket3_hdr *f = take_frame(l);
+            const struct tpacket3_hdr *f = next_frame(l);
             if (is_repeated(l, f))
                 continue;
             *p = (pk_packet){.time =

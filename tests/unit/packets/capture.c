@@ -19,7 +19,7 @@ typedef struct file {
     bool big;
 } file;
 
-static void put(file *f, uint64_t x, size_t len)
+static void append(file *f, uint64_t x, size_t len)
 {
     uint8_t byte;
 
@@ -32,34 +32,34 @@ static void put(file *f, uint64_t x, size_t len)
 static void begin_pcap(file *f, bool big, uint32_t magic, uint32_t link)
 {
     *f = (file){.big = big};
-    put(f, magic, 4);
-    put(f, 2, 2);
-    put(f, 4, 2);
-    put(f, 0, 8);
-    put(f, 65535, 4);
-    put(f, link, 4);
+    append(f, magic, 4);
+    append(f, 2, 2);
+    append(f, 4, 2);
+    append(f, 0, 8);
+    append(f, 65535, 4);
+    append(f, link, 4);
 }
 
-static void put_record(file *f, uint32_t s, uint32_t part, uint32_t captured,
-                       uint32_t length)
+static void write_record(file *f, uint32_t s, uint32_t part, uint32_t captured,
+                         uint32_t length)
 {
-    put(f, s, 4);
-    put(f, part, 4);
-    put(f, captured, 4);
-    put(f, length, 4);
+    append(f, s, 4);
+    append(f, part, 4);
+    append(f, captured, 4);
+    append(f, length, 4);
     for (uint32_t i = 0; i < captured && i < 100000; i++)
-        put(f, i, 1);
+        append(f, i, 1);
 }
 
-static void put_block(file *f, uint32_t type, file *body)
+static void write_block(file *f, uint32_t type, file *body)
 {
     size_t padded = (body->bytes.len + 3) & ~(size_t)3;
 
-    put(f, type, 4);
-    put(f, padded + 12, 4);
+    append(f, type, 4);
+    append(f, padded + 12, 4);
     um_buffer_append(&f->bytes, body->bytes.data, body->bytes.len);
-    put(f, 0, padded - body->bytes.len);
-    put(f, padded + 12, 4);
+    append(f, 0, padded - body->bytes.len);
+    append(f, padded + 12, 4);
     um_buffer_fini(&body->bytes);
 }
 
@@ -67,64 +67,64 @@ static void begin_section(file *f)
 {
     file b = {.big = f->big};
 
-    put(&b, 0x1A2B3C4D, 4);
-    put(&b, 1, 4);
-    put(&b, UINT64_MAX, 8);
-    put_block(f, 0x0A0D0D0A, &b);
+    append(&b, 0x1A2B3C4D, 4);
+    append(&b, 1, 4);
+    append(&b, UINT64_MAX, 8);
+    write_block(f, 0x0A0D0D0A, &b);
 }
 
 /* resolution: of if_tsresol; 0: the option is absent. */
-static void put_interface(file *f, uint16_t link, uint32_t snap,
-                          unsigned resolution, uint64_t offset)
+static void write_interface(file *f, uint16_t link, uint32_t snap,
+                            unsigned resolution, uint64_t offset)
 {
     file b = {.big = f->big};
 
-    put(&b, link, 2);
-    put(&b, 0, 2);
-    put(&b, snap, 4);
-    put(&b, 2, 2); /* a name of 3 bytes, padded */
-    put(&b, 3, 2);
-    put(&b, 0, 4);
+    append(&b, link, 2);
+    append(&b, 0, 2);
+    append(&b, snap, 4);
+    append(&b, 2, 2); /* a name of 3 bytes, padded */
+    append(&b, 3, 2);
+    append(&b, 0, 4);
     if (resolution) {
-        put(&b, 9, 2);
-        put(&b, 1, 2);
-        put(&b, resolution, 1);
-        put(&b, 0, 3);
+        append(&b, 9, 2);
+        append(&b, 1, 2);
+        append(&b, resolution, 1);
+        append(&b, 0, 3);
     }
     if (offset) {
-        put(&b, 14, 2);
-        put(&b, 8, 2);
-        put(&b, offset, 8);
+        append(&b, 14, 2);
+        append(&b, 8, 2);
+        append(&b, offset, 8);
     }
-    put(&b, 0, 4);
-    put_block(f, 1, &b);
+    append(&b, 0, 4);
+    write_block(f, 1, &b);
 }
 
-static void put_packet(file *f, uint32_t interface, uint64_t ticks,
-                       uint32_t captured, uint32_t length)
+static void write_packet(file *f, uint32_t interface, uint64_t ticks,
+                         uint32_t captured, uint32_t length)
 {
     file b = {.big = f->big};
 
-    put(&b, interface, 4);
-    put(&b, ticks >> 32, 4);
-    put(&b, ticks & UINT32_MAX, 4);
-    put(&b, captured, 4);
-    put(&b, length, 4);
+    append(&b, interface, 4);
+    append(&b, ticks >> 32, 4);
+    append(&b, ticks & UINT32_MAX, 4);
+    append(&b, captured, 4);
+    append(&b, length, 4);
     for (uint32_t i = 0; i < captured; i++)
-        put(&b, i, 1);
-    put_block(f, 6, &b);
+        append(&b, i, 1);
+    write_block(f, 6, &b);
 }
 
-static void put_statistics(file *f, uint32_t interface, uint64_t drops)
+static void write_statistics(file *f, uint32_t interface, uint64_t drops)
 {
     file b = {.big = f->big};
 
-    put(&b, interface, 4);
-    put(&b, 0, 8);
-    put(&b, 5, 2);
-    put(&b, 8, 2);
-    put(&b, drops, 8);
-    put_block(f, 5, &b);
+    append(&b, interface, 4);
+    append(&b, 0, 8);
+    append(&b, 5, 2);
+    append(&b, 8, 2);
+    append(&b, drops, 8);
+    write_block(f, 5, &b);
 }
 
 /* --- reading --------------------------------------------------------------
@@ -189,8 +189,8 @@ static void reads_pcap_of_both_orders_and_clocks(void **state)
     (void)state;
     for (int i = 0; i < 4; i++) {
         begin_pcap(&f, i & 1, magic[i / 2], PK_ETHERNET);
-        put_record(&f, 1700000000, 123456, 60, 1500);
-        put_record(&f, 4294967295, 999999, 0, 0);
+        write_record(&f, 1700000000, 123456, 60, 1500);
+        write_record(&f, 4294967295, 999999, 0, 0);
         assert_ok(read_all(&f, &s));
         assert_int_equal(s.n, 2);
         assert_int_equal(s.packet[0].time, UINT64_C(1700000000000000000) +
@@ -217,13 +217,13 @@ static void a_file_that_was_cut_is_read_up_to_there(void **state)
         if (ng) {
             um_buffer_clear(&f.bytes, SIZE_MAX);
             begin_section(&f);
-            put_interface(&f, PK_RAW, 0, 0, 0);
+            write_interface(&f, PK_RAW, 0, 0, 0);
         }
         for (n = 0; n < 3; n++) {
             if (ng)
-                put_packet(&f, 0, n, 20, 20);
+                write_packet(&f, 0, n, 20, 20);
             else
-                put_record(&f, 1, 0, 20, 20);
+                write_record(&f, 1, 0, 20, 20);
             ends[ng][n] = f.bytes.len;
         }
         for (size_t len = ng ? 12 : header[0]; len <= f.bytes.len; len++) {
@@ -248,14 +248,14 @@ static void lengths_that_lie_are_refused_with_their_offset(void **state)
 
     (void)state;
     begin_pcap(&f, false, 0xA1B2C3D4, PK_ETHERNET);
-    put_record(&f, 1, 0, 4, 4);
-    put_record(&f, 1, 0, PK_MAX_CAPTURED + 1, 60);
+    write_record(&f, 1, 0, 4, 4);
+    write_record(&f, 1, 0, PK_MAX_CAPTURED + 1, 60);
     assert_refused(read_all(&f, &s), UMBEL_E_FORMAT,
                    "byte 44: a packet of length 1048577");
     um_buffer_fini(&f.bytes);
 
     begin_pcap(&f, false, 0xA1B2C3D4, PK_ETHERNET);
-    put_record(&f, 1, 0, 60, 4); /* less on the wire than captured */
+    write_record(&f, 1, 0, 60, 4); /* less on the wire than captured */
     assert_ok(read_all(&f, &s));
     assert_int_equal(s.packet[0].length, 60);
     um_buffer_fini(&f.bytes);
@@ -263,9 +263,9 @@ static void lengths_that_lie_are_refused_with_their_offset(void **state)
     for (uint32_t lie = 0; lie < 70; lie++) { /* lengths of a block */
         f = (file){.big = true};
         begin_section(&f);
-        put_interface(&f, PK_ETHERNET, 0, 0, 0);
+        write_interface(&f, PK_ETHERNET, 0, 0, 0);
         size_t at = f.bytes.len;
-        put_packet(&f, 0, 1, 20, 20);
+        write_packet(&f, 0, 1, 20, 20);
         f.bytes.data[at + 7] = (uint8_t)lie;
         if (lie == 52)
             assert_ok(read_all(&f, &s));
@@ -281,7 +281,7 @@ static void other_files_are_refused_by_what_they_are(void **state)
     seen s;
 
     (void)state;
-    put(&f, 0x8B1F, 4);
+    append(&f, 0x8B1F, 4);
     assert_refused(read_all(&f, &s), UMBEL_E_FORMAT, "gunzip -c");
     assert_refused(read_bytes(&f, 3, &s), UMBEL_E_FORMAT, "less than 4");
     f.bytes.data[0] = 'x';
@@ -292,7 +292,7 @@ static void other_files_are_refused_by_what_they_are(void **state)
     um_buffer_fini(&f.bytes);
     begin_pcap(&f, true, 0xA1B2C3D4, 105);
     assert_ok(read_all(&f, &s)); /* nobody needs to decode anything */
-    put_record(&f, 1, 0, 4, 4);
+    write_record(&f, 1, 0, 4, 4);
     assert_refused(read_all(&f, &s), UMBEL_E_UNSUPPORTED, "link type 105");
     um_buffer_fini(&f.bytes);
 }
@@ -318,10 +318,10 @@ static void interfaces_have_their_own_link_and_clock(void **state)
         for (size_t i = 0; i < TEST_COUNT(clocks); i++) {
             f = (file){.big = big};
             begin_section(&f);
-            put_interface(&f, PK_ETHERNET, 0, 0, 0);
-            put_interface(&f, PK_RAW, 0, clocks[i].resolution, i ? 2 : 0);
-            put_packet(&f, 1, clocks[i].ticks, 5, 60);
-            put_packet(&f, 0, 1, 0, 0);
+            write_interface(&f, PK_ETHERNET, 0, 0, 0);
+            write_interface(&f, PK_RAW, 0, clocks[i].resolution, i ? 2 : 0);
+            write_packet(&f, 1, clocks[i].ticks, 5, 60);
+            write_packet(&f, 0, 1, 0, 0);
             assert_ok(read_all(&f, &s));
             assert_int_equal(s.n, 2);
             if (clocks[i].resolution != 127) /* coarser than its digits */
@@ -343,20 +343,20 @@ static void sections_simple_packets_and_unknown_blocks_are_read(void **state)
 
     (void)state;
     begin_section(&f);
-    put_interface(&f, PK_ETHERNET, 4, 0, 0);
-    put_packet(&f, 0, 9, 3, 3);
-    put(&b, 100, 4); /* a simple packet, of which 4 bytes were captured */
-    put(&b, 0x00010203, 4);
-    put_block(&f, 3, &b);
+    write_interface(&f, PK_ETHERNET, 4, 0, 0);
+    write_packet(&f, 0, 9, 3, 3);
+    append(&b, 100, 4); /* a simple packet, of which 4 bytes were captured */
+    append(&b, 0x00010203, 4);
+    write_block(&f, 3, &b);
     b = (file){.big = true};
     for (int i = 0; i < 300000; i++)
-        put(&b, 0, 1);
-    put_block(&f, 0xBAD, &b);
+        append(&b, 0, 1);
+    write_block(&f, 0xBAD, &b);
     f.big =
         false; /* a section in another byte order, with its own interfaces */
     begin_section(&f);
-    put_interface(&f, PK_RAW, 0, 0, 0);
-    put_packet(&f, 0, 9, 8, 8);
+    write_interface(&f, PK_RAW, 0, 0, 0);
+    write_packet(&f, 0, 9, 8, 8);
     assert_ok(read_all(&f, &s));
     assert_int_equal(s.n, 3);
     assert_int_equal(s.packet[1].captured, 4);
@@ -364,7 +364,7 @@ static void sections_simple_packets_and_unknown_blocks_are_read(void **state)
     assert_int_equal(s.packet[1].time, s.packet[0].time);
     assert_int_equal(s.packet[2].interface, 1);
     assert_int_equal(s.packet[2].link, PK_RAW);
-    put_packet(&f, 1, 9, 8, 8);
+    write_packet(&f, 1, 9, 8, 8);
     assert_refused(read_all(&f, &s), UMBEL_E_FORMAT, "a packet of interface 1");
     um_buffer_fini(&f.bytes);
 }
@@ -376,12 +376,12 @@ static void drops_that_a_file_states_are_counted_once(void **state)
 
     (void)state;
     begin_section(&f);
-    put_interface(&f, PK_ETHERNET, 0, 0, 0);
-    put_interface(&f, PK_ETHERNET, 0, 0, 0);
-    put_statistics(&f, 0, 5);
-    put_statistics(&f, 1, 100);
-    put_statistics(&f, 0, 7); /* a later report of the same interface */
-    put_statistics(&f, 2, 9);
+    write_interface(&f, PK_ETHERNET, 0, 0, 0);
+    write_interface(&f, PK_ETHERNET, 0, 0, 0);
+    write_statistics(&f, 0, 5);
+    write_statistics(&f, 1, 100);
+    write_statistics(&f, 0, 7); /* a later report of the same interface */
+    write_statistics(&f, 2, 9);
     assert_ok(read_all(&f, &s));
     assert_int_equal(s.counts.drops, 107);
     um_buffer_fini(&f.bytes);
@@ -397,14 +397,14 @@ static void options_of_any_length_are_passed(void **state)
         for (uint32_t stated = 0; stated < 80; stated += 3) {
             file f = {.big = false}, b = {.big = false};
             begin_section(&f);
-            put(&b, PK_ETHERNET, 4);
-            put(&b, 0, 4);
-            put(&b, stated % 2 ? 9 : 14, 2);
-            put(&b, stated, 2);
+            append(&b, PK_ETHERNET, 4);
+            append(&b, 0, 4);
+            append(&b, stated % 2 ? 9 : 14, 2);
+            append(&b, stated, 2);
             for (uint32_t i = 0; i < len; i++)
-                put(&b, 6, 1);
-            put_block(&f, 1, &b);
-            put_packet(&f, 0, 1, 4, 4);
+                append(&b, 6, 1);
+            write_block(&f, 1, &b);
+            write_packet(&f, 0, 1, 4, 4);
             assert_ok(read_all(&f, &s));
             assert_int_equal(s.n, 1);
             um_buffer_fini(&f.bytes);
@@ -422,13 +422,13 @@ static void a_pipe_gives_the_packets_of_the_file(void **state)
 
     (void)state;
     begin_section(&f);
-    put_interface(&f, PK_ETHERNET, 0, 0, 0);
-    put_packet(&f, 0, 9, 1000, 1000);
+    write_interface(&f, PK_ETHERNET, 0, 0, 0);
+    write_packet(&f, 0, 9, 1000, 1000);
     for (int i = 0; i < 40000; i++)
-        put(&b, 0, 1);
-    put_block(&f, 0xBAD, &b);
-    put_packet(&f, 0, 10, 7, 7);
-    put_packet(&f, 0, 11, 1401, 1401);
+        append(&b, 0, 1);
+    write_block(&f, 0xBAD, &b);
+    write_packet(&f, 0, 10, 7, 7);
+    write_packet(&f, 0, 11, 1401, 1401);
     assert_int_equal(pipe(ends), 0);
     assert_true(f.bytes.len < 65536); /* which a pipe takes */
     assert_int_equal(write(ends[1], f.bytes.data, f.bytes.len), f.bytes.len);
