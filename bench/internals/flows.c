@@ -94,7 +94,7 @@ static void write_key(uint32_t flow, uint8_t key[13])
     memcpy(key, tuple, 13);
 }
 
-static umbel_flow_packet make_packet(packet p)
+static umbel_flow_packet packet_of(packet p)
 {
     umbel_flow_packet out = {.len = 13, .bytes = p.bytes, .packets = 1};
 
@@ -230,7 +230,7 @@ static int measure_truth(traffic *t, uint64_t packets)
     for (uint64_t n = 0; n < packets; n += BATCH) {
         size_t len = packets - n < BATCH ? packets - n : BATCH;
         for (size_t i = 0; i < len; i++)
-            batch[i] = make_packet(next_packet(t));
+            batch[i] = packet_of(next_packet(t));
         for (int i = 0; i < TRIED; i++)
             umbel_flows_add(f[i], batch, len);
     }
@@ -458,7 +458,7 @@ static void measure_sketches(uint64_t packets, uint64_t flows, uint64_t memory)
         fail("no memory");
     for (uint64_t i = 0; i < packets; i++) {
         packet x = next_packet(&t);
-        one = make_packet(x);
+        one = packet_of(x);
         umbel_flows_add(f, &one, 1);
         space_saving_add(&s, x);
         count_min_add(&c, x);
@@ -466,7 +466,7 @@ static void measure_sketches(uint64_t packets, uint64_t flows, uint64_t memory)
     uint32_t *order = sort_flows(&t);
     for (size_t i = 0; i < TOP && i < t.n; i++) {
         uint64_t truth = t.bytes[order[i]], got[3] = {0};
-        one = make_packet((packet){order[i], 0});
+        one = packet_of((packet){order[i], 0});
         got[0] = umbel_flows_find(f, &one, &row) ? row.bytes : 0;
         got[1] = counted(&s, order[i]);
         got[2] = counted(&c.top, order[i]);

@@ -35,6 +35,7 @@ static const program programs[] = {
      "count mail that others report, for Pyzor, dccifd and Razor2"},
     {"stopset", "stop sets for route tracing: learn, build, replay"},
     {"serve", "answer questions about filters: HTTP and a unix socket"},
+    {"packets", "heavy flows and paths of packets, on captures and interfaces"},
 };
 
 static const program *program_row(size_t i)

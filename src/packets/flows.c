@@ -136,12 +136,12 @@ static void index_entry(umbel_flows *f, size_t i)
     *find_slot(f, f->entries[i].key, hash) = tag_of(hash) | (i + 1);
 }
 
-static inline uint64_t most_bytes(const entry *e)
+static inline uint64_t bytes_bound(const entry *e)
 {
     return e->bytes + e->excess_bytes;
 }
 
-static inline uint64_t most_packets(const entry *e)
+static inline uint64_t packets_bound(const entry *e)
 {
     return e->packets + e->excess_packets;
 }
@@ -149,7 +149,7 @@ static inline uint64_t most_packets(const entry *e)
 /* Returns the bound in the threshold's unit. */
 static inline uint64_t bound_of(const umbel_flows *f, const entry *e)
 {
-    return f->by_packets ? most_packets(e) : most_bytes(e);
+    return f->by_packets ? packets_bound(e) : bytes_bound(e);
 }
 
 /* --- the filter -----------------------------------------------------------
@@ -204,7 +204,7 @@ static void return_to_filter(umbel_flows *f, const entry *e)
     cell *at[STAGES];
 
     find_cells(f, hash_key(f, e->key), at);
-    raise_cells(at, (uint32_t)most_bytes(e), (uint32_t)most_packets(e));
+    raise_cells(at, (uint32_t)bytes_bound(e), (uint32_t)packets_bound(e));
 }
 
 /* --- entries --------------------------------------------------------------
@@ -227,15 +227,15 @@ static void rebuild(umbel_flows *f, bool (*stays)(umbel_flows *f, entry *e))
 /* An entry below the level goes, unless its bound does not fit into cells. */
 static bool reaches_level(umbel_flows *f, entry *e)
 {
-    if (bound_of(f, e) >= f->level || most_bytes(e) >= CELL_FULL ||
-        most_packets(e) >= CELL_FULL)
+    if (bound_of(f, e) >= f->level || bytes_bound(e) >= CELL_FULL ||
+        packets_bound(e) >= CELL_FULL)
         return true;
     return_to_filter(f, e);
     return false;
 }
 
 /* Makes space for an entry; returns false if every entry must stay. */
-static bool make_space(umbel_flows *f)
+static bool reserve_entry(umbel_flows *f)
 {
     while (f->n == f->cap && !f->full) {
         bool last = f->level >= f->highest;
@@ -275,7 +275,7 @@ static void add_to_filter(umbel_flows *f, const umbel_flow_packet *p,
     }
     /* A cell that is full bounds nothing any more. */
     if (before.bytes < CELL_FULL && before.packets < CELL_FULL) {
-        if (f->n == f->cap && make_space(f)) {
+        if (f->n == f->cap && reserve_entry(f)) {
             slot = find_slot(f, key_of(p), hash);
             if (bound < f->level && !saturated) {
                 raise_cells(at, (uint32_t)bytes, (uint32_t)packets);
@@ -340,9 +340,9 @@ static void describe(const entry *e, umbel_flow *flow)
 {
     *flow = (umbel_flow){.key = e->key + 1,
                          .len = e->key[0],
-                         .bytes = most_bytes(e),
+                         .bytes = bytes_bound(e),
                          .bytes_low = e->bytes,
-                         .packets = most_packets(e),
+                         .packets = packets_bound(e),
                          .packets_low = e->packets};
 }
 

@@ -6,7 +6,7 @@
 # Options of command $2, one per line with what they take.
 _umbel_options() {
     case $2 in
-    bench | reproduce | clearinghouse | stopset | serve) "$1" "$2" --list-options 2>/dev/null ;;
+    bench | reproduce | clearinghouse | stopset | serve | packets) "$1" "$2" --list-options 2>/dev/null ;;
     *) "$1" --list 2>/dev/null | awk -v c="$2" '$1 == c' ;;
     esac
 }
@@ -27,7 +27,7 @@ _umbel_values() {
 _umbel_operands() {
     case $2 in
     bench | reproduce) "$1" "$2" --list 2>/dev/null | awk '/^[^ ]/ { print $1 }' ;;
-    clearinghouse | stopset) ((COMP_CWORD > 2)) || "$1" "$2" --list 2>/dev/null ;;
+    clearinghouse | stopset | packets) ((COMP_CWORD > 2)) || "$1" "$2" --list 2>/dev/null ;;
     help) "$1" --list commands; echo kinds addressings hashes methods ;;
     esac
 }

@@ -3,7 +3,7 @@
 
 # Options of a command, each with what it takes.
 function __umbel_options
-    if contains -- $argv[1] bench reproduce clearinghouse stopset serve
+    if contains -- $argv[1] bench reproduce clearinghouse stopset serve packets
         umbel $argv[1] --list-options 2>/dev/null
     else
         umbel --list 2>/dev/null
@@ -50,7 +50,7 @@ function __umbel_words
         string replace -r -- '=.*' '' $rows
     else if contains -- $command bench reproduce
         umbel $command --list 2>/dev/null | string match -r -- '^[^ ]+'
-    else if contains -- $command clearinghouse stopset
+    else if contains -- $command clearinghouse stopset packets
         test (count $before) -gt 2; or umbel $command --list 2>/dev/null
     else if test $command = help
         umbel --list commands 2>/dev/null

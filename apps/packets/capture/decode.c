@@ -301,7 +301,7 @@ size_t pk_invariant(const pk_packet *p, const pk_headers *h,
  */
 
 enum {
-    SETS = 1024,
+    SETS = 256,
     WAYS = 4, /* the oldest of a set is replaced */
 };
 static const uint64_t fragment_life = UINT64_C(30000000000); /* ns */

@@ -2,7 +2,7 @@
  * internal.h - what the files of flows/ share.
  *
  *     intervals.c   the command: packets into intervals, rows, --exec
- *     page.c        --http: the intervals of the last hour
+ *     history.c     --http: the intervals of the last hour
  */
 #ifndef UM_PACKETS_FLOWS_INTERNAL_H
 #define UM_PACKETS_FLOWS_INTERNAL_H

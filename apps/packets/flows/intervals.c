@@ -180,7 +180,8 @@ static umbel_status parse_interval(const char *text, uint64_t *out,
     static const struct {
         const char *name;
         double ns;
-    } units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+    } units[] = {
+        {"ms", 1e6}, {"s", 1e9}, {"", 1e9}, {"m", 60e9}, {"h", 3600e9}};
     char *end;
     double x = strtod(text, &end);
 
@@ -206,7 +207,7 @@ static void copy_prefix(uint8_t *to, const uint8_t *from, size_t len,
                         unsigned bits)
 {
     for (size_t i = 0; i < len; i++, bits -= bits < 8 ? bits : 8)
-        to[i] = bits >= 8 ? from[i] : (uint8_t)(from[i] & ~(0xFF >> bits));
+        to[i] = (uint8_t)(from[i] & (bits >= 8 ? 0xFF : 0xFF00 >> bits));
 }
 
 /* Writes the key of a packet; bytes behind it are 0. */
@@ -505,7 +506,7 @@ static void report_totals(run_state *s, bool cut)
         um_report_count(&r, "not_run", "commands not run", NULL, s->not_run);
     if (s->unnamed)
         um_report_note(&r, "The table was full: give more --memory, or a "
-                           "higher --threshold ('umbel plan --flows').");
+                           "higher --threshold.");
     if (cut)
         um_report_note(&r, "The capture ends in the middle of a packet; it was "
                            "read up to there.");

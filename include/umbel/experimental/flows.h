@@ -49,10 +49,17 @@ typedef struct umbel_flows_params {
     bool by_packets;    /* the threshold counts packets */
     uint64_t seed;      /* secret, if strangers choose the keys */
 } umbel_flows_params;
+#ifdef __cplusplus
+#define UMBEL_FLOWS_PARAMS_INIT                                                \
+    {                                                                          \
+        sizeof(umbel_flows_params), 0, 0, false, 0                             \
+    }
+#else
 #define UMBEL_FLOWS_PARAMS_INIT                                                \
     {                                                                          \
         .size = sizeof(umbel_flows_params)                                     \
     }
+#endif
 
 /* A flow. The key lives until the next call. */
 typedef struct umbel_flow {

@@ -11,6 +11,9 @@
 #ifdef UM_HAVE_CLEARINGHOUSE
 #include "clearinghouse/admin/commands.h"
 #endif
+#ifdef UM_HAVE_PACKETS
+#include "packets/commands.h"
+#endif
 #include "stopset/commands/commands.h"
 
 #include <stdlib.h>
@@ -49,6 +52,11 @@ static const um_command *row_at(size_t i)
     for (n = 0; um_clearinghouse_commands[n]; n++)
         if (i-- == 0)
             return um_clearinghouse_commands[n];
+#endif
+#ifdef UM_HAVE_PACKETS
+    for (n = 0; pk_commands[n]; n++)
+        if (i-- == 0)
+            return pk_commands[n];
 #endif
     return ss_commands[i];
 }

@@ -1,5 +1,5 @@
 /*
- * page.c - the page of umbel packets flows: the intervals of the last hour.
+ * history.c - the page of umbel packets flows: the intervals of the last hour.
  *
  * The page is served by a thread with an event loop of its own, so that a slow
  * browser never delays the capture. Both share a ring of intervals with a
