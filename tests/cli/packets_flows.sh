@@ -34,7 +34,7 @@ try umbel packets flows drops.pcapng --threshold 100B
 head -c 1000 day.pcap > cut.pcap
 try umbel packets flows cut.pcap --json
 
-# The memory is what was given; a table that is too small says so.
+# The memory is what was given; a table that is too small is reported.
 for i in $(seq 4000); do echo "1 192.0.2.1 198.51.100.7 17 $i 53 100 1"; done | capture > many.pcap
 umbel packets flows many.pcap --threshold 100B --json | tail -n 1
 umbel packets flows many.pcap --threshold 100B --json --memory 131072 | tail -n 1 |
