@@ -101,6 +101,7 @@ static bool to_marks(const char *mark, um_expected *out)
     } marks[] = {{"fitted", &out->fitted},   {"timed", &out->timed},
                  {"spread", &out->spread},   {"shown", &out->shown},
                  {"errata", &out->errata},   {"share", &out->share},
+                 {"percent", &out->percent}, {"ratio", &out->ratio},
                  {"signed", &out->is_signed}};
 
     while (*mark) {
@@ -219,6 +220,6 @@ void um_expected_clip(const um_expected *e, double *low, double *high)
 {
     if (!e->is_signed)
         *low = fmax(*low, 0);
-    if (e->share)
-        *high = fmin(*high, 1);
+    if (e->share || e->percent)
+        *high = fmin(*high, e->share ? 1 : 100);
 }

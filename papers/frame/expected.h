@@ -16,9 +16,9 @@
  * or more), "shown" (printed next to ours, but never checked, because no
  * measurement could fail it), "errata" (other numbers of the paper contradict
  * this one: it is compared, but the verdict does not depend on it), "share"
- * (values above 1 are impossible), "signed" (negative values are possible).
- * There is no mark for values that are known not to come out: they fail. Lines
- * with # are comments.
+ * (values above 1 are impossible), "percent" (above 100), "ratio" (they are
+ * possible), "signed" (negative values are possible). There is no mark for
+ * values that are known not to come out: they fail. Lines with # are comments.
  */
 #ifndef UM_PAPERS_EXPECTED_H
 #define UM_PAPERS_EXPECTED_H
@@ -29,7 +29,7 @@ typedef struct um_expected {
     char item[UM_TEXT_LEN];
     double paper, reference, sd, rounds, slack, low, high; /* NAN if empty */
     double sd_slack; /* half a unit of the last digit of sd */
-    bool fitted, timed, spread, shown, errata, share, is_signed;
+    bool fitted, timed, spread, shown, errata, share, percent, ratio, is_signed;
     char note[UM_NOTE_LEN];
 } um_expected;
 

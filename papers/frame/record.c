@@ -77,7 +77,8 @@ static void judge(um_check *c)
 static bool is_impossible(const um_check *c)
 {
     return (!c->is_signed && isfinite(c->low) && c->low < 0) ||
-           (c->share && isfinite(c->high) && c->high > 1);
+           (c->share && isfinite(c->high) && c->high > 1) ||
+           (c->percent && isfinite(c->high) && c->high > 100);
 }
 
 static void refuse(um_check *c, bool few)

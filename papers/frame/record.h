@@ -26,8 +26,9 @@ typedef struct um_check {
     bool quoted;      /* the paper prints it, and a bare reproduction is tested
                          with it: fitted only if this run has a fitted world */
     bool errata;      /* other numbers of the paper contradict it */
-    bool is_signed, share; /* possible values: negative ones; none above 1 */
-    bool impossible;       /* the interval contains others */
+    /* Possible values: negative ones; none above 1; none above 100; any. */
+    bool is_signed, share, percent, ratio;
+    bool impossible; /* the interval contains others */
     bool weak; /* twice the expected value, or half of it, would pass, too */
     bool pass;
     unsigned refuses; /* wrong results that fail it: one bit for each way */

@@ -245,6 +245,8 @@ static bool begin_check(const um_study *s, const char *item, const um_mean *m,
     c->errata = e->errata;
     c->is_signed = e->is_signed;
     c->share = e->share;
+    c->percent = e->percent;
+    c->ratio = e->ratio;
     memcpy(c->note, e->note, sizeof c->note);
     if (e->sd >= 0 && e->rounds > 0 && !isnan(m->error))
         c->z = um_z(m->value, m->error, um_expected_centre(e),
