@@ -12,8 +12,8 @@
     X(rbf_fig5)                                                                \
     X(rbf_fig6)                                                                \
     X(rbf_case_study)                                                          \
-    X(rbf_2010)                                                                \
     X(rbf_ours)                                                                \
+    X(rbf_2010)                                                                \
     X(spam_table1)                                                             \
     X(spam_signatures)                                                         \
     X(spam_table2)                                                             \

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 typedef struct um_source {
-    const char *prefix;  /* of the names of its studies */
+    const char *prefix;  /* of its studies' names; the longest counts */
     const char *title;   /* authors, title, year */
     const char *symbols; /* a paragraph */
 } um_source;

@@ -62,6 +62,34 @@ static double check_gains(um_study *s, size_t pair)
     return sum / RBF_BETAS;
 }
 
+static void draw_line(um_figure *f, const char *name, double y)
+{
+    um_series *c = um_figure_series(f, name);
+
+    if (c)
+        c->faint = true;
+    um_series_point(c, 0, y, NAN);
+    um_series_point(c, 100, y, NAN);
+}
+
+/* Draws the gains, and the range that the article has for their average. */
+static void draw_gains(um_study *s)
+{
+    um_figure *f = um_record_figure(&s->record, "gains",
+                                    "Gain of tracking: three algorithms",
+                                    "beta, %", "gain in chi, %");
+
+    for (size_t pair = 0; pair < PAIRS; pair++) {
+        um_series *c = um_figure_series(f, curves[2 * pair].name);
+        for (size_t j = 0; j < RBF_BETAS; j++) {
+            um_mean g = gain(s, pair, j);
+            um_series_point(c, um_rbf_beta[j], g.value, g.error);
+        }
+    }
+    draw_line(f, "printed: average from 10 %", 10);
+    draw_line(f, "to 20 %", 20);
+}
+
 static void conclude(um_study *s)
 {
     um_mean best =
@@ -74,6 +102,7 @@ static void conclude(um_study *s)
     um_check_mean(s, "chi of ratio tracked, beta 100 %", &best);
     um_rbf_draw(s, "chi", "chi with and without tracking", "chi", curves,
                 CURVES, RBF_CHI);
+    draw_gains(s);
     um_rbf_draw(s, "lost", "the price: members lost", "share of members lost",
                 curves, CURVES, RBF_LOST);
     um_record_note(

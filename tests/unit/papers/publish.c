@@ -264,11 +264,13 @@ static void the_front_page_shows_what_papers_print(void **state)
                              *const gbf[] = {"m/n = 32", "m/n = 128", NULL},
                              *const rbf[] = {"success", "stopping short",
                                              "collision", NULL},
-                             *const survey[] = {"measured by queries", NULL};
+                             *const survey[] = {"measured by queries", NULL},
+                             *const tracked[] = {"Ratio", NULL};
     um_study s[] = {study_with("rbf-case-study", "fig13", rbf),
                     study_with("spam-table3", "rates", spam),
                     study_with("gbf-fig11", "curves", gbf),
                     study_with("survey-table1", "error", survey),
+                    study_with("rbf-2010", "gains", tracked),
                     study_with("forgeries", "none", survey)};
     static const struct {
         const char *file;
@@ -276,7 +278,8 @@ static void the_front_page_shows_what_papers_print(void **state)
     } pages[] = {{"front-rbf.csv", 12},
                  {"front-spam.csv", 6},
                  {"front-gbf.csv", 5},
-                 {"front-survey.csv", 3}};
+                 {"front-survey.csv", 3},
+                 {"front-2010.csv", 0}};
     char *dir = test_dir_make();
 
     (void)state;
