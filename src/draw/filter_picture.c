@@ -63,7 +63,8 @@ static void draw_error(um_filter_picture *p, const um_shape *s)
     for (int i = 1; i <= CURVE; i++) {
         double keys = fmax(1, most * i / CURVE);
         double error = um_shape_error(s, keys);
-        if (error >= p->fpr / 1e4) /* nobody needs the rest of the curve */
+        /* nobody needs the rest of the curve, unless the filter is there */
+        if (error >= fmin(p->fpr / 1e4, p->error))
             um_series_point(c, keys, error, 0);
     }
     c = um_figure_series(g, "error it was built for");

@@ -26,4 +26,5 @@ try umbel info none.umb --svg p.svg
 try umbel info count.umb over.umb --svg p.svg
 umbel sync -q --init d --name d -n 100
 try umbel info d --html p.svg
+try umbel info --html count.umb over.umb
 try cmp p.svg before.svg

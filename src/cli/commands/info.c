@@ -29,9 +29,9 @@ static const um_option options[] = {
     {"cpu", 0, NULL, "also print which instructions serve it here",
      UM_TARGET(info_args, cpu), .modes = UM_MODE(DESCRIBE)},
     {"svg", 0, "FILE", "also draw it: error, fill and capacity, as a picture",
-     UM_TARGET(info_args, svg), UM_OUTPUT, .modes = UM_MODE(DESCRIBE)},
+     UM_TARGET(info_args, svg), UM_OTHER_OUTPUT, .modes = UM_MODE(DESCRIBE)},
     {"html", 0, "FILE", "the same as a page, with the description",
-     UM_TARGET(info_args, html), UM_OUTPUT, .modes = UM_MODE(DESCRIBE)},
+     UM_TARGET(info_args, html), UM_OTHER_OUTPUT, .modes = UM_MODE(DESCRIBE)},
     {0}};
 
 static unsigned mode(const void *values)

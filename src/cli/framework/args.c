@@ -301,7 +301,7 @@ static bool visit_files(const um_args *a, visit_file *visit, void *ctx,
 static bool is_output(um_role role)
 {
     return role == UM_OUTPUT || role == UM_UMBEL_OUTPUT ||
-           role == UM_NEW_OUTPUT;
+           role == UM_OTHER_OUTPUT || role == UM_NEW_OUTPUT;
 }
 
 static bool count_standard(void *ctx, const char *path, um_role role,
@@ -391,14 +391,17 @@ umbel_status um_check_replaceable(const char *path, um_role role,
 {
     uint8_t start[UM_HEAD_START];
     size_t len = read_start(path, start);
-    bool ours = role == UM_UMBEL_OUTPUT;
+    bool umbel = len && um_is_umbel_file(start, len);
 
-    if (!len || (ours && um_is_umbel_file(start, len)))
+    if (!len || (role == UM_UMBEL_OUTPUT && umbel) ||
+        (role == UM_OTHER_OUTPUT && !umbel))
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_IO,
                    "%s%s exists%s: remove it first, or write to another file",
                    um_path_dots(path), um_path_tail(path),
-                   ours ? ", and is not a file of umbel" : "");
+                   role == UM_UMBEL_OUTPUT ? ", and is not a file of umbel"
+                   : umbel                 ? ", and is a file of umbel"
+                                           : "");
 }
 
 static bool is_made_by_umbel(const char *path)

@@ -80,6 +80,7 @@ typedef enum um_role {
     UM_REPLACEABLE,  /* an input file that an output may replace */
     UM_OUTPUT,       /* an output file */
     UM_UMBEL_OUTPUT, /* the same; replaces only files that umbel created */
+    UM_OTHER_OUTPUT, /* the same; replaces no file that umbel created */
     UM_NEW_OUTPUT    /* the same; replaces only empty files */
 } um_role;
 
