@@ -33,6 +33,7 @@
     X(info)                                                                    \
     X(verify)                                                                  \
     X(admit)                                                                   \
+    X(lint)                                                                    \
     X(retouch)                                                                 \
     X(merge)                                                                   \
     X(convert)                                                                 \
