@@ -1,11 +1,7 @@
 /*
  * lint.c - the checks of a filter.
  *
- * What a filter promises is in its head: capacity and error. Formats that
- * record neither (Guava's) imply them: their programs choose the number of
- * hash functions k as round(m/n ln 2), so the filter was planned for at most
- * m ln 2 / (k - 1/2) keys.
- *
+ * What a filter promises is in its head: capacity and error.
  * Checks of cells are those of admission, with its bounds: chance explains a
  * refusal of an honest filter with probability at most 1e-9 in all. Samples are
  * judged by the exact binomial tail, at 1e-11 each.
@@ -15,7 +11,6 @@
 #include "analysis/analysis.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "build/build.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
 #include "query/digest_set.h"
@@ -30,6 +25,7 @@
 
 enum {
     SAMPLE = 1000000,        /* random keys */
+    ENOUGH = 2000,           /* matches among them */
     SAMPLE_READS = 64 << 20, /* cells, at most */
     MOST_SAMPLED = 1 << 24,  /* keys like the members */
     NEAR_KEY = 256,          /* bytes of such a key */
@@ -67,18 +63,17 @@ typedef struct linting {
     const um_shape *shape;
     double capacity, promise; /* 0: none */
     double error;             /* that its cells give */
-    bool overfull, above;     /* were reported */
-    bool measured;            /* sampling showed a higher error */
+    bool above;               /* was reported */
 } linting;
 
 __attribute__((format(printf, 6, 7))) static void
 found(const linting *l, um_lint_code code, um_severity severity,
       double promised, double measured, const char *format, ...)
 {
-    um_finding finding = {.code = code,
-                          .severity = severity,
-                          .promised = promised,
-                          .measured = measured};
+    um_lint_finding finding = {.code = code,
+                               .severity = severity,
+                               .promised = promised,
+                               .measured = measured};
     va_list list;
 
     va_start(list, format);
@@ -97,23 +92,22 @@ static bool has_implied_plan(const um_shape *s)
            s->hashes > 1;
 }
 
-static void find_promise(linting *l)
+double um_lint_promise(const umbel_filter *f, double *capacity)
 {
-    const um_shape *s = l->shape;
+    const um_shape *s = um_shape_of(f);
+    double promise = 0;
 
+    *capacity = s->kind->built ? 0 : (double)s->capacity;
     if (has_implied_plan(s)) {
-        l->capacity = floor((double)s->cells * LN2 / (s->hashes - 0.5));
-        l->promise = um_shape_error(s, l->capacity);
+        *capacity = floor((double)s->cells * LN2 / (s->hashes - 0.5));
+        promise = um_shape_error(s, *capacity);
     } else if (s->kind->built) {
-        l->promise = fmax(
-            s->fpr,
-            s->fpr < 1 ? um_digest_error(s, (double)s->added) + s->fpr : 0);
+        promise = s->fpr + um_digest_error(s, (double)s->added);
     } else if (s->capacity) {
-        l->capacity = (double)s->capacity;
         /* Sizes by the rule of a program may miss the error slightly. */
-        l->promise = fmax(s->fpr, um_shape_error(s, l->capacity));
+        promise = fmax(s->fpr, um_shape_error(s, *capacity));
     }
-    l->promise = fmin(l->promise * (1 + 1e-9), 1);
+    return fmin(promise * (1 + 1e-9), 1);
 }
 
 /* --- cells ---------------------------------------------------------------- */
@@ -136,40 +130,77 @@ static void report_error(linting *l, double measured, const char *how)
     l->above = true;
 }
 
-/* Reports more keys than the capacity: cells that those would not use. */
-static umbel_status check_capacity(linting *l, const umbel_ruling *head,
-                                   umbel_error *err)
+/* Returns true if chance decides which cells are in use, and keys are at most
+ * as many as planned. */
+static bool is_planned(const linting *l)
 {
     const um_shape *s = l->shape;
-    umbel_admission wants = UMBEL_ADMISSION_INIT;
-    umbel_ruling r;
 
-    if (!(l->capacity >= 1) || s->kind->growing || s->kind->links ||
-        s->kind->built || !s->kind->bits)
-        return UMBEL_OK;
-    wants.claimed = (uint64_t)l->capacity;
-    wants.max_error = 0.999;
-    UM_TRY(umbel_admit(l->f, &wants, &r, err));
-    if (!r.claim_checked || !has_reason(&r, UMBEL_REFUSED_TOO_FULL) ||
-        (has_reason(head, UMBEL_REFUSED_TOO_FULL) &&
-         l->shape->added <= wants.claimed))
-        return UMBEL_OK;
-    l->overfull = true;
-    found(l, UM_LINT_OVERFULL, UM_SEVERITY_ERROR,
-          um_model_fill(&l->f->layout, l->capacity), r.fill,
-          "it was planned for %.0f keys: build it again with a larger "
-          "capacity",
-          l->capacity);
-    return UMBEL_OK;
+    return l->capacity >= 1 && s->kind->bits && !s->kind->growing &&
+           !s->kind->links && !s->difference && !s->intersected &&
+           !s->hash->identity &&
+           (um_used_by_chance(l->f) || um_classes(&l->f->layout, NULL));
 }
 
-/* Returns true if an error that admission refuses is above the promise: without
- * an exact number of keys admission makes no allowance for chance. */
-static bool is_above(const linting *l, const umbel_ruling *r)
+/* Returns the cells in use, minus those that keys with digests of 64 bits
+ * coincide less often in than random ones (see analysis/admit.c). */
+static uint64_t used_at_least(const linting *l)
 {
-    if (!l->shape->estimated || l->overfull)
-        return true;
-    return r->error > um_max_error(l->promise);
+    const um_layout *a = &l->f->layout;
+    uint64_t used = l->shape->kind->bits->used(l->f->self, NULL);
+    double own = a->throws;
+    double pairs = a->lanes * own * (own - 1) / 2 + a->extra * own;
+    double spared = l->capacity * pairs / (double)a->width;
+
+    if (l->shape->hash->entropy > 64)
+        return used;
+    return (double)used > spared ? used - (uint64_t)spared : 0;
+}
+
+/*
+ * Bounds the probability that as many keys as planned use that many cells: by
+ * McDiarmid's inequality where cells form classes, as a key changes at most as
+ * many as it has hash functions.
+ */
+static double bound_used(const linting *l, const um_occupancy *t, uint64_t used)
+{
+    const um_layout *a = &l->f->layout;
+    double over =
+        (double)used - um_model_fill(a, l->capacity) * (double)a->cells;
+
+    if (over <= 0)
+        return 0;
+    if (um_used_by_chance(l->f))
+        return um_occupancy_above(t, used);
+    return -2 * over * over / (l->capacity * a->hashes * a->hashes);
+}
+
+/*
+ * Compares the cells with those that as many keys as planned use: reports more
+ * keys than the capacity, and an error above the promise that chance does not
+ * explain.
+ */
+static umbel_status check_plan(linting *l, umbel_error *err)
+{
+    const um_layout *layout = &l->f->layout;
+    double planned = um_model_fill(layout, l->capacity), ln;
+    uint64_t used = used_at_least(l);
+    double fill = (double)used / (double)layout->cells;
+    um_occupancy t;
+
+    UM_TRY(um_occupancy_init(&t, layout, l->capacity, &l->f->alloc, err));
+    ln = bound_used(l, &t, used);
+    if (ln < log(CHANCE))
+        found(l, UM_LINT_OVERFULL, UM_SEVERITY_ERROR, planned, fill,
+              "it was planned for %.0f keys: build it again with a larger "
+              "capacity",
+              l->capacity);
+    if (layout->blocks > 1 && l->error > l->promise && ln >= log(CHANCE))
+        ln = um_occupancy_error(&t, l->error);
+    if (l->error > l->promise && ln < log(CHANCE))
+        report_error(l, l->error, "its cells match more keys");
+    um_occupancy_fini(&t);
+    return UMBEL_OK;
 }
 
 static void report_shape(const linting *l, const umbel_ruling *r)
@@ -192,10 +223,12 @@ static umbel_status check_cells(linting *l, umbel_error *err)
 
     wants.max_error = l->promise > 0 && l->promise < 0.999 ? l->promise : 0.999;
     UM_TRY(umbel_admit(l->f, &wants, &r, err));
-    UM_TRY(check_capacity(l, &r, err));
     report_shape(l, &r);
+    if (is_planned(l))
+        return check_plan(l, err);
+    /* Without an exact number of keys admission makes no allowance. */
     if (l->promise > 0 && has_reason(&r, UMBEL_REFUSED_ERROR) &&
-        is_above(l, &r))
+        r.error > um_max_error(l->promise))
         report_error(l, r.error, "its cells match more keys");
     return UMBEL_OK;
 }
@@ -210,16 +243,18 @@ static bool is_unlikely(uint64_t hits, uint64_t n, double rate)
                        (double)(n - hits + 1)) < CHANCE;
 }
 
-/* Counts matches of random digests. */
-static umbel_status sample_digests(const linting *l, uint64_t n, uint64_t *hits,
-                                   umbel_error *err)
+/* Queries up to *n random digests, until enough match; sets *n to their
+ * number. */
+static umbel_status sample_digests(const linting *l, uint64_t *n,
+                                   uint64_t *hits, umbel_error *err)
 {
     um_rng rng = {l->shape->cells ^ umbel_payload_checksum(l->f)};
     umbel_digest d[UM_BATCH];
     bool hit[UM_BATCH];
 
     *hits = 0;
-    for (uint64_t done = 0; done < n; done += UM_BATCH) {
+    uint64_t done = 0;
+    for (; done < *n && *hits < ENOUGH; done += UM_BATCH) {
         for (size_t i = 0; i < UM_BATCH; i++) {
             d[i].lo = l->shape->hash->identity
                           ? um_random_below(&rng, UM_INTEGER_PRIME)
@@ -231,6 +266,7 @@ static umbel_status sample_digests(const linting *l, uint64_t n, uint64_t *hits,
         for (size_t i = 0; i < UM_BATCH; i++)
             *hits += hit[i];
     }
+    *n = done;
     return UMBEL_OK;
 }
 
@@ -244,18 +280,19 @@ static umbel_status check_dependence(linting *l, umbel_error *err)
         s->kind->bits->groups(l->f->self) > 1)
         return UMBEL_OK;
     n = (n < SAMPLE ? n : SAMPLE) / UM_BATCH * UM_BATCH;
-    UM_TRY(sample_digests(l, n, &hits, err));
+    UM_TRY(sample_digests(l, &n, &hits, err));
     double fill =
         (double)s->kind->bits->used(l->f->self, NULL) / (double)s->cells;
     double alone = pow(fill, s->hashes), rate = (double)hits / (double)n;
-    /* Steps that return to a cell after a few hashes are common to all. */
-    double floor_rate = CLEARLY * alone + 20.0 / (double)s->cells;
-    if (is_unlikely(hits, n, floor_rate))
+    /* Double hashing returns to a cell after a few steps for some keys: that
+     * is up to about 2/m of all keys in an honest filter of m cells. */
+    double own = 4.0 / (double)s->cells;
+    if (is_unlikely(hits, n, CLEARLY * alone + 5 * own))
         found(l, UM_LINT_DEPENDENT_CELLS, UM_SEVERITY_WARNING, alone, rate,
               "cells of a key depend on each other here: choose a size without "
               "factors of 2 (let umbel build choose), or another addressing");
     if (l->promise > 0 && !l->above &&
-        is_unlikely(hits, n, 1.2 * fmax(l->promise, l->error)))
+        is_unlikely(hits, n, 1.2 * fmax(l->promise, l->error) + own))
         report_error(l, rate, "random keys match more often");
     return UMBEL_OK;
 }
@@ -514,60 +551,12 @@ umbel_status um_lint(const um_lint_job *job, umbel_error *err)
                  .shape = um_shape_of(job->filter),
                  .error = umbel_predict(job->filter)};
 
-    find_promise(&l);
+    l.promise = um_lint_promise(l.f, &l.capacity);
     UM_TRY(check_cells(&l, err));
     UM_TRY(check_dependence(&l, err));
     UM_TRY(check_members(&l, err));
     check_hash(&l);
     check_space(&l);
     check_format(&l);
-    return UMBEL_OK;
-}
-
-/* --- repair --------------------------------------------------------------- */
-
-static umbel_status count_batch(void *ctx, const um_key_batch *batch,
-                                umbel_error *err)
-{
-    (void)err;
-    *(uint64_t *)ctx += batch->n;
-    return UMBEL_OK;
-}
-
-umbel_status um_lint_rebuild(const um_lint_job *job, umbel_filter **out,
-                             umbel_error *err)
-{
-    const um_shape *s = um_shape_of(job->filter);
-    linting l = {.job = job, .f = job->filter, .shape = s};
-    um_build_job b = {.kind = s->kind->name, .params = UMBEL_PARAMS_INIT};
-    um_build_result result = {0};
-    umbel_setting settings[UM_MAX_SETTINGS];
-    uint64_t keys = 0;
-
-    if (s->kind->built || s->hash->keyed || s->kind->links)
-        return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "%s cannot be repaired here: build it again with umbel "
-                       "build",
-                       s->hash->keyed ? "a filter with a secret"
-                                      : "a filter of this kind");
-    find_promise(&l);
-    UM_TRY(um_keys_each_batch(job->members, count_batch, &keys, err));
-    b.params.addressing = s->addressing->name;
-    b.params.hash = s->hash->implied || s->hash->former ? NULL : s->hash->name;
-    b.params.seed = s->hash->former ? 0 : s->seed;
-    b.params.key_form = umbel_key_form_of(job->filter);
-    b.params.fpr = l.promise > 0 && l.promise < 0.5 && s->capacity ? s->fpr
-                   : l.promise > 0 && l.promise < 0.5
-                       ? ldexp(1, -(int)s->hashes)
-                       : 0;
-    b.params.capacity = keys > s->capacity ? keys : s->capacity;
-    for (size_t i = 0; i < um_count_settings(s->kind) && !s->kind->growing; i++)
-        if (s->setting[i] != s->kind->settings[i].standard)
-            settings[b.params.nsettings++] =
-                (umbel_setting){s->kind->settings[i].name, s->setting[i]};
-    b.params.settings = settings;
-    b.members = *job->members;
-    UM_TRY(um_build(&b, &result, err));
-    *out = result.filter;
     return UMBEL_OK;
 }

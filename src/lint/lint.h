@@ -25,20 +25,20 @@ typedef enum um_severity {
     UM_SEVERITY_ERROR /* wrong answers */
 } um_severity;
 
-typedef struct um_finding {
+typedef struct um_lint_finding {
     um_lint_code code;
     um_severity severity;
     const char *part;          /* of the file; NULL: the whole */
     double promised, measured; /* rates, shares, keys or bytes; NAN: none */
     char advice[256];
-} um_finding;
+} um_lint_finding;
 
 /* Return names in reports. */
 const char *um_lint_name(um_lint_code code);
 const char *um_severity_name(um_severity severity);
 
 /* Receives a finding. */
-typedef void um_lint_take(void *ctx, const um_finding *finding);
+typedef void um_lint_take(void *ctx, const um_lint_finding *finding);
 
 typedef struct um_lint_job {
     const umbel_filter *filter;
@@ -54,6 +54,14 @@ typedef struct um_lint_job {
  * no more than its capacity.
  */
 umbel_status um_lint(const um_lint_job *job, umbel_error *err);
+
+/*
+ * Returns the false positive rate that the filter was planned for, and the
+ * number of keys; 0: unknown. Formats that record neither (Guava's) imply them:
+ * their programs choose the number of hash functions k as round(m/n ln 2), so
+ * there were to be at most m ln 2 / (k - 1/2) keys.
+ */
+double um_lint_promise(const umbel_filter *f, double *capacity);
 
 /* Builds the filter anew from its members, with the same parameters but for the
  * size. */

@@ -9,7 +9,7 @@ umbel build wrong -n 1200 -q -o new.umb
 umbel keygen --sign -q -o key
 mkdir docs; echo 1 > docs/a
 sha1sum docs/a | cut -c 1-40 | umbel build --key-form sha1 --hex -q -o known.umb
-for command in plan build add check scan info verify admit retouch merge convert \
+for command in plan build add check scan info verify admit lint retouch merge convert \
     diff patch publish pull keygen reproduce bench; do
     example=$(umbel $command --help | sed -n 's/^example: //p')
     echo "$example"

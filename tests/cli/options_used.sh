@@ -270,6 +270,11 @@ used retouch force 'f.umb --members odd --never never --all -o out' --force
 keys retouch 'f.umb --force --dry-run --max-fn 0.5 --never never --members'
 opened retouch 'FILTER --members list --never never --dry-run --max-fn 0.5' secret
 
+used lint members 'f.umb' '--members never'
+used lint fix 'full.umb --members many -o out' '--fix'
+used lint output 'full.umb --members many --fix -o out' instead 'full.umb --members many --fix -o out2'
+keys lint 'f.umb --members'
+opened lint 'FILTER --members list' secret
 used admit max-error f.umb '--max-error 1%'
 used admit max-bytes f.umb '--max-bytes 10'
 used admit kind f.umb '--kind counting'

@@ -76,14 +76,15 @@ static umbel_status open_file(const lint_args *a, checking *c, umbel_error *err)
 
 /* --- printing ------------------------------------------------------------- */
 
-static void write_value(char *out, size_t cap, const um_finding *f, double x)
+static void write_value(char *out, size_t cap, const um_lint_finding *f,
+                        double x)
 {
     switch (f->code) {
     case UM_LINT_DENIES_MEMBERS:
         snprintf(out, cap, "%s", um_grouped((uint64_t)x).text);
         return;
     case UM_LINT_WASTED_SPACE:
-        snprintf(out, cap, "%s bytes", um_grouped((uint64_t)x).text);
+        snprintf(out, cap, "%.40s bytes", um_grouped((uint64_t)x).text);
         return;
     case UM_LINT_OVERFULL:
     case UM_LINT_ERROR:
@@ -96,7 +97,7 @@ static void write_value(char *out, size_t cap, const um_finding *f, double x)
     snprintf(out, cap, "%s", um_rate(x).text);
 }
 
-static void print_text(const checking *c, const um_finding *f)
+static void print_text(const checking *c, const um_lint_finding *f)
 {
     char promised[64], measured[64], values[160] = "";
 
@@ -111,8 +112,8 @@ static void print_text(const checking *c, const um_finding *f)
             f->advice);
 }
 
-static void append_number(um_report *r, const char *name, const um_finding *f,
-                          double x)
+static void append_number(um_report *r, const char *name,
+                          const um_lint_finding *f, double x)
 {
     bool whole =
         f->code == UM_LINT_DENIES_MEMBERS || f->code == UM_LINT_WASTED_SPACE;
@@ -123,7 +124,7 @@ static void append_number(um_report *r, const char *name, const um_finding *f,
         um_report_rate(r, name, NULL, x);
 }
 
-static void print_json(const checking *c, const um_finding *f)
+static void print_json(const checking *c, const um_lint_finding *f)
 {
     um_report r = {0};
 
@@ -138,7 +139,7 @@ static void print_json(const checking *c, const um_finding *f)
     um_report_fini(&r);
 }
 
-static void take(void *ctx, const um_finding *f)
+static void take(void *ctx, const um_lint_finding *f)
 {
     checking *c = ctx;
 
