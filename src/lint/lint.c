@@ -367,7 +367,7 @@ static umbel_status keep_neighbour(member_check *m, umbel_slice key,
 static umbel_status query_neighbours(member_check *m, const um_key_batch *batch,
                                      umbel_error *err)
 {
-    uint8_t key[NEAR_KEY];
+    uint8_t key[NEAR_KEY] = {0};
     bool hit;
 
     for (size_t i = 0; i < batch->n && m->tried < MOST_SAMPLED; i++) {
