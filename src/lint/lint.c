@@ -27,7 +27,7 @@ enum {
     SAMPLE = 1000000,        /* random keys */
     ENOUGH = 2000,           /* matches among them */
     SAMPLE_READS = 64 << 20, /* cells, at most */
-    MOST_SAMPLED = 1 << 24,  /* keys like the members */
+    MAX_SAMPLED = 1 << 24,   /* keys like the members */
     NEAR_KEY = 256,          /* bytes of such a key */
     WASTE = 3,               /* times what a ribbon takes */
     SMALL = 16384            /* bytes whose waste is not worth a word */
@@ -330,8 +330,8 @@ static umbel_status query_members(member_check *m, const um_key_batch *batch,
 }
 
 /* Changes one character of a key to another one of its class. */
-static size_t make_neighbour(const umbel_slice *key, uint64_t number,
-                             uint8_t out[NEAR_KEY])
+static size_t create_neighbour(const umbel_slice *key, uint64_t number,
+                               uint8_t out[NEAR_KEY])
 {
     if (!key->len || key->len > NEAR_KEY)
         return 0;
@@ -348,8 +348,8 @@ static size_t make_neighbour(const umbel_slice *key, uint64_t number,
     return key->len;
 }
 
-static umbel_status keep_neighbour(member_check *m, umbel_slice key,
-                                   umbel_error *err)
+static umbel_status store_neighbour(member_check *m, umbel_slice key,
+                                    umbel_error *err)
 {
     if (m->nnear == m->cap) {
         size_t cap = m->cap ? 2 * m->cap : 1024;
@@ -370,15 +370,15 @@ static umbel_status query_neighbours(member_check *m, const um_key_batch *batch,
     uint8_t key[NEAR_KEY] = {0};
     bool hit;
 
-    for (size_t i = 0; i < batch->n && m->tried < MOST_SAMPLED; i++) {
+    for (size_t i = 0; i < batch->n && m->tried < MAX_SAMPLED; i++) {
         umbel_slice near = {key,
-                            make_neighbour(&batch->keys[i], m->tried, key)};
+                            create_neighbour(&batch->keys[i], m->tried, key)};
         if (!near.len)
             continue;
         m->tried++;
         UM_TRY(umbel_query_many(m->l->f, &near, 1, &hit, err));
         if (hit)
-            UM_TRY(keep_neighbour(m, near, err));
+            UM_TRY(store_neighbour(m, near, err));
     }
     return UMBEL_OK;
 }
