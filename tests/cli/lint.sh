@@ -11,7 +11,7 @@ try umbel lint good.umb full.umb -q
 try umbel lint full.umb --members keys --fix -o fixed.umb
 try umbel lint good.umb --members keys --fix -o same.umb
 try ls same.umb
-# other formats are recognised, and repaired as such
+# other formats are recognised, and repaired in the same format
 for format in dcso guava; do
     umbel build keys --addressing $format -n 1500 -q -o f.umb 2> /dev/null
     umbel convert f.umb --to $format -q -o f.$format
