@@ -1,7 +1,7 @@
 /*
  * lint.c - honest filters raise no alarm; every injected defect is found.
  *
- *   test_lint lint [HONEST [DEFECTS]]   300 and 160 by default; the full study
+ *   test_lint lint [HONEST [DEFECTS]]   120 and 80 by default; the full study
  *                                       is 10000 and 2000
  */
 #include "support/test.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum { MAX_KEYS = 4000 };
-static size_t honest = 300, defects = 160;
+static size_t honest = 120, defects = 80;
 
 /* --- what was found --------------------------------------------------------
  */
