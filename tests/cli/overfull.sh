@@ -71,6 +71,13 @@ umbel build all -n 100 -q -o full.umb 2> /dev/null
 echo more | try umbel add full.umb -q
 try umbel merge full.umb full.umb -q -o m.umb
 
+echo "convert: folded until it matches everything"
+umbel build first --bits 16384 -q -o f16.umb
+try umbel convert f16.umb --fold 16 -q -o folded.umb
+umbel convert f16.umb --fold 16 --json -o folded.umb 2> /dev/null | grep -o '"notes".*'
+try umbel convert f16.umb --fold 2 -q -o folded.umb
+try umbel convert full.umb --coded -q -o coded.umb
+
 echo "publish: its cells show that it has more keys than were new"
 try umbel publish site f.umb -q
 absent site/f.manifest

@@ -7,6 +7,7 @@
 #include "build/build.h"
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
+#include "cli/framework/overfull.h"
 #include "cli/framework/report.h"
 #include "filter/content.h"
 #include "filter/handle.h"
@@ -272,6 +273,24 @@ static void fill_report(const convert_args *a, const umbel_filter *f,
         note_not_shrunk(r, a, f);
 }
 
+/* Warns, also with --quiet, of a filter that was folded until it is of no use.
+ */
+static void warn_useless(const um_args *args, const umbel_filter *before,
+                         const umbel_filter *f, um_report *r)
+{
+    char text[200];
+
+    if (um_is_useless(before) || !um_is_useless(f))
+        return;
+    snprintf(text, sizeof text,
+             "error is %s, above the 50 %% that readers allow: fold it less, "
+             "or give the error with --fpr P instead of --fold",
+             um_rate(umbel_predict(f)).text);
+    um_warn(args, "the %s", text);
+    if (args->common.json)
+        um_report_note(r, "The %s.", text);
+}
+
 static umbel_status convert(const um_args *args, umbel_filter *f, bool *missed,
                             umbel_error *err)
 {
@@ -292,6 +311,7 @@ static umbel_status convert(const um_args *args, umbel_filter *f, bool *missed,
         goto done;
     *missed = is_not_shrunk(a, by);
     fill_report(a, made, by, &report);
+    warn_useless(args, f, made, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

@@ -28,6 +28,17 @@ const um_option um_strict_options[] = {
      UM_TARGET(um_strict_args, strict)},
     {0}};
 
+/* Some filters are at 50 %. */
+static bool is_above_half(double error)
+{
+    return error > 1.02 * USELESS;
+}
+
+bool um_is_useless(const umbel_filter *f)
+{
+    return !f->kind->counting && is_above_half(umbel_predict(f));
+}
+
 /* Returns the highest error that the filter should have. A size in cells alone
  * is not a request for an error. */
 static double max_error(const umbel_filter *f)
@@ -117,7 +128,7 @@ umbel_status um_check_overfull(const um_args *args, const um_new_filter *n,
 {
     const umbel_filter *f = n->filter;
     double most = max_error(f), error = umbel_predict(f);
-    bool useless = error > 1.02 * USELESS; /* some filters are at 50 % */
+    bool useless = is_above_half(error);
     reason why = find_reason(n, error);
     bool chance = !useless && error <= BY_CHANCE * most;
     bool loud = why.crowded || why.small || useless;

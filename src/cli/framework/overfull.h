@@ -36,5 +36,8 @@ typedef struct um_new_filter {
  */
 umbel_status um_check_overfull(const um_args *args, const um_new_filter *n,
                                um_report *r, umbel_error *err);
+/* Returns true if readers refuse the filter unless they allow more than 50 %,
+ * and it has no counts that may serve nevertheless. */
+bool um_is_useless(const umbel_filter *f);
 
 #endif
