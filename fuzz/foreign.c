@@ -43,7 +43,7 @@ static void expect_same_bytes(const umbel_filter *f, const char *format,
         abort();
     UM_WANT(umbel_import_len(format, data, len, &least, NULL) == UMBEL_OK);
     UM_WANT(umbel_export_len(f, format, &again_len, NULL) == UMBEL_OK);
-    UM_WANT(again_len == len && least + umbel_data(f).len == len);
+    UM_WANT(again_len == len && least <= len);
     UM_WANT(umbel_export_to(f, format, fd, NULL) == UMBEL_OK);
     UM_WANT(pread(fd, again, len, 0) == (ssize_t)len);
     UM_WANT(memcmp(again, data, len) == 0);

@@ -94,6 +94,48 @@ static void write_guavas(void)
     }
 }
 
+/* Cache digests of Squid: a head of 128 bytes, then the mask. */
+static void write_squids(void)
+{
+    static const struct {
+        const char *name;
+        uint8_t head[24];
+        size_t mask;
+    } rows[] = {
+        {"squid",
+         {0, 5, 0, 3, 0, 0, 0, 20, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 13, 5, 4},
+         13},
+        {"squid-deleted",
+         {0, 5, 0, 3, 0, 0, 0, 20, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 0, 13, 5, 4},
+         13},
+        {"squid-cut",
+         {0, 5, 0, 3, 0, 0, 0, 20, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 13, 5, 4},
+         12},
+        {"squid-longer",
+         {0, 5, 0, 3, 0, 0, 0, 20, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 13, 5, 4},
+         14},
+        {"squid-wrong-mask",
+         {0, 5, 0, 3, 0, 0, 0, 20, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 14, 5, 4},
+         14},
+        {"squid-5-functions",
+         {0, 5, 0, 3, 0, 0, 0, 20, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 13, 5, 5},
+         13},
+        {"squid-version-6",
+         {0, 6, 0, 3, 0, 0, 0, 20, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 13, 5, 4},
+         13},
+        {"squid-empty",
+         {0, 5, 0, 3, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 5, 4},
+         0},
+    };
+
+    for (size_t i = 0; i < UM_COUNT(rows); i++) {
+        uint8_t bytes[128 + 16] = {0};
+        memcpy(bytes, rows[i].head, sizeof rows[i].head);
+        memset(bytes + 128, 0x5A, rows[i].mask);
+        um_seed_write("foreign", rows[i].name, bytes, 128 + rows[i].mask);
+    }
+}
+
 static void write_foreigns(void)
 {
     static const uint8_t damaged[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 9};
@@ -105,6 +147,7 @@ static void write_foreigns(void)
         um_seed_write("foreign", foreigns[i].name, bytes, foreigns[i].len);
     }
     write_guavas();
+    write_squids();
     write_packed("gzip-two-members", 1024, 48 + 128, 2);
     write_packed("gzip-large", 800000, 48 + 100000, 1);
     write_packed("gzip-exceeds-limit", UINT64_C(1) << 30, 200000, 1);

@@ -8,6 +8,8 @@
 #include "cli/framework/command.h"
 #include "cli/framework/program.h"
 
+#include <umbel/foreign.h>
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -114,6 +116,9 @@ static const topic topics[] = {
      umbel_addressing_at},
     {"hashes", "hash families (--hash)", hash_at},
     {"methods", "methods of retouching (--method)", umbel_retouch_method_at},
+    {"formats",
+     "formats of other programs (convert --from, --to); none has a checksum",
+     umbel_foreign_at},
 };
 
 static void print_row(FILE *out, const char *name, const char *summary)
@@ -140,12 +145,12 @@ static void print_help(FILE *out)
     }
     for (size_t i = 0; program_row(i); i++)
         print_row(out, program_row(i)->name, program_row(i)->summary);
-    fputs("lists of names: umbel help kinds, addressings, hashes or methods\n",
+    fputs("lists of names: umbel help kinds, addressings, hashes, methods, "
+          "formats\n",
           out);
 }
 
-/* Prints kinds, addressings, hashes or methods. Returns false for other
- * topics. */
+/* Prints the names of a topic. Returns false for other topics. */
 static bool print_topic(FILE *out, const char *name)
 {
     for (size_t i = 0; i < UM_COUNT(topics); i++) {

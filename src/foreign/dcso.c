@@ -139,7 +139,10 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
 
 const um_foreign um_foreign_dcso = {
     .name = "dcso",
-    .summary = "files of DCSO's bloom, flor and fleur",
+    .summary =
+        "files of DCSO's bloom, flor and fleur: a Bloom filter with capacity, "
+        "error, number of keys and data; read and written, compared byte for "
+        "byte with bloom and flor",
     .least = least,
     .import = import,
     .part = part,

@@ -122,7 +122,10 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
 
 const um_foreign um_foreign_guava = {
     .name = "guava",
-    .summary = "files of Guava's BloomFilter, as Keycloak reads them",
+    .summary =
+        "files of Guava's BloomFilter, which Keycloak reads: a Bloom filter of "
+        "either strategy, without capacity, error or number of keys; read and "
+        "written, compared byte for byte with Guava 31",
     .big_endian = true,
     .least = least,
     .import = import,

@@ -28,7 +28,7 @@ typedef struct um_foreign {
 } um_foreign;
 
 /* X(name) stands for the row um_foreign_name. */
-#define UM_FOREIGNS(X) X(dcso) X(redisbloom) X(guava)
+#define UM_FOREIGNS(X) X(dcso) X(redisbloom) X(guava) X(squid)
 
 #define UM_FOREIGN_DECLARE(name) extern const um_foreign um_foreign_##name;
 UM_FOREIGNS(UM_FOREIGN_DECLARE)

@@ -869,7 +869,10 @@ _Static_assert(UM_BF_HEAD + UM_BF_LINK * UM_CHAIN_MAX_LINKS <= UM_FOREIGN_HEAD,
 
 const um_foreign um_foreign_redisbloom = {
     .name = "redisbloom",
-    .summary = "filters of RedisBloom, as BF.SCANDUMP gives them",
+    .summary =
+        "filters of RedisBloom, as BF.SCANDUMP gives them: also grown ones, "
+        "with capacity, error and number of keys; read and written, compared "
+        "with dumps of RedisBloom",
     .least = least,
     .import = import,
     .part = part,

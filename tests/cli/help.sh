@@ -13,7 +13,7 @@ for command in $commands; do
     umbel help "$command" | cmp - <(umbel "$command" --help)
 done
 umbel --list commands | sort | cmp - <(sort <<< "$commands")
-topics='kinds addressings hashes methods'
+topics='kinds addressings hashes methods formats'
 for topic in $topics; do
     try umbel help $topic | sed -n 's/^  \([a-z0-9-][a-z0-9-]*\) .*/\1/p'
     umbel help $topic | sed -n 's/^  \([a-z0-9-][a-z0-9-]*\) .*/\1/p' | cmp - <(umbel --list $topic)

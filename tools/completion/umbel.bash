@@ -28,7 +28,7 @@ _umbel_operands() {
     case $2 in
     bench | reproduce) "$1" "$2" --list 2>/dev/null | awk '/^[^ ]/ { print $1 }' ;;
     clearinghouse | stopset | packets) ((COMP_CWORD > 2)) || "$1" "$2" --list 2>/dev/null ;;
-    help) "$1" --list commands; echo kinds addressings hashes methods ;;
+    help) "$1" --list commands; echo kinds addressings hashes methods formats ;;
     esac
 }
 

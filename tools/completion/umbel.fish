@@ -54,7 +54,7 @@ function __umbel_words
         test (count $before) -gt 2; or umbel $command --list 2>/dev/null
     else if test $command = help
         umbel --list commands 2>/dev/null
-        printf '%s\n' kinds addressings hashes methods
+        printf '%s\n' kinds addressings hashes methods formats
     end
 end
 

@@ -36,7 +36,7 @@ enum {
 /* Target forms: a kind, or a format of another program. */
 enum { TO_BLOOM };
 static const char *const forms[] = {
-    [TO_BLOOM] = "bloom", "dcso", "redisbloom", "guava", NULL};
+    [TO_BLOOM] = "bloom", "dcso", "redisbloom", "guava", "squid", NULL};
 
 /* Guava's strategies, and the addressings that they are. */
 static const char *const strategies[] = {"32", "64", NULL};
@@ -53,11 +53,11 @@ static const um_option options[] = {
     {"to", 0, "FORM",
      "bloom: a plain Bloom filter of the same keys; dcso: a file for DCSO's "
      "bloom and flor; redisbloom: for BF.LOADCHUNK; guava: for Guava and "
-     "Keycloak",
+     "Keycloak; squid: a cache digest",
      UM_TARGET(convert_args, to), .choices = forms},
     {"from", 0, "FORMAT",
-     "FILE was written by another program: dcso, redisbloom or guava, also "
-     "gzipped",
+     "FILE was written by another program: dcso, redisbloom, guava or "
+     "squid, also gzipped",
      UM_TARGET(convert_args, from)},
     {"strategy", 0, "N",
      "with guava: refuse a filter of the other strategy, 32 or 64",
