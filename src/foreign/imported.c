@@ -1,5 +1,5 @@
 /*
- * cells.c - what formats share when they take cells from a file: the memory
+ * imported.c - what formats share when they take cells from a file: the memory
  * limit, the order of bytes, and the number of keys.
  */
 #include "base/bits.h"
