@@ -27,10 +27,19 @@
 
 enum { HEADERS = 54, BATCH = 64, TOP = 1000 };
 
-static void fail(const char *why)
+static _Noreturn void fail(const char *why)
 {
     fprintf(stderr, "bench_flows: %s\n", why);
     exit(2);
+}
+
+static void *zeros(size_t n, size_t size)
+{
+    void *memory = calloc(n, size);
+
+    if (!memory)
+        fail("no memory");
+    return memory;
 }
 
 /* --- traffic --------------------------------------------------------------
@@ -53,10 +62,8 @@ static traffic begin_traffic(uint64_t n, uint64_t seed)
 
     if (n < 1 || n > 100000000)
         fail("1 to 100,000,000 flows");
-    t.bytes = calloc(n, sizeof *t.bytes);
-    t.packets = calloc(n, sizeof *t.packets);
-    if (!t.bytes || !t.packets)
-        fail("no memory");
+    t.bytes = zeros(n, sizeof *t.bytes);
+    t.packets = zeros(n, sizeof *t.packets);
     return t;
 }
 
@@ -182,12 +189,10 @@ typedef struct measured {
 static measured compare_rows(const umbel_flows *f, const traffic *t,
                              uint64_t threshold)
 {
-    bool *seen = calloc(t->n, sizeof *seen);
+    bool *seen = zeros(t->n, sizeof *seen);
     measured m = {0};
     umbel_flow row;
 
-    if (!seen)
-        fail("no memory");
     for (size_t i = 0; umbel_flows_row(f, &i, &row); m.rows++) {
         uint32_t flow = flow_of(row.key);
         uint64_t truth = t->bytes[flow];
@@ -391,10 +396,8 @@ static space_saving open_counters(size_t cap)
 {
     space_saving s = {.cap = cap, .nindex = um_map_cap(cap, 64)};
 
-    s.heap = calloc(s.cap, sizeof *s.heap);
-    s.index = calloc(s.nindex, sizeof *s.index);
-    if (!s.heap || !s.index)
-        fail("no memory");
+    s.heap = zeros(s.cap, sizeof *s.heap);
+    s.index = zeros(s.nindex, sizeof *s.index);
     return s;
 }
 
@@ -418,10 +421,8 @@ static int by_bytes(const void *a, const void *b)
 /* Returns the flows, the heaviest first. */
 static uint32_t *sort_flows(const traffic *t)
 {
-    uint32_t *order = calloc(t->n, sizeof *order);
+    uint32_t *order = zeros(t->n, sizeof *order);
 
-    if (!order)
-        fail("no memory");
     for (uint32_t i = 0; i < t->n; i++)
         order[i] = i;
     sorted_traffic = t;
@@ -450,12 +451,12 @@ static void measure_sketches(uint64_t packets, uint64_t flows, uint64_t memory)
     umbel_error err;
     double errors[3] = {0}, missing[3] = {0};
 
-    c.width = (memory - TOP * COUNTER_BYTES) / 4 / sizeof *c.cells;
-    c.cells = calloc(4 * c.width, sizeof *c.cells);
+    c.width = (memory - (uint64_t)TOP * COUNTER_BYTES) / 4 / sizeof *c.cells;
+    c.cells = zeros(4 * c.width, sizeof *c.cells);
     p.memory = memory;
     p.threshold = packets * 500 / 10000; /* 0.01 % */
-    if (!c.cells || umbel_flows_open(&p, &f, &err))
-        fail("no memory");
+    if (umbel_flows_open(&p, &f, &err))
+        fail(err.text);
     for (uint64_t i = 0; i < packets; i++) {
         packet x = next_packet(&t);
         one = packet_of(x);
@@ -511,11 +512,13 @@ int main(int argc, char **argv)
     uint64_t flows = strtoull(argv[3], NULL, 10);
     if (strcmp(argv[1], "sketches") == 0)
         return compare_sketches(packets, flows, argc - 4, argv + 4);
+    if (strcmp(argv[1], "write") != 0 && strcmp(argv[1], "truth") != 0)
+        fail("unknown mode");
     traffic t =
         begin_traffic(flows, argc > 4 ? strtoull(argv[4], NULL, 10) : 1);
-    if (strcmp(argv[1], "write") == 0)
-        return write_capture(&t, packets);
-    if (strcmp(argv[1], "truth") == 0)
-        return measure_truth(&t, packets);
-    fail("unknown mode");
+    int code = argv[1][0] == 'w' ? write_capture(&t, packets)
+                                 : measure_truth(&t, packets);
+    free(t.bytes);
+    free(t.packets);
+    return code;
 }

@@ -231,6 +231,8 @@ used plan threshold '--kind counting --counts amounts --threshold 2' instead '--
 used plan counts '--kind counting --threshold 2' '--counts amounts'
 used plan fp-bound '--kind generalized --fn-bound 20%' '--fp-bound 5%'
 used plan fn-bound '--kind generalized --fp-bound 5%' '--fn-bound 20%'
+used plan flows '--threshold 1000 --traffic 1000000' '--flows 1000'
+used plan traffic '--threshold 1000 --flows 1000' '--traffic 1000000'
 used plan members '--never never' '--members list'
 used plan never '--members list' '--never never'
 used plan weights '--members list --never weighed --fpr 10%' --weights

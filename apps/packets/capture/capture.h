@@ -160,7 +160,8 @@ static inline size_t pk_address_len(const pk_headers *h)
 /*
  * Ports of fragments: a later fragment has no ports, the first one has them.
  * A table of fixed size remembers the first ones for 30 seconds; when it is
- * full, the oldest of a few is replaced.
+ * full, the oldest of a few is replaced. It takes less than
+ * UMBEL_FLOWS_FRAGMENTS bytes.
  */
 typedef struct pk_fragments pk_fragments;
 
@@ -170,7 +171,6 @@ umbel_status pk_fragments_open(pk_fragments **out, umbel_error *err);
 void pk_fragments_apply(pk_fragments *f, const pk_packet *p, pk_headers *h);
 /* NULL is accepted. */
 void pk_fragments_close(pk_fragments *f);
-size_t pk_fragments_memory(void);
 
 /*
  * The bytes of a packet that routers do not change: what SPIE digests. The

@@ -10,6 +10,8 @@
 #include "base/rng.h"
 #include "packets/capture/capture.h"
 
+#include <umbel/experimental/flows.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,6 +328,9 @@ struct pk_fragments {
     known_first set[SETS][WAYS];
 };
 
+_Static_assert(sizeof(struct pk_fragments) <= UMBEL_FLOWS_FRAGMENTS,
+               "umbel plan --flows counts on it");
+
 umbel_status pk_fragments_open(pk_fragments **out, umbel_error *err)
 {
     pk_fragments *f = calloc(1, sizeof *f);
@@ -339,11 +344,6 @@ umbel_status pk_fragments_open(pk_fragments **out, umbel_error *err)
 void pk_fragments_close(pk_fragments *f)
 {
     free(f);
-}
-
-size_t pk_fragments_memory(void)
-{
-    return sizeof(pk_fragments);
 }
 
 static known_first *set_of(pk_fragments *f, const fragment_key *key)

@@ -156,9 +156,10 @@ static umbel_status parse_threshold(const char *text, umbel_flows_params *p,
 {
     char number[40];
     size_t len = strlen(text);
-    char last = len ? text[len - 1] : '\0';
+    char last = '\0';
 
     if (len && len < sizeof number) {
+        last = text[len - 1];
         memcpy(number, text, len + 1);
         p->by_packets = last == 'p';
         /* "500B"; but "1MB" is a number with its unit. */
@@ -250,7 +251,7 @@ static void print_key(const key_rule *rule, const umbel_flow *f,
                  (unsigned)(end[1] << 8 | end[2]),
                  (unsigned)(end[3] << 8 | end[4]));
     } else if (rule->prefix)
-        snprintf(out, PK_FLOW_TEXT, "%s/%u", src,
+        snprintf(out, PK_FLOW_TEXT, "%s/%d", src,
                  len == 4 ? rule->bits4 : rule->bits6);
     else
         snprintf(out, PK_FLOW_TEXT, "%s", src);
@@ -506,7 +507,8 @@ static void report_totals(run_state *s, bool cut)
         um_report_count(&r, "not_run", "commands not run", NULL, s->not_run);
     if (s->unnamed)
         um_report_note(&r, "The table was full: give more --memory, or a "
-                           "higher --threshold.");
+                           "higher --threshold; 'umbel plan --flows' computes "
+                           "them.");
     if (cut)
         um_report_note(&r, "The capture ends in the middle of a packet; it was "
                            "read up to there.");
@@ -581,7 +583,6 @@ static umbel_status open_counting(run_state *s, umbel_error *err)
     umbel_flows_params p = UMBEL_FLOWS_PARAMS_INIT;
     umbel_flows_plan plan;
     uint64_t memory = s->a->memory.given ? s->a->memory.n : 1 << 20;
-    size_t fragments = pk_fragments_memory();
 
     UM_TRY(parse_key(s->a->by ? s->a->by : "5tuple", &s->rule, err));
     p.threshold = default_threshold;
@@ -593,18 +594,18 @@ static umbel_status open_counting(run_state *s, umbel_error *err)
     if (s->a->http && s->interval < second)
         return um_fail(err, UMBEL_E_RANGE,
                        "--http needs an --interval of 1s or more");
-    if (memory < fragments + (1 << 16))
+    if (memory < 2 * UMBEL_FLOWS_FRAGMENTS)
         return um_fail(err, UMBEL_E_RANGE,
-                       "--memory is at least %zu bytes, for counting and for "
+                       "--memory is at least %d bytes, for counting and for "
                        "the ports of fragments",
-                       fragments + (1 << 16));
-    p.memory = memory - fragments;
+                       2 * UMBEL_FLOWS_FRAGMENTS);
+    p.memory = memory - UMBEL_FLOWS_FRAGMENTS;
     p.seed = s->a->seed.n;
     if (s->a->interface && !s->a->seed.given &&
         getrandom(&p.seed, sizeof p.seed, 0) != sizeof p.seed)
         return um_fail_errno(err, "cannot draw a seed");
     UM_TRY(umbel_flows_plan_for(&p, 0, 0, &plan, err));
-    s->memory = plan.memory + fragments;
+    s->memory = plan.memory + UMBEL_FLOWS_FRAGMENTS;
     if (s->a->http)
         s->memory += pk_page_memory((double)s->interval / 1e9);
     UM_TRY(umbel_flows_open(&p, &s->flows, err));

@@ -30,6 +30,10 @@
 extern "C" {
 #endif
 
+/* Bytes of its --memory that umbel packets flows keeps for the ports of
+ * fragments; the rest is umbel_flows_params.memory. */
+#define UMBEL_FLOWS_FRAGMENTS 65536
+
 /* Longest key: a 5-tuple of IPv6 has 37 bytes. */
 #define UMBEL_FLOW_KEY 39
 

@@ -59,6 +59,7 @@ typedef struct plan_args {
     um_whole threshold;
     const char *counts;
     um_share fp_bound, fn_bound;
+    um_whole flows, traffic;
     um_list members, never;
     bool weights;
     const char *output;

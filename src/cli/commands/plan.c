@@ -10,6 +10,7 @@
 #include "query/query.h"
 
 #include <umbel/counting.h>
+#include <umbel/experimental/flows.h>
 #include <umbel/plan.h>
 
 #include <inttypes.h>
@@ -579,7 +580,60 @@ static umbel_status plan_bounds(const um_args *args, umbel_error *err)
     return UMBEL_OK;
 }
 
-enum { SIZE, STATIC, COUNTS, WIRE, BOUNDS, NEVER };
+/*
+ * Plans the memory of umbel packets flows.
+ */
+
+static void report_flows(um_report *r, const plan_args *a,
+                         const umbel_flows_plan *plan)
+{
+    uint64_t memory = plan->memory + UMBEL_FLOWS_FRAGMENTS;
+    char command[128];
+
+    um_report_count(r, "flows", NULL, NULL, a->flows.n);
+    um_report_count(r, "traffic", NULL, NULL, a->traffic.n);
+    um_report_count(r, "threshold", NULL, NULL, a->threshold.n);
+    um_report_count(r, "memory", NULL, "bytes", memory);
+    um_report_count(r, "entries", NULL, NULL, plan->entries);
+    um_report_count(r, "stages", NULL, NULL, plan->stages);
+    um_report_count(r, "cells", "cells of a stage", NULL, plan->cells);
+    um_report_count(r, "heavy", "heavy, at most", NULL, plan->heavy);
+    um_report_count(r, "overestimate", "overestimate, 99 %", NULL,
+                    (uint64_t)ceil(plan->overestimate));
+    um_report_real(r, "falsely_listed", NULL, NULL, plan->falsely_listed);
+    snprintf(command, sizeof command,
+             "umbel packets flows INPUT --threshold %" PRIu64
+             " --memory %" PRIu64,
+             a->threshold.n, memory);
+    um_report_text(r, "command", NULL, command);
+    if (plan->heavy > plan->entries)
+        um_report_note(r, "More flows can reach the threshold than the table "
+                          "holds: those that find no entry are counted, and "
+                          "not named.");
+}
+
+static umbel_status plan_flows(const um_args *args, umbel_error *err)
+{
+    const plan_args *a = args->values;
+    umbel_flows_params p = UMBEL_FLOWS_PARAMS_INIT;
+    umbel_flows_plan plan;
+    um_report report = {0};
+
+    if (!a->threshold.given)
+        return um_fail(err, UMBEL_E_RANGE, "--flows needs a --threshold");
+    if (a->bytes.given && a->bytes.n < 2 * UMBEL_FLOWS_FRAGMENTS)
+        return um_fail(err, UMBEL_E_RANGE, "flows need --bytes %d or more",
+                       2 * UMBEL_FLOWS_FRAGMENTS);
+    p.threshold = a->threshold.n;
+    p.memory = a->bytes.given ? a->bytes.n - UMBEL_FLOWS_FRAGMENTS : 0;
+    UM_TRY(umbel_flows_plan_for(&p, a->traffic.n, a->flows.n, &plan, err));
+    report_flows(&report, a, &plan);
+    um_report_print(args, &report);
+    um_report_fini(&report);
+    return UMBEL_OK;
+}
+
+enum { SIZE, STATIC, COUNTS, WIRE, BOUNDS, NEVER, FLOWS };
 
 static const um_option options[] = {
     {"capacity", 'n', "N", "number of keys that the filter should hold",
@@ -588,7 +642,8 @@ static const um_option options[] = {
      .formerly = "keys"},
     {"bytes", 0, "N", "size of the whole file instead of --bits",
      UM_TARGET(plan_args, bytes), .low = 1, .excludes = "bits cells",
-     .modes = UM_MODE(SIZE) | UM_MODE(STATIC) | UM_MODE(NEVER)},
+     .modes =
+         UM_MODE(SIZE) | UM_MODE(STATIC) | UM_MODE(NEVER) | UM_MODE(FLOWS)},
     {"wire", 0, "Z",
      "at most Z bytes when compressed: a larger, sparser filter with a lower "
      "error",
@@ -605,8 +660,8 @@ static const um_option options[] = {
      UM_TARGET(plan_args, retouch), .modes = UM_MODE(SIZE)},
     {"threshold", 0, "T",
      "kinds that count: probability that an absent key seems to have been "
-     "added T times",
-     UM_TARGET(plan_args, threshold), .low = 1, .needs = "counts",
+     "added T times; with --flows: bytes or packets of a heavy flow",
+     UM_TARGET(plan_args, threshold), .low = 1, .needs = "counts flows",
      .excludes = "fp-bound fn-bound members never"},
     {"counts", 0, "FILE", "with --threshold: how often each key is added",
      UM_TARGET(plan_args, counts), .role = UM_INPUT, .needs = "threshold",
@@ -620,6 +675,14 @@ static const um_option options[] = {
      "with --fp-bound: largest share of members that are missed",
      UM_TARGET(plan_args, fn_bound), .needs = "fp-bound",
      .excludes = "members never"},
+    {"flows", 0, "N",
+     "plan the memory of umbel packets flows, for N flows in an interval",
+     UM_TARGET(plan_args, flows), .low = 1, .needs = "traffic",
+     .excludes = "counts fp-bound fn-bound members never wire"},
+    {"traffic", 0, "N",
+     "with --flows: bytes of an interval; packets if --threshold counts "
+     "packets",
+     UM_TARGET(plan_args, traffic), .low = 1, .needs = "flows"},
     {"members", 0, "FILE", "with --never: keys of the set; may be repeated",
      UM_TARGET(plan_args, members), .role = UM_INPUT, .needs = "never"},
     {"never", 0, "FILE",
@@ -638,6 +701,8 @@ static unsigned choose_mode(const void *values)
 {
     const plan_args *a = values;
 
+    if (a->flows.given || a->traffic.given)
+        return UM_MODE(FLOWS);
     if (a->members.n || a->never.n)
         return UM_MODE(NEVER);
     if (a->fp_bound.given || a->fn_bound.given)
@@ -652,8 +717,9 @@ static unsigned choose_mode(const void *values)
 static int run(const um_args *args)
 {
     static umbel_status (*const answers[])(const um_args *, umbel_error *) = {
-        [SIZE] = plan_size, [STATIC] = plan_size,   [COUNTS] = plan_size,
-        [WIRE] = plan_wire, [BOUNDS] = plan_bounds, [NEVER] = um_plan_compare};
+        [SIZE] = plan_size,  [STATIC] = plan_size,   [COUNTS] = plan_size,
+        [WIRE] = plan_wire,  [BOUNDS] = plan_bounds, [NEVER] = um_plan_compare,
+        [FLOWS] = plan_flows};
     unsigned mode = choose_mode(args->values);
     umbel_error err;
     size_t i = 0;
@@ -699,7 +765,9 @@ const um_command um_cmd_plan = {
               [WIRE] = {"with --wire", "--wire 2000 --capacity 1000"},
               [BOUNDS] = {"with --fp-bound", "--kind generalized --fp-bound "
                                              "0.01 --fn-bound 0.1"},
-              [NEVER] = {"with --never", "--members KEYS --never OTHERS"}},
+              [NEVER] = {"with --never", "--members KEYS --never OTHERS"},
+              [FLOWS] = {"with --flows",
+                         "--flows 1000 --traffic 1000000 --threshold 1000"}},
     .mode = choose_mode,
     .run = run,
     .excess = "-n",
