@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all programs module run tour demo-mail demo-peers demo-stopset command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
+.PHONY: all programs module run tour demo-mail demo-peers demo-stopset demo-packets command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
@@ -101,6 +101,13 @@ demo-stopset:
 	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_stopset -- --quiet
 	@tools/demo-stopset $(BUILD)/umbel-stopset
+
+# A forged flood, its flow, its path, and a loop, in a network of 30 routers. Needs root.
+demo-packets:
+	@tools/deps build lab
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target umbel_packets umbel_cli packets_helper -- --quiet
+	@tools/demo-packets $(BUILD)/umbel-packets
 
 install: programs
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix $(PREFIX)

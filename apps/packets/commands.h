@@ -6,7 +6,7 @@
 
 #include "cli/framework/command.h"
 
-#define PK_COMMANDS(X) X(flows)
+#define PK_COMMANDS(X) X(flows) X(witness) X(did) X(mark) X(trace_back)
 
 #define PK_COMMAND_DECLARE(name) extern const um_command pk_cmd_##name;
 PK_COMMANDS(PK_COMMAND_DECLARE)
