@@ -290,7 +290,7 @@ static void fill(uint8_t *bits, int preset, um_rng *rng)
 static uint32_t send_packet(uint8_t *p, int preset, um_rng *rng, int i)
 {
     uint8_t option[36] = {158, 36, 0x44, 0};
-    char name[8];
+    char name[16];
 
     fill(option + 4, preset, rng);
     uint32_t len = write_v4(p, option, sizeof option, 50);
