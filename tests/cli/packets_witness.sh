@@ -1,6 +1,6 @@
 # Slices of routers, and which of them saw a packet.
 tests=$(dirname "$(readlink -f "$BASH_ENV")")/../packets
-capture() { python3 "$tests/capture.py" "$@"; }
+capture() { python3 "$tests/capture.py"; }
 for i in $(seq 200); do
     echo "$((1700000000 + i)) 192.0.2.$i 198.51.100.7 17 $i 53 100"
 done > day
