@@ -187,7 +187,7 @@ size_t pk_mark_key(const uint8_t *p, size_t len, const char *router,
         memcpy(out + 32, p + 1, 3);
         out[32] &= 15; /* without the traffic class */
         if (p[6] == HOP_BY_HOP)
-            at += (p[V6_HEADER + 1] + 1u) * 8;
+            at += (p[V6_HEADER + 1] + (size_t)1) * 8;
         size_t rest = at < len ? len - at : 0;
         memset(out + 35, 0, 8);
         memcpy(out + 35, p + (rest ? at : 0), rest < 8 ? rest : 8);
@@ -195,7 +195,8 @@ size_t pk_mark_key(const uint8_t *p, size_t len, const char *router,
     }
     if (!n || name > PK_MARK_KEY - n)
         return 0;
-    memcpy(out + n, router, name);
+    for (size_t i = 0; i < name; i++)
+        out[n + i] = (uint8_t)router[i];
     return n + name;
 }
 

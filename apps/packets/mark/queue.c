@@ -41,7 +41,7 @@ enum {
     RECEIVE_BUFFER = 32 << 20,
     ANSWERS = 128 << 10, /* bytes of verdicts that are sent together */
     SMALL = 8192,        /* bytes of a message without a packet */
-    WAIT_MS = 200        /* until *stop is read again */
+    WAIT_US = 200000     /* until *stop is read again */
 };
 
 typedef struct queue {
@@ -89,7 +89,7 @@ static umbel_status bind_queue(queue *q, umbel_error *err)
 
 static umbel_status open_socket(queue *q, umbel_error *err)
 {
-    struct timeval wait = {.tv_usec = WAIT_MS * 1000};
+    struct timeval wait = {.tv_usec = WAIT_US};
     int one = 1, bytes = RECEIVE_BUFFER;
 
     q->socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);

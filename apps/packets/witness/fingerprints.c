@@ -378,7 +378,7 @@ static size_t fixed_memory(const pk_set *s)
 {
     return sizeof *s +
            s->nparts * (sizeof *s->parts + PENDING * sizeof *s->pending) +
-           2 * (s->max + PENDING) * sizeof *s->before + s->code_cap;
+           2 * pk_set_part_max(s) * sizeof *s->before + s->code_cap;
 }
 
 size_t pk_set_memory(const pk_set *s)
@@ -398,7 +398,7 @@ uint32_t pk_set_parts(const pk_set *s)
 
 size_t pk_set_part_max(const pk_set *s)
 {
-    return s->max + PENDING;
+    return (size_t)s->max + PENDING;
 }
 
 uint64_t pk_set_universe(const pk_set *s)

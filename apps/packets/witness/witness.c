@@ -107,7 +107,7 @@ umbel_status pk_slices_list(const char *dir, pk_slice_names *out,
             closedir(d);
             return um_no_memory(err, sizeof *out->name);
         }
-        strcpy(out->name[out->n++], e->d_name);
+        snprintf(out->name[out->n++], sizeof *out->name, "%s", e->d_name);
     }
     closedir(d);
     if (out->n)
