@@ -107,7 +107,8 @@ umbel_status pk_slices_list(const char *dir, pk_slice_names *out,
             closedir(d);
             return um_no_memory(err, sizeof *out->name);
         }
-        snprintf(out->name[out->n++], sizeof *out->name, "%s", e->d_name);
+        /* parse_name accepts no longer ones. */
+        memcpy(out->name[out->n++], e->d_name, strlen(e->d_name) + 1);
     }
     closedir(d);
     if (out->n)
