@@ -72,4 +72,20 @@ enum { UM_IMPORT_LIMIT = 256 << 20 }; /* bytes, if the caller sets no limit */
 umbel_status um_import(const char *format, const void *bytes, size_t len,
                        uint64_t limit, umbel_filter **out, umbel_error *err);
 
+/*
+ * The words of texts, for searches as by 'grep -w' (words.c).
+ */
+
+/* Receives a word, or a part of a run of words. */
+typedef umbel_status um_word_fn(void *ctx, umbel_slice word, umbel_error *err);
+/* Passes on the words of a text: every text that contains it as 'grep -w' finds
+ * it has all of them. */
+umbel_status um_words_each(umbel_slice text, um_word_fn *take, void *ctx,
+                           umbel_error *err);
+/* Builds a filter of the words of a file, which may be compressed; params have
+ * no capacity. */
+umbel_status um_words_build(const char *path, const umbel_params *params,
+                            bool fold_case, umbel_filter **out,
+                            umbel_error *err);
+
 #endif

@@ -30,6 +30,7 @@
     X(add)                                                                     \
     X(check)                                                                   \
     X(scan)                                                                    \
+    X(where)                                                                   \
     X(info)                                                                    \
     X(verify)                                                                  \
     X(admit)                                                                   \
