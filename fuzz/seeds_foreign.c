@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* Files of DCSO's bloom: 64-bit words, and possibly data. */
@@ -213,8 +214,58 @@ static void write_scan_records(void)
     um_seed_write("scan_record", "other", record, 12);
 }
 
+/* Writes the files of an index of ten filters: the byte that chooses what they
+ * are, then the file. */
+static void write_index(const char *addressing, const char *name)
+{
+    char dir[] = "/tmp/umbel-seeds-XXXXXX", path[64];
+    static uint8_t bytes[1 << 17];
+    umbel_index_entry entry[10];
+    char names[10][8];
+    umbel_error err;
+
+    bytes[0] = 2;
+    if (!mkdtemp(dir))
+        exit(EXIT_FAILURE);
+    for (unsigned i = 0; i < UM_COUNT(entry); i++) {
+        umbel_params p = UMBEL_PARAMS_INIT;
+        umbel_filter *f = NULL;
+        p.addressing = addressing;
+        p.cells = strcmp(addressing, "classic") ? 1024 + 512 * (i / 2) : 1000;
+        p.hashes = 5;
+        if (umbel_create(NULL, &p, &f, &err) ||
+            umbel_add_fixed(f, "abcdefghij", 1, i + 1, NULL, &err))
+            um_seed_fail(name, &err);
+        snprintf(names[i], sizeof names[i], "%u", i);
+        entry[i] = (umbel_index_entry){names[i], f};
+    }
+    if (umbel_index_update(dir, 0, entry, UM_COUNT(entry), NULL, 0, NULL, &err))
+        um_seed_fail(name, &err);
+    snprintf(path, sizeof path, "%s/1.slices", dir);
+    FILE *in = fopen(path, "rb");
+    size_t len = in ? fread(bytes + 1, 1, sizeof bytes - 1, in) : 0;
+    if (in)
+        fclose(in);
+    um_seed_write("index", name, bytes, 1 + len);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/index", dir);
+    in = fopen(path, "rb");
+    bytes[0] = 3;
+    len = in ? fread(bytes + 1, 1, sizeof bytes - 1, in) : 0;
+    if (in)
+        fclose(in);
+    snprintf(names[0], sizeof names[0], "%.4s", name);
+    um_seed_write("index", names[0], bytes, 1 + len);
+    unlink(path);
+    rmdir(dir);
+    for (unsigned i = 0; i < UM_COUNT(entry); i++)
+        umbel_close((umbel_filter *)(uintptr_t)entry[i].filter);
+}
+
 void um_seed_foreigns(void)
 {
+    write_index("classic", "classic");
+    write_index("blocked512", "blocked");
     write_foreigns();
     write_key_files();
     write_scan_records();

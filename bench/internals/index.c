@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 1000, QUESTIONS = 1000, CHUNK = 100, COMPARED = 400, COLD = 20 };
+enum { BATCH = 1000, QUESTIONS = 2000, CHUNK = 10, COMPARED = 400, COLD = 20 };
 
 static const double max_us = 200, max_kilobytes = 256, max_ratio = 1.15;
 

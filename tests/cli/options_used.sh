@@ -39,6 +39,10 @@ umbel convert d.umb --to dcso -q -o d.bloom
 umbel build list --addressing guava $small -q -o e.umb
 umbel diff f.umb g.umb -q -o fg.umd
 umbel diff s.umb t.umb -q -o s.umd
+umbel where --index ix --add f.umb g.umb -q
+umbel where --index secret.ix --add s.umb t.umb -q
+printf 'alpha Beta %s\n' $(seq 30) > words
+umbel where --index words.ix --add --tokens list words -q
 (head -c -1 f.umb; printf '\377') > damaged.umb
 umbel diff damaged.umb g.umb --no-checksum -q -o damaged.umd
 umbel build later --bits 2e5 --hashes 2 -q -o y.umb
@@ -166,6 +170,20 @@ used check answer 'f.umb 7' --answer
 used check confirm 'f.umb -f odd' '--confirm log'
 keys check 'f.umb -v -f'
 opened check 'FILTER 7' secret
+
+used where index '--index ix 310' instead '--index words.ix 310'
+used where add '--index new f.umb' --add
+used where remove '--index ix 7' instead '--index ix --remove g.umb'
+used where tokens '--index new --add f.umb' --tokens
+used where fold-case '--index words.ix --add --tokens words' --fold-case
+used where fpr '--index words.ix --add --tokens words' '--fpr 5%'
+used where all '--index ix 7 310 --any' instead '--index ix 7 310 --all'
+used where any '--index ix 7 310' --any
+used where share '--index ix 7 310' '--share 50%'
+used where print0 '--index ix 7' --print0
+used where key-file '--index secret.ix 7' '--key-file secret'
+used where no-checksum '--index new --add damaged.umb' --no-checksum
+used where max-memory '--index new --add z.umb' '--max-memory 1'
 
 used verify members 'f.umb' '--members list'
 used verify outside 'f.umb --members list' '--outside never'

@@ -66,6 +66,7 @@ umbel build other -n 2000 -q -o b.umb
 umbel build keys --kind counting -q -o c.umb
 cp c.umb t.c; cp c.umb j.c; cp c.umb q.c
 both "add" add @.umb other
+both "where --add" where --index @.idx --add a.umb b.umb
 both "add --remove" add @.c --remove keys
 both "info" info a.umb
 both "info, two" info a.umb b.umb

@@ -166,8 +166,10 @@ static umbel_status collect(const where_args *a, addition_list *l,
     for (; l->n < n; l->n++) {
         const char *path = l->names.item[l->n];
         umbel_status status = open_entry(a, path, &l->filter[l->n], err);
+        if (status && strncmp(err->text, path, strlen(path)) != 0)
+            um_name_file(status, path, err);
         if (status)
-            return um_name_file(status, path, err);
+            return status;
         l->entry[l->n] = (umbel_index_entry){path, l->filter[l->n]};
         um_progress_steps("reading", l->n + 1, n, "files");
     }
@@ -412,7 +414,7 @@ const um_command um_cmd_where = {
               {"to remove filters", "--index DIR --remove NAME"}},
     .mode = mode,
     .run = run,
-    .example = "--index peers.idx alpha",
+    .example = "--index peers.idx 500",
     .details =
         "The index is a directory with the bits of all filters, arranged so "
         "that a question reads a few kilobytes for each thousand of them. Its "
