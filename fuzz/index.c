@@ -120,7 +120,7 @@ static void use_index(void)
 }
 
 /* Makes an index with one filter, so that "index" can name a file. */
-static void make_index(void)
+static void create_index(void)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (data[0] & 1) {
         unlink(path_of("index"));
         unlink(path_of("1.slices"));
-        make_index();
+        create_index();
         if (data[0] & 2 && len > 8)
             um_store64(bytes + len - 8, um_checksum(bytes, len - 8));
         write_file("index", bytes, len);

@@ -73,18 +73,18 @@ umbel_status um_import(const char *format, const void *bytes, size_t len,
                        uint64_t limit, umbel_filter **out, umbel_error *err);
 
 /*
- * The words of texts, for searches as by 'grep -w' (words.c).
+ * The words of texts, for searches as by 'grep -w' (tokens.c).
  */
 
 /* Receives a word, or a part of a run of words. */
-typedef umbel_status um_word_fn(void *ctx, umbel_slice word, umbel_error *err);
+typedef umbel_status um_token_fn(void *ctx, umbel_slice word, umbel_error *err);
 /* Passes on the words of a text: every text that contains it as 'grep -w' finds
  * it has all of them. */
-umbel_status um_words_each(umbel_slice text, um_word_fn *take, void *ctx,
+umbel_status um_tokens_each(umbel_slice text, um_token_fn *take, void *ctx,
                            umbel_error *err);
 /* Builds a filter of the words of a file, which may be compressed; params have
  * no capacity. */
-umbel_status um_words_build(const char *path, const umbel_params *params,
+umbel_status um_tokens_build(const char *path, const umbel_params *params,
                             bool fold_case, umbel_filter **out,
                             umbel_error *err);
 

@@ -7,8 +7,8 @@
  *   NUMBER.slices    filters that hash alike, of similar sizes; never changed
  *
  * An update writes new files, and then `index`. A filter that is replaced or
- * removed is only marked, so small updates write little; a file is written
- * again, without the filters that are marked, when it is merged. A file is
+ * removed is only marked, so small updates write little; a file is rewritten
+ * without the filters that are marked when it is merged. A file is
  * merged with a new one unless it is more than MERGE_BELOW times as large: then
  * there are few files of one sort, each several times as large as all later
  * ones together, and a filter is copied a few times in its life. Files that
@@ -20,6 +20,9 @@
  * removed u32, and a bit for each filter, if it was removed, in whole bytes; at
  * the end the XXH3-64 of all that.
  */
+/* gcc's analyzer loses the owner of memory in an array of structs. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+
 #include "index/internal.h"
 
 #include "base/alloc.h"
@@ -367,7 +370,7 @@ typedef struct update {
     addition *add;
     size_t nadd;
     place *place;
-    size_t nplaces;
+    size_t nnames;
     uint64_t first; /* number of the first new file */
     umbel_index_changes done;
 } update;
@@ -395,13 +398,13 @@ static umbel_status list_places(update *u, umbel_error *err)
             if (um_bit(x->part[p].removed, i))
                 continue;
             UM_TRY(um_slices_entry_of(x->part[p].slices, i, &x->entry, err));
-            place *at = &u->place[u->nplaces];
+            place *at = &u->place[u->nnames];
             *at = (place){strdup(x->entry.name), p, i};
             if (!at->name)
                 return um_no_memory(err, strlen(x->entry.name));
-            u->nplaces++;
+            u->nnames++;
         }
-    qsort(u->place, u->nplaces, sizeof *u->place, compare_places);
+    qsort(u->place, u->nnames, sizeof *u->place, compare_places);
     return UMBEL_OK;
 }
 
@@ -409,7 +412,7 @@ static place *find_place(const update *u, const char *name)
 {
     place key = {.name = (char *)(uintptr_t)name};
 
-    return bsearch(&key, u->place, u->nplaces, sizeof key, compare_places);
+    return bsearch(&key, u->place, u->nnames, sizeof key, compare_places);
 }
 
 static bool remove_at(update *u, const place *at)
@@ -444,8 +447,8 @@ static bool is_of_sort(const part *p, const addition *a)
 }
 
 /* Makes an empty filter that hashes like f, as small as possible. */
-static umbel_status make_prototype(const umbel_filter *f, umbel_filter **out,
-                                   umbel_error *err)
+static umbel_status create_prototype(const umbel_filter *f, umbel_filter **out,
+                                     umbel_error *err)
 {
     um_shape from = *um_shape_of(f), s = {.kind = from.kind,
                                           .addressing = from.addressing,
@@ -486,7 +489,7 @@ static umbel_status prepare(addition *a, umbel_error *err)
                        a->given->name);
     a->checksum = umbel_payload_checksum(f);
     a->error = umbel_predict(f);
-    return make_prototype(f, &a->prototype, err);
+    return create_prototype(f, &a->prototype, err);
 }
 
 /* Marks the old filter of that name, or drops the addition if nothing
@@ -653,7 +656,7 @@ static umbel_status write_files(update *u, umbel_error *err)
     for (size_t i = 0; !status && i < u->nadd; i++)
         if (u->add[i].prototype && !u->add[i].written)
             status = write_sort(u, i, nparts, &g, err);
-    /* Files of which more than half was removed are written again. */
+    /* Files of which more than half was removed are rewritten. */
     for (size_t i = 0; !status && i < nparts; i++) {
         part *p = &u->x->part[i];
         if (p->merged || p->nremoved <= p->n / 2)
@@ -781,7 +784,7 @@ static void update_fini(update *u)
         umbel_close(u->add[i].bloom);
         umbel_close(u->add[i].prototype);
     }
-    for (size_t i = 0; i < u->nplaces; i++)
+    for (size_t i = 0; i < u->nnames; i++)
         free(u->place[i].name);
     free(u->place);
     free(u->add);

@@ -52,6 +52,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* gcc's analyzer loses the owner of memory in an array of structs. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+
 enum {
     VERSION = 1,
     PAGE = UM_SLICES_PAGE,
@@ -634,7 +637,7 @@ static void begin_columns(slices_writer *w)
         w->heap[i] = (next_block){.i = i};
 }
 
-static next_block take_block(slices_writer *w)
+static next_block advance_block(slices_writer *w)
 {
     next_block first = w->heap[0], *next = &w->heap[0];
     uint64_t blocks = w->m[first.i].blocks;
@@ -651,7 +654,7 @@ static void write_directory(slices_writer *w)
 {
     begin_columns(w);
     for (uint64_t c = 0; c < w->columns; c++) {
-        next_block b = take_block(w);
+        next_block b = advance_block(w);
         unsigned entry = b.i | (unsigned)(b.j & ORDER_MASK) << ORDER_BITS;
         write_part(&w->pages,
                    (uint8_t[]){(uint8_t)entry, (uint8_t)(entry >> 8)}, 2);
@@ -666,7 +669,7 @@ static umbel_status collect_columns(slices_writer *w, size_t n,
     size_t len = (size_t)(w->cells + 7) / 8, words = words_of(w->cells);
 
     for (size_t c = 0; c < n; c++) {
-        next_block b = take_block(w);
+        next_block b = advance_block(w);
         const um_slices_member *m = &w->m[b.i];
         const uint8_t *from = m->bits ? m->bits + b.j * len : NULL;
         if (!from)

@@ -145,7 +145,7 @@ static umbel_status open_entry(const where_args *a, const char *path,
     if (!a->tokens)
         return um_open_filter(&a->open, path, out, err);
     params.fpr = a->fpr.given ? a->fpr.x : 0;
-    return um_words_build(path, &params, a->fold_case, out, err);
+    return um_tokens_build(path, &params, a->fold_case, out, err);
 }
 
 static umbel_status collect(const where_args *a, addition_list *l,
@@ -260,7 +260,7 @@ static umbel_status ask_words(where_ctx *c, const char *text, umbel_error *err)
         um_fold_case(copy, len, copy);
     c->any_word = false;
     umbel_status status =
-        um_words_each((umbel_slice){copy, len}, ask_word, c, err);
+        um_tokens_each((umbel_slice){copy, len}, ask_word, c, err);
     free(copy);
     if (!status && !c->any_word)
         status = um_fail(err, UMBEL_E_KEY,

@@ -1,5 +1,5 @@
 /*
- * words.c - the words of files, for searches by words.
+ * tokens.c - the words of files, for searches by words.
  *
  * A filter of the words of a file decides whether 'grep -w' can find something
  * in it. A word is a run of ASCII letters, digits and '_', or one character
@@ -46,7 +46,7 @@ static bool is_ascii_word(uint8_t c)
 }
 
 /* Passes on the last word and the parts of the run that end with it. */
-static umbel_status end_word(word_run *r, um_word_fn *take, void *ctx,
+static umbel_status end_word(word_run *r, um_token_fn *take, void *ctx,
                              umbel_error *err)
 {
     for (size_t i = r->in_word ? r->n : 0; i-- > 0;) {
@@ -79,7 +79,7 @@ static void begin_word(word_run *r, bool wide)
 }
 
 static umbel_status scan(word_run *r, const uint8_t *text, size_t len,
-                         um_word_fn *take, void *ctx, umbel_error *err)
+                         um_token_fn *take, void *ctx, umbel_error *err)
 {
     for (size_t i = 0; i < len; i++) {
         uint8_t c = text[i];
@@ -111,8 +111,8 @@ static umbel_status scan(word_run *r, const uint8_t *text, size_t len,
     return UMBEL_OK;
 }
 
-umbel_status um_words_each(umbel_slice text, um_word_fn *take, void *ctx,
-                           umbel_error *err)
+umbel_status um_tokens_each(umbel_slice text, um_token_fn *take, void *ctx,
+                            umbel_error *err)
 {
     word_run r = {.n = 0};
 
@@ -205,9 +205,9 @@ static umbel_status build(word_digests *w, const umbel_params *params,
     return status;
 }
 
-umbel_status um_words_build(const char *path, const umbel_params *params,
-                            bool fold_case, umbel_filter **out,
-                            umbel_error *err)
+umbel_status um_tokens_build(const char *path, const umbel_params *params,
+                             bool fold_case, umbel_filter **out,
+                             umbel_error *err)
 {
     um_key_source source = {
         .paths = &path, .npaths = 1, .expected = "a text file"};
