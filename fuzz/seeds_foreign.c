@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "filter/head.h"
 
+#include <umbel/experimental/index.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

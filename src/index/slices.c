@@ -53,7 +53,9 @@
 #include <unistd.h>
 
 /* gcc's analyzer loses the owner of memory in an array of structs. */
+#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
 
 enum {
     VERSION = 1,
@@ -795,7 +797,7 @@ static void write_entries(slices_writer *w)
 /* Gives all members of one file the same cursor. */
 static bool open_cursors(slices_writer *w)
 {
-    w->heap = malloc(w->n * sizeof *w->heap);
+    w->heap = malloc((w->n + (size_t)1) * sizeof *w->heap);
     w->cursor = calloc(w->n, sizeof *w->cursor);
     w->cursor_of = calloc(w->n, sizeof *w->cursor_of);
     if (!w->heap || !w->cursor || !w->cursor_of)

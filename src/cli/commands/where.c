@@ -255,7 +255,7 @@ static umbel_status ask_words(where_ctx *c, const char *text, umbel_error *err)
 
     if (!copy)
         return um_no_memory(err, len);
-    memcpy(copy, text, len);
+    memcpy(copy, text, len + 1);
     if (umbel_index_label(c->x) == OF_FOLDED_WORDS)
         um_fold_case(copy, len, copy);
     c->any_word = false;
