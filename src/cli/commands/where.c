@@ -251,13 +251,12 @@ static umbel_status ask_word(void *ctx, umbel_slice word, umbel_error *err)
 static umbel_status ask_words(where_ctx *c, const char *text, umbel_error *err)
 {
     size_t len = strlen(text);
-    uint8_t *copy = malloc(len + 1);
+    char *copy = strdup(text);
 
     if (!copy)
         return um_no_memory(err, len);
-    memcpy(copy, text, len + 1);
     if (umbel_index_label(c->x) == OF_FOLDED_WORDS)
-        um_fold_case(copy, len, copy);
+        um_fold_case((uint8_t *)copy, len, (uint8_t *)copy);
     c->any_word = false;
     umbel_status status =
         um_tokens_each((umbel_slice){copy, len}, ask_word, c, err);
