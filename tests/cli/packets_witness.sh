@@ -61,3 +61,14 @@ try umbel packets witness day.pcap --dir r1 --user nobody
 # Only 40 bytes of each packet were captured.
 { head -c 24 one.pcap; printf '\0\0\0\0\0\0\0\0\050\0\0\0\144\0\0\0'; tail -c +41 one.pcap | head -c 40; } > short.pcap
 try umbel packets witness short.pcap --dir short
+
+# A process that is killed loses the open slice only.
+mkfifo pipe
+umbel packets witness - --dir killed --seed 1 --fpr 1e-6 -q < pipe &
+exec 5> pipe
+cat day.pcap >&5
+until [ -e killed/1700000100-000.slice ]; do sleep 0.02; done
+{ kill -9 $! && wait $!; } 2> /dev/null
+exec 5>&-
+umbel packets did killed day.pcap --summary --json
+umbel packets witness one.pcap --dir killed -q && ls killed | wc -l
