@@ -315,6 +315,7 @@ typedef struct fragment_key {
     uint8_t src[16], dst[16];
     uint32_t ident;
     uint8_t version, protocol;
+    uint8_t zero[2]; /* no padding: keys are compared as bytes */
 } fragment_key;
 
 typedef struct known_first {
@@ -366,7 +367,7 @@ void pk_fragments_apply(pk_fragments *f, const pk_packet *p, pk_headers *h)
 
     if (!h->fragment || (h->first && !h->ports))
         return;
-    memset(&key, 0, sizeof key); /* with its padding: keys are compared whole */
+    memset(&key, 0, sizeof key);
     memcpy(key.src, h->src, pk_address_len(h));
     memcpy(key.dst, h->dst, pk_address_len(h));
     key.ident = h->ident;

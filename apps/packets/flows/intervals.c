@@ -594,7 +594,7 @@ static umbel_status open_counting(run_state *s, umbel_error *err)
     if (s->a->http && s->interval < second)
         return um_fail(err, UMBEL_E_RANGE,
                        "--http needs an --interval of 1s or more");
-    if (memory < 2 * UMBEL_FLOWS_FRAGMENTS)
+    if (memory / 2 < UMBEL_FLOWS_FRAGMENTS)
         return um_fail(err, UMBEL_E_RANGE,
                        "--memory is at least %d bytes, for counting and for "
                        "the ports of fragments",

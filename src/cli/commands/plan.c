@@ -621,7 +621,7 @@ static umbel_status plan_flows(const um_args *args, umbel_error *err)
 
     if (!a->threshold.given)
         return um_fail(err, UMBEL_E_RANGE, "--flows needs a --threshold");
-    if (a->bytes.given && a->bytes.n < 2 * UMBEL_FLOWS_FRAGMENTS)
+    if (a->bytes.given && a->bytes.n / 2 < UMBEL_FLOWS_FRAGMENTS)
         return um_fail(err, UMBEL_E_RANGE, "flows need --bytes %d or more",
                        2 * UMBEL_FLOWS_FRAGMENTS);
     p.threshold = a->threshold.n;
