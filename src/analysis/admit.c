@@ -340,8 +340,8 @@ uint64_t um_max_reads(const umbel_filter *f)
 /* Passes for the error and for entries, and the digest that seeds a sample. */
 _Static_assert(2 * UM_PASS_READS + 1 <= UM_ADMIT_BYTE,
                "every shape can be read");
-_Static_assert(2 * UM_PASS_CLASSES < UM_ADMIT_READS,
-               "with the classes of two sections");
+_Static_assert(2 * (UM_PASS_CLASSES + UM_PASS_ENDS) < UM_ADMIT_READS,
+               "with the ends, and the classes of two sections");
 
 /* Charges a pass over all cells. */
 static void charge_pass(judging *j)
@@ -349,7 +349,7 @@ static void charge_pass(judging *j)
     um_section section[UM_MAX_SECTIONS];
     size_t n = j->f->kind->sections(um_shape_of(j->f), section);
 
-    j->reads += (uint64_t)j->f->payload_len * UM_PASS_READS;
+    j->reads += (uint64_t)j->f->payload_len * UM_PASS_READS + UM_PASS_ENDS;
     for (size_t i = 0; um_classes(&j->f->layout, NULL) && i < n; i++)
         if (section[i].cells == j->f->layout.cells)
             j->reads += UM_PASS_CLASSES;

@@ -175,10 +175,11 @@ static inline uint64_t um_query_priced(um_query_fn *query, const void *self,
 
 /*
  * Limits of a pass over all cells (look, predict, entries), whatever they are:
- * reads of cells for each byte of the payload, and further reads for each
+ * reads of cells for each byte of the payload, further reads at the ends of
+ * sections and levels, which are read byte by byte, and further reads for each
  * section of cells if the addressing has classes (um_classes).
  */
-enum { UM_PASS_READS = 24, UM_PASS_CLASSES = 1 << 24 };
+enum { UM_PASS_READS = 24, UM_PASS_ENDS = 1 << 12, UM_PASS_CLASSES = 1 << 24 };
 
 /* Kinds that count how often a key was added. */
 typedef struct um_row_counting {
