@@ -582,7 +582,7 @@ def main():
     parser.add_argument("--packets", type=int, default=2000, help="without a loop, and for the cost (2000)")
     parser.add_argument("--demo", action="store_true", help="show a flood and a loop, for make demo-packets")
     parser.add_argument("--loop-set", type=int, default=8, help="cells of a router, for loops (8)")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if os.geteuid() != 0 or not shutil.which("ip"):
         print("skipped: network namespaces need root and iproute2")
         return 77

@@ -324,11 +324,12 @@ pk_verdict pk_mark(pk_marker *m, uint8_t *packet, uint32_t *len)
         return refused;
     }
     /* Bytes behind the packet are a frame's padding. */
-    *len =
+    uint32_t total =
         packet[0] >> 4 == 4 ? get16(packet + 2) : V6_HEADER + get16(packet + 4);
-    if (!at.body && !add_option(m, packet, len, &at))
+    if (!at.body && !add_option(m, packet, &total, &at))
         return refused;
-    if (add_router(m, packet, *len, packet + at.body)) {
+    *len = total;
+    if (add_router(m, packet, total, packet + at.body)) {
         m->counts.loops++;
         return PK_DROP;
     }
