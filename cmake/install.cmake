@@ -28,6 +28,8 @@ endfunction()
 
 install(TARGETS umbel_cli umbel_reproduce umbel_bench umbel_stopset
   DESTINATION ${CMAKE_INSTALL_BINDIR})
+umbel_install_units(systemd umbel-pull)
+umbel_install_units(systemd umbel-watch)
 if(TARGET umbel_clearinghouse)
   install(TARGETS umbel_clearinghouse umbel_dccproc DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(TARGET umbel_milter)
