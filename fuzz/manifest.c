@@ -191,13 +191,14 @@ static void read_memory(const char *text, size_t len)
     um_manifest m;
     char tag[UMBEL_MAX_TAG];
     umbel_error err;
-    umbel_status status = um_pull_state_read(text, len, &m, tag, &err);
+    bool due;
+    umbel_status status = um_pull_state_read(text, len, &m, tag, &due, &err);
 
     if (status != UMBEL_OK) {
         um_fuzz_check_error(status, &err);
         return;
     }
-    UM_WANT(um_pull_state_write(&m, tag, again) == len &&
+    UM_WANT(um_pull_state_write(&m, tag, due, again) == len &&
             memcmp(again, text, len) == 0);
 }
 

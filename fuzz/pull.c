@@ -329,8 +329,10 @@ static void check_state(world *w, umbel_status status)
     file *f = find(&w->place, ".pull");
     um_manifest state = {.serial = 0};
     char tag[UMBEL_MAX_TAG];
+    bool due;
 
-    if (!f || um_pull_state_read((char *)f->bytes, f->len, &state, tag, NULL)) {
+    if (!f ||
+        um_pull_state_read((char *)f->bytes, f->len, &state, tag, &due, NULL)) {
         UM_WANT(status != UMBEL_OK);
         return;
     }

@@ -150,13 +150,14 @@ enum { UM_PULL_STATE_MAX = 1024 };
 
 /*
  * Format and parse the newest manifest that the reader accepted, without steps
- * and the filter's length, and the server's tag for it ("": none). Parsing
- * returns E_FORMAT for any other text.
+ * and the filter's length, the server's tag for it ("": none), and whether the
+ * command for its filter has yet to succeed. Parsing returns E_FORMAT for any
+ * other text.
  */
-size_t um_pull_state_write(const um_manifest *newest, const char *tag,
+size_t um_pull_state_write(const um_manifest *newest, const char *tag, bool due,
                            char out[UM_PULL_STATE_MAX]);
 umbel_status um_pull_state_read(const char *text, size_t len,
                                 um_manifest *newest, char tag[UMBEL_MAX_TAG],
-                                umbel_error *err);
+                                bool *due, umbel_error *err);
 
 #endif

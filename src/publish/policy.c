@@ -151,7 +151,9 @@ um_route um_route_from(const um_manifest *m, const uint8_t *have)
 
 /* --- the reader's state --------------------------------------------------- */
 
-size_t um_pull_state_write(const um_manifest *m, const char *tag,
+static const char due_line[] = "command due\n";
+
+size_t um_pull_state_write(const um_manifest *m, const char *tag, bool due,
                            char out[UM_PULL_STATE_MAX])
 {
     char filter[UM_DIGEST_HEX], key[UM_DIGEST_HEX] = "none";
@@ -161,8 +163,9 @@ size_t um_pull_state_write(const um_manifest *m, const char *tag,
         um_digest_text(m->key, key);
     int len = snprintf(out, UM_PULL_STATE_MAX,
                        "umbel-pull 1\nname %s\nserial %" PRIu64
-                       "\nexpires %" PRIu64 "\nfilter %s\nkey %s\ntag %s\n",
-                       m->name, m->serial, m->expires, filter, key, tag);
+                       "\nexpires %" PRIu64 "\nfilter %s\nkey %s\ntag %s\n%s",
+                       m->name, m->serial, m->expires, filter, key, tag,
+                       due ? due_line : "");
     return (size_t)len;
 }
 
@@ -183,21 +186,26 @@ static bool scan_fields(const char *text, um_manifest *m, char *tag)
 
 umbel_status um_pull_state_read(const char *text, size_t len,
                                 um_manifest *newest, char tag[UMBEL_MAX_TAG],
-                                umbel_error *err)
+                                bool *due, umbel_error *err)
 {
+    size_t line = sizeof due_line - 1;
     char copy[UM_PULL_STATE_MAX] = "", again[UM_PULL_STATE_MAX];
     char found[UMBEL_MAX_TAG] = "";
     um_manifest m = {.serial = 0};
 
+    bool has_line = len > line && text[len - line - 1] == '\n' &&
+                    memcmp(text + len - line, due_line, line) == 0;
+
     if (len < sizeof copy)
-        memcpy(copy, text, len);
+        memcpy(copy, text, has_line ? len - line : len);
     if (len >= sizeof copy || !scan_fields(copy, &m, found) ||
-        um_pull_state_write(&m, found, again) != len ||
+        um_pull_state_write(&m, found, has_line, again) != len ||
         memcmp(again, text, len) != 0)
         return um_fail(err, UMBEL_E_FORMAT,
                        "not the state of a pull, or damaged: remove it and "
                        "pull again");
     *newest = m;
+    *due = has_line;
     memcpy(tag, found, sizeof found);
     return UMBEL_OK;
 }

@@ -37,6 +37,17 @@ umbel_status um_remove_reported(umbel_filter *f,
                                 const umbel_filter *like, bool *member,
                                 umbel_removed_reports *out, umbel_error *err);
 
+/*
+ * A command that follows each new filter. A reader that has one records, before
+ * it replaces the filter, that the command is due; it stays due until it is
+ * done, also for later readers of the same store.
+ */
+void um_pull_set_command(umbel_puller *p);
+/* Returns true if a command is due after the last round. */
+bool um_pull_is_due(const umbel_puller *p);
+/* Records that the command of the last round has succeeded. */
+umbel_status um_pull_done(umbel_puller *p, umbel_error *err);
+
 /* The content name of a filter, in hexadecimal. */
 typedef struct um_name_text {
     char text[UM_DIGEST_HEX];

@@ -14,6 +14,7 @@
 #include "filter/envelope.h"
 #include "filter/head.h"
 #include "publish/internal.h"
+#include "publish/publish.h"
 
 #include <umbel/diff.h>
 
@@ -202,7 +203,9 @@ struct umbel_puller {
     uint64_t now;
     um_manifest last; /* accepted before, without steps */
     char last_tag[UMBEL_MAX_TAG];
-    bool there; /* the store has a filter, `have` */
+    bool has_command; /* it is due after each new filter */
+    bool due;         /* it has not succeeded for the filter yet */
+    bool there;       /* the store has a filter, `have` */
     um_blob have;
     um_manifest manifest;
     char tag[UMBEL_MAX_TAG];
@@ -303,12 +306,13 @@ static umbel_status read_state(umbel_puller *p, umbel_error *err)
 
     p->last = (um_manifest){.serial = 0};
     *p->last_tag = '\0';
+    p->due = false;
     umbel_status status = s->get(s->ctx, state_name, &text, err);
     if (status != UMBEL_OK)
         return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
     if (text.len)
-        status =
-            um_pull_state_read(text.data, text.len, &p->last, p->last_tag, err);
+        status = um_pull_state_read(text.data, text.len, &p->last, p->last_tag,
+                                    &p->due, err);
     s->release(s->ctx, text);
     return um_name_file(status, um_store_where(s, state_name), err);
 }
@@ -316,13 +320,52 @@ static umbel_status read_state(umbel_puller *p, umbel_error *err)
 static umbel_status write_state(umbel_puller *p, umbel_error *err)
 {
     char text[UM_PULL_STATE_MAX], before[UM_PULL_STATE_MAX];
-    umbel_slice part = {text, um_pull_state_write(&p->manifest, p->tag, text)};
+    bool due = p->due || (p->has_command && !p->route.current);
+    umbel_slice part = {text,
+                        um_pull_state_write(&p->manifest, p->tag, due, text)};
+    bool was_due = p->due;
 
+    p->due = due;
     if (p->last.serial &&
-        um_pull_state_write(&p->last, p->last_tag, before) == part.len &&
+        um_pull_state_write(&p->last, p->last_tag, was_due, before) ==
+            part.len &&
         memcmp(text, before, part.len) == 0)
         return UMBEL_OK;
     return p->store.put(p->store.ctx, state_name, &part, 1, err);
+}
+
+/* Does the work of um_pull_done, unless another pull has come in between. */
+static umbel_status clear_due(umbel_puller *p, umbel_error *err)
+{
+    char text[UM_PULL_STATE_MAX];
+    uint64_t serial = p->manifest.serial;
+
+    UM_TRY(read_state(p, err));
+    if (!p->due || p->last.serial != serial)
+        return UMBEL_OK;
+    umbel_slice part = {
+        text, um_pull_state_write(&p->last, p->last_tag, false, text)};
+    UM_TRY(p->store.put(p->store.ctx, state_name, &part, 1, err));
+    p->due = false;
+    return UMBEL_OK;
+}
+
+void um_pull_set_command(umbel_puller *p)
+{
+    p->has_command = true;
+}
+
+bool um_pull_is_due(const umbel_puller *p)
+{
+    return p->due;
+}
+
+umbel_status um_pull_done(umbel_puller *p, umbel_error *err)
+{
+    UM_TRY(p->store.lock(p->store.ctx, err));
+    umbel_status status = clear_due(p, err);
+    p->store.unlock(p->store.ctx);
+    return status;
 }
 
 /* Refuses to replace a file that is neither a filter nor from an earlier

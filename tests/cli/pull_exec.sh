@@ -2,7 +2,8 @@
 seq 1000 > keys
 umbel build keys -n 2000 -q -o words.umb
 umbel publish site words.umb -q
-pull() { umbel pull "file://$PWD/site/words" -o copy.umb "$@"; }
+copy=copy.umb
+pull() { umbel pull "file://$PWD/site/words" -o $copy "$@"; }
 newer() { # N
     echo "$1" | umbel add words.umb -q
     umbel publish site words.umb -q
@@ -18,6 +19,19 @@ try pull -q --exec 'exit 3'
 newer 5002
 try pull -q --exec 'kill -9 $$'
 cmp copy.umb words.umb
+
+# What failed is owed: by this file alone, until it succeeds.
+copy=other.umb
+pull -q
+try pull -q --exec 'echo not owed here'
+copy=copy.umb
+try pull -q
+try pull --exec 'exit 4' | grep -v transferred
+try pull --exec 'echo "edition $UMBEL_SERIAL is made up for"' | grep -v transferred
+try pull -q --exec 'echo not again'
+newer 5010
+pull -q
+try pull -q --exec 'echo nobody was to run it'
 
 # While watching, a command that fails runs again after the next look.
 newer 5003

@@ -7,6 +7,7 @@
 #include "cli/framework/option_groups.h"
 #include "cli/framework/progress.h"
 #include "cli/framework/report.h"
+#include "publish/publish.h"
 
 #include <umbel/fetch.h>
 
@@ -56,7 +57,7 @@ typedef struct pulling {
     umbel_store store;
 } pulling;
 
-static void print_pulled(const um_args *args, const umbel_pulled *p)
+static void print_pulled(const um_args *args, const umbel_pulled *p, bool again)
 {
     static const char *const how[] = {[UMBEL_PULL_CURRENT] = "current",
                                       [UMBEL_PULL_STEPS] = "differences",
@@ -73,19 +74,22 @@ static void print_pulled(const um_args *args, const umbel_pulled *p)
     if (p->new_key)
         um_report_note(&r, "It is signed with a key that you did not name. "
                            "From now on only this key is trusted.");
+    if (again)
+        um_report_note(&r, "The command failed, or was not run, after an "
+                           "earlier pull: it runs now.");
     um_report_print(args, &r);
     um_report_fini(&r);
     fflush(stdout);
 }
 
-/* Runs the command after an update; its environment names the file and the
+/* Runs the command if it is due; its environment names the file and the
  * edition. */
-static umbel_status run_command(const pull_args *a, const umbel_pulled *p,
-                                umbel_error *err)
+static umbel_status run_command(const pull_args *a, umbel_puller *puller,
+                                const umbel_pulled *p, umbel_error *err)
 {
     char serial[24];
 
-    if (!a->exec)
+    if (!a->exec || !um_pull_is_due(puller))
         return UMBEL_OK;
     snprintf(serial, sizeof serial, "%" PRIu64, p->serial);
     if (setenv("UMBEL_FILE", a->output, 1) != 0 ||
@@ -94,7 +98,7 @@ static umbel_status run_command(const pull_args *a, const umbel_pulled *p,
     um_progress_pause();
     umbel_status status = um_watch_run(a->exec, err);
     um_progress_resume();
-    return status;
+    return status ? status : um_pull_done(puller, err);
 }
 
 /* Pulls repeatedly. Failures are reported and retried, including those of the
@@ -105,7 +109,6 @@ static _Noreturn void watch(const um_args *args, umbel_puller *p)
     umbel_pulled pulled = {0};
     umbel_error err;
     unsigned failures = 0;
-    bool due = false; /* the command must run */
 
     um_watch_signals();
     um_progress_end(); /* a watcher logs, and mostly waits */
@@ -114,12 +117,9 @@ static _Noreturn void watch(const um_args *args, umbel_puller *p)
         failures = fine ? 0 : failures + 1;
         if (!fine)
             um_trouble(args, &err);
-        if (fine && pulled.route != UMBEL_PULL_CURRENT) {
-            print_pulled(args, &pulled);
-            due = true;
-        }
-        due = due && run_command(a, &pulled, &err);
-        if (due)
+        if (fine && pulled.route != UMBEL_PULL_CURRENT)
+            print_pulled(args, &pulled, false);
+        if (fine && run_command(a, p, &pulled, &err))
             um_warn(args, "trying again after the next look: %s", err.text);
     }
 }
@@ -166,16 +166,21 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
 
     UM_TRY(apply_options(a, p, err));
     UM_TRY(umbel_pull_open(&p->params, &fetcher, &p->store, &puller, err));
+    if (a->exec)
+        um_pull_set_command(puller);
     if (a->watch.given)
         watch(args, puller);
     umbel_status status =
         umbel_pull_round(puller, (uint64_t)time(NULL), &pulled, err);
-    umbel_pull_close(puller);
     if (status)
-        return status;
-    print_pulled(args, &pulled);
-    return pulled.route == UMBEL_PULL_CURRENT ? UMBEL_OK
-                                              : run_command(a, &pulled, err);
+        goto done;
+    print_pulled(args, &pulled,
+                 a->exec && um_pull_is_due(puller) &&
+                     pulled.route == UMBEL_PULL_CURRENT);
+    status = run_command(a, puller, &pulled, err);
+done:
+    umbel_pull_close(puller);
+    return status;
 }
 
 /* --- redis:// ------------------------------------------------------------- */
@@ -220,7 +225,7 @@ static umbel_status pull_redis(const um_args *args, umbel_error *err)
     if (!status)
         status = um_save_filter(f, a->output, err);
     if (!status)
-        print_pulled(args, &pulled);
+        print_pulled(args, &pulled, false);
     umbel_close(f);
     return status;
 }

@@ -390,17 +390,24 @@ static void a_memory_is_read_as_it_was_written(void **state)
     char text[UM_PULL_STATE_MAX], again[UM_PULL_STATE_MAX];
 
     (void)state;
-    for (size_t i = 0; i < TEST_COUNT(of); i++) {
+    for (size_t i = 0; i < 2 * TEST_COUNT(of); i++) {
         um_manifest back;
+        const char *sent = i % 2 ? "" : "\"a tag\"";
         char tag[UMBEL_MAX_TAG] = "other";
-        size_t len = um_pull_state_write(of[i], i ? "" : "\"a tag\"", text);
-        assert_ok(um_pull_state_read(text, len, &back, tag, &test_refusal));
-        assert_string_equal(tag, i ? "" : "\"a tag\"");
-        assert_int_equal(um_pull_state_write(&back, tag, again), len);
+        bool due = i >= 2, is_due;
+        size_t plain_len = um_pull_state_write(of[i % 2], sent, false, text);
+        size_t len = um_pull_state_write(of[i % 2], sent, due, text);
+        assert_ok(
+            um_pull_state_read(text, len, &back, tag, &is_due, &test_refusal));
+        assert_string_equal(tag, sent);
+        assert_int_equal(is_due, due);
+        assert_int_equal(um_pull_state_write(&back, tag, due, again), len);
         assert_memory_equal(text, again, len);
         for (size_t cut = 0; cut < len; cut++)
-            assert_int_equal(um_pull_state_read(text, cut, &back, tag, NULL),
-                             UMBEL_E_FORMAT);
+            if (cut != plain_len)
+                assert_int_equal(
+                    um_pull_state_read(text, cut, &back, tag, &is_due, NULL),
+                    UMBEL_E_FORMAT);
     }
 }
 

@@ -364,10 +364,11 @@ static uint64_t serial_of(fixture *s)
     test_file *f = test_store_find(&s->place, ".pull");
     um_manifest state = {.serial = 0};
     char tag[UMBEL_MAX_TAG];
+    bool due;
 
     if (f)
         assert_ok(um_pull_state_read((char *)f->bytes, f->len, &state, tag,
-                                     &test_refusal));
+                                     &due, &test_refusal));
     return state.serial;
 }
 
