@@ -19,6 +19,7 @@ typedef struct info_job {
     bool full;
     bool has_keys;
     umbel_info info;
+    double expected_error; /* with as many keys as were added */
     umbel_interval keys;
     umbel_overlap overlap;
 } info_job;
@@ -113,14 +114,15 @@ static void reply_field(um_ctx *ctx, const umbel_field *f)
 static void describe(um_job *job)
 {
     info_job *j = (info_job *)job;
+    const umbel_filter *f = j->body->filter;
 
+    j->expected_error = umbel_fpr_at(f, (double)umbel_added(f));
     if (!j->full) {
-        umbel_describe_shape(j->body->filter, &j->info);
+        umbel_describe_shape(f, &j->info);
         return;
     }
-    umbel_describe(j->body->filter, &j->info);
-    j->has_keys =
-        umbel_estimate_keys(j->body->filter, &j->keys, NULL) == UMBEL_OK;
+    umbel_describe(f, &j->info);
+    j->has_keys = umbel_estimate_keys(f, &j->keys, NULL) == UMBEL_OK;
 }
 
 static int reply_info(um_job *job, um_ctx *ctx, um_str **argv, int argc)
@@ -129,7 +131,9 @@ static int reply_info(um_job *job, um_ctx *ctx, um_str **argv, int argc)
 
     (void)argv;
     (void)argc;
-    um_api.ReplyWithMap(ctx, (long)j->info.n + (j->has_keys ? 3 : 0));
+    um_api.ReplyWithMap(ctx, (long)j->info.n + 1 + (j->has_keys ? 3 : 0));
+    um_api.ReplyWithCString(ctx, "expected_error");
+    reply_real(ctx, j->expected_error);
     for (size_t i = 0; i < j->info.n; i++)
         reply_field(ctx, &j->info.field[i]);
     if (j->has_keys)

@@ -49,7 +49,16 @@ static umbel_status unexpected(const um_redis_reply *r, const char *command,
                                umbel_error *err)
 {
     const um_redis_value *v = &r->value[0];
+    const char *unknown = "ERR unknown command";
+    size_t len = strlen(unknown);
 
+    if (!r->is_array && v->type == UM_REDIS_ERROR &&
+        strncmp(command, "UMB.", 4) == 0 && v->text.len >= len &&
+        memcmp(v->text.data, unknown, len) == 0)
+        return um_fail(err, UMBEL_E_IO,
+                       "%s: the server has no umbel module: start it with "
+                       "--loadmodule umbel.so",
+                       command);
     if (!r->is_array && v->type == UM_REDIS_ERROR)
         return um_fail(err, UMBEL_E_IO, "%s: the server replies: %.*s", command,
                        v->text.len < 120 ? (int)v->text.len : 120,
