@@ -151,6 +151,7 @@ typedef struct reading {
     uint64_t line;    /* last line used, in its file */
     const char *file; /* whose lines left_out counts */
     um_left_out left_out;
+    uint64_t nfields[2]; /* as in um_piece */
     umbel_status status;
     umbel_error *err;
 } reading;
@@ -243,8 +244,10 @@ static umbel_status judge_piece(reading *r, const um_piece *p)
     if (!p->bad)
         return UMBEL_OK;
     char where[LINE_NAME];
-    return um_fail(r->err, UMBEL_E_KEY, "%s: %s", line_name(p, r->line, where),
-                   p->bad);
+    const char *hint = um_what_list(&r->source->format, p);
+    return um_fail(r->err, UMBEL_E_KEY, "%s: %s%s%s",
+                   line_name(p, r->line, where), p->bad, hint ? "; " : "",
+                   hint ? hint : "");
 }
 
 /* Warns about the beginning of each file, which is enough to notice most
@@ -268,22 +271,48 @@ static void report_ranges(const reading *r)
         s->warn(s->warn_ctx, um_input_name(r->reader.stream), text);
 }
 
-/* Reports the lines of a file that are not keys in their format. */
-static void report_left_out(reading *r)
+/* Warns of a file without any delimiter, whose lines are keys as a whole. Their
+ * weights and amounts have been removed by then, or would be missing. */
+static void report_fields(const reading *r)
+{
+    const um_key_source *s = r->source;
+    char sign[] = {um_format_delimiter(&s->format), '\0'};
+    char text[UM_LEFT_OUT_CAP];
+
+    if (r->status != UMBEL_OK || (s->stop && *s->stop) || !s->has_fields ||
+        s->format.field != 1 || s->format.amount_field || s->format.csv ||
+        !r->nfields[0] || r->nfields[1] ||
+        um_file_has_weights(&s->format, r->file))
+        return;
+    snprintf(text, sizeof text,
+             "no line has the delimiter (%s): --field 1 takes whole lines",
+             *sign == '\t' ? "a tab" : sign);
+    um_disarm(text);
+    s->warn(s->warn_ctx, r->file, text);
+}
+
+/* Reports what only the whole file shows: the lines that are not keys in their
+ * format, or that no line has several fields. */
+static void report_file(reading *r)
 {
     um_left_out *n = &r->left_out;
     char text[UM_LEFT_OUT_CAP];
 
     if (r->source->warn && um_left_out_report(n, text, sizeof text))
         r->source->warn(r->source->warn_ctx, r->file, text);
+    if (r->source->warn)
+        report_fields(r);
     *n = (um_left_out){0};
+    r->nfields[0] = r->nfields[1] = 0;
 }
 
 static void count_left_out(reading *r, const um_piece *p)
 {
     if (p->file != r->file)
-        report_left_out(r);
+        report_file(r);
     r->file = p->file;
+    r->nfields[0] += p->nfields[0];
+    r->nfields[1] += p->nfields[1];
     r->left_out.rules += p->left_out.rules;
     r->left_out.exceptions += p->left_out.exceptions;
 }
@@ -388,7 +417,7 @@ umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
     UM_TRY(check_format(&s->format, err));
     UM_TRY(um_input_open(s, threads > 1, &r.reader.stream, err));
     umbel_status status = run_pipeline(&r, threads);
-    report_left_out(&r);
+    report_file(&r);
     if (status == UMBEL_OK)
         report_ranges(&r);
     um_input_close(r.reader.stream);

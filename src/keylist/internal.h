@@ -42,6 +42,8 @@ typedef struct um_piece {
     uint8_t *decoded; /* keys that were converted to their form */
     size_t decoded_len, decoded_cap;
     uint64_t nlines;      /* read so far */
+    uint64_t nfields[2];  /* of --field 1: lines without a delimiter, and with
+                             one */
     um_left_out left_out; /* lines that are not keys in their format */
     const char *bad;      /* what is wrong with the last line, or NULL */
     umbel_error why;      /* buffer for bad */

@@ -97,14 +97,19 @@ static const char *hosts_names(umbel_slice *line)
     cut_comment(line);
     if (!um_next_word(line, &address))
         return NULL;
+    umbel_slice rest = *line;
+    *line = address;
     if (!is_address(address))
         return "a line of a hosts file is an address, then names; "
                "--list-format "
                "domains takes names alone";
-    umbel_slice rest = *line;
+    umbel_slice names = rest;
     while (um_next_word(&rest, &name))
-        if (!is_name(name))
+        if (!is_name(name)) {
+            *line = name;
             return "not a domain name after the address";
+        }
+    *line = names;
     return NULL;
 }
 
@@ -202,8 +207,8 @@ bool um_left_out_report(const um_left_out *n, char *out, size_t cap)
                  n->exceptions ? "," : "");
     if (n->exceptions)
         snprintf(exceptions, sizeof exceptions,
-                 " %" PRIu64 " with an exception (@@): give names that must "
-                 "not match with --never",
+                 " %" PRIu64 " with an exception (@@): make a filter of their "
+                 "names, and ask with check --unless",
                  n->exceptions);
     snprintf(out, cap, "lines that were left out:%s%s", rules, exceptions);
     return n->rules || n->exceptions;

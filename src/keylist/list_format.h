@@ -18,8 +18,8 @@ enum { UM_LEFT_OUT_CAP = 384 };
 bool um_left_out_report(const um_left_out *n, char *out, size_t cap);
 
 /* Reduces a line of a hosts file, of adblock rules or of domains to the names
- * in it, separated by blanks; perhaps none. Returns what is wrong with it, or
- * NULL. */
+ * in it, separated by blanks; perhaps none. Returns what is wrong with it, and
+ * reduces it to the text that is wrong; or NULL. */
 const char *um_list_names(um_list_format list, umbel_slice *line,
                           um_left_out *left_out);
 

@@ -299,6 +299,33 @@ static bool most_look_like(const um_key_source *s, const um_piece *p,
     return found > others;
 }
 
+const char *um_what_list(const um_key_format *f, const um_piece *p)
+{
+    umbel_slice text = {p->text, p->len}, line;
+    size_t lines = 0, hosts = 0, rules = 0, comments = 0;
+
+    if (f->form != UMBEL_KEYS_DOMAIN || f->list || f->csv || f->json_field ||
+        f->null_ended)
+        return NULL;
+    while (lines < LOOK_AT && um_next_line(&text, &line)) {
+        line = um_trim(line);
+        if (!line.len)
+            continue;
+        lines++;
+        if (is_comment(line))
+            comments++;
+        else if (like_hosts(line))
+            hosts++;
+        else if (like_adblock(line))
+            rules++;
+    }
+    if (2 * hosts > lines - comments)
+        return "this looks like a hosts file: give --list-format hosts";
+    if (2 * rules > lines - comments)
+        return "these look like adblock rules: give --list-format adblock";
+    return comments ? "--list-format domains skips comments" : NULL;
+}
+
 static const char *find_format(const um_key_source *s, const um_piece *p)
 {
     static const struct {
@@ -377,11 +404,32 @@ static const char *find_comments(const um_key_source *s, const um_piece *p)
                                     : NULL;
 }
 
+#define AS_DIGESTS(form)                                                       \
+    "all keys look like hexadecimal digests, but are taken as text, where "    \
+    "upper and lower case differ: did you mean --key-form " form " --hex?"
+
+/* Returns the warning about keys that all have that many hexadecimal digits; 0:
+ * their lengths differ. */
+static const char *hex_warning(size_t digits)
+{
+    switch (digits) {
+    case 32:
+        return AS_DIGESTS("md5");
+    case 40:
+        return AS_DIGESTS("sha1");
+    case 64:
+        return AS_DIGESTS("sha256");
+    default:
+        return "all keys look like hexadecimal, but are taken as text, where "
+               "upper and lower case differ: did you mean --hex?";
+    }
+}
+
 static const char *find_hex(const um_key_source *s, const um_piece *p)
 {
     enum { LONGEST = 256 };
     uint8_t bytes[LONGEST / 2];
-    size_t i = 0, n = first_keys(p);
+    size_t i = 0, n = first_keys(p), digits = n ? key_texts(s, p)[0].len : 0;
     bool hashed = !s->format.hex && s->format.form >= UMBEL_KEYS_SHA1 &&
                   s->format.form <= UMBEL_KEYS_NTLM;
 
@@ -389,15 +437,14 @@ static const char *find_hex(const um_key_source *s, const um_piece *p)
         (s->suggest_hex || hashed) && i < n &&
         key_texts(s, p)[i].len >= MD5_DIGITS &&
         key_texts(s, p)[i].len <= LONGEST &&
-        um_hex_decode(key_texts(s, p)[i].data, key_texts(s, p)[i].len, bytes))
+        um_hex_decode(key_texts(s, p)[i].data, key_texts(s, p)[i].len, bytes)) {
+        digits = key_texts(s, p)[i].len == digits ? digits : 0;
         i++;
+    }
     if (i && i == n && hashed)
         return "all keys look like digests, but are hashed again: did you mean "
                "--hex?";
-    return i && i == n
-               ? "all keys look like hexadecimal, but are taken as text, where "
-                 "upper and lower case differ: did you mean --hex?"
-               : NULL;
+    return i && i == n ? hex_warning(digits) : NULL;
 }
 
 const char *um_what_is_odd(const um_key_source *s, const um_piece *p)

@@ -21,6 +21,10 @@ const char *um_why_not_filter(int fd);
  * to do; NULL if nothing is. */
 const char *um_what_is_odd(const um_key_source *s, const um_piece *p);
 
+/* Returns the option that reads a list of which a line was refused as a domain
+ * name, with what it is; NULL if it does not look like another list. */
+const char *um_what_list(const um_key_format *f, const um_piece *p);
+
 /* Replaces *err, the reason why path was refused as a filter, by a better one
  * if it is known. */
 void um_explain_not_filter(const char *path, umbel_error *err);

@@ -139,6 +139,7 @@ typedef struct um_key_source {
                      const char *what);
     void *bad_ctx;
     bool suggest_hex; /* warn if keys look hexadecimal */
+    bool has_fields;  /* warn of files without any delimiter */
     struct um_prefix_lengths
         *prefixes; /* NULL, or receives prefix lengths of networks */
     const void *warn_ctx;

@@ -36,6 +36,20 @@ static bool is_bad(um_piece *p, const char *what)
     return false;
 }
 
+/* Stores what is wrong, after the text that is. Skipped lines are reported with
+ * their text. */
+static bool is_bad_text(const um_key_format *f, um_piece *p, umbel_slice text,
+                        const char *what)
+{
+    umbel_error why;
+
+    if (f->skip_bad)
+        return is_bad(p, what);
+    um_set_error(&why, UMBEL_E_KEY, "%s", what);
+    um_refuse_key(text, &why, &p->why);
+    return is_bad(p, p->why.text);
+}
+
 /* Finds a field of CSV, and removes quotation marks. */
 static bool find_csv_field(const um_key_format *f, um_piece *p, uint64_t n,
                            umbel_slice line, umbel_slice *out)
@@ -186,9 +200,11 @@ static bool parse_field(const um_key_format *f, um_piece *p, umbel_slice *key)
         return parse_hash(p, key);
     if (f->csv)
         return find_csv_field(f, p, f->column ? p->field : field, *key, key);
-    if (!field || find_field(f, field, *key, key))
-        return true;
-    return is_bad(p, "too few fields for --field " SEPARATED);
+    umbel_slice line = *key;
+    if (field && !find_field(f, field, line, key))
+        return is_bad(p, "too few fields for --field " SEPARATED);
+    p->nfields[key->len < line.len] += field > 0;
+    return true;
 }
 
 /* --- lines ---------------------------------------------------------------- */
@@ -207,7 +223,9 @@ static bool parse_form(const um_key_format *f, um_piece *p, umbel_slice *key)
         return no_memory(p);
     if (um_form_key(um_format_form(f), f->hex, *key, out, key, &p->why)) {
         p->keys[p->n] = *key;
-        return is_bad(p, p->why.text);
+        return f->form == UMBEL_KEYS_DOMAIN && !f->skip_bad
+                   ? is_bad_text(f, p, *key, p->why.text)
+                   : is_bad(p, p->why.text);
     }
     p->decoded_len += key->len;
     return true;
@@ -305,7 +323,7 @@ static bool parse_names(const um_key_format *f, um_piece *p, umbel_slice line)
     umbel_slice name;
 
     if (wrong)
-        return is_bad(p, wrong);
+        return is_bad_text(f, p, line, wrong);
     while (um_list_next(f->list, &line, &name)) {
         if (!grow_keys(f, p))
             return false;
@@ -457,6 +475,7 @@ void um_split_piece(const um_key_format *f, um_piece *p)
 {
     p->n = p->decoded_len = 0;
     p->nlines = p->nskipped = 0;
+    p->nfields[0] = p->nfields[1] = 0;
     p->bad = NULL;
     p->left_out = (um_left_out){0};
     if (p->len == 0 || !grow_decoded(f, p))

@@ -74,3 +74,15 @@ for delimiter in ';' '^' '\'; do
     awk -F '\t' 'NR == FNR { left[$1]; next } $1 in left { w += $2 } END { printf "%.6g\n", w }' left list.tsv
     grep '"anti-filter"' ways.json | field weight_left
 done
+
+# The commands build keys of the form that was asked for.
+echo evil.example > hosts
+sed -i 's/^/0.0.0.0 /' hosts
+seq 50 | sed 's/.*/0.0.0.0 www&.example/' > popular
+umbel plan --members hosts --never popular --key-form domain --list-format hosts > plan
+sed -n 's/^command of \([a-z-]*\): umbel build hosts --key-form domain .*/\1/p' plan
+for way in retouch groups ribbon; do
+    eval "$(sed -n "s/^command of $way: //p" plan)" > out
+    umbel check FILE www.evil.example
+    rm FILE
+done

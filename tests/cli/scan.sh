@@ -7,7 +7,7 @@ ln -s ../tree tree/link
 mkfifo tree/pipe
 sha1sum tree/sub/[1-4] | cut -c 1-40 > digests
 umbel build -q --hex digests -o hex.umb
-umbel build -q <(tr a-f A-F < digests | head -n 2) -o text.umb
+umbel build --key-form text -q <(tr a-f A-F < digests | head -n 2) -o text.umb
 try umbel scan -F hex.umb --hash sha1 tree
 try umbel scan -F hex.umb --hash sha1 tree/sub/1 tree/sub/2
 try umbel scan -F hex.umb -F text.umb --hash sha1 tree/sub --threads 1

@@ -166,6 +166,7 @@ static umbel_status add(const um_args *args, umbel_error *err)
         UM_TRY(um_claim_stdin(args, err));
     UM_TRY(um_key_source_from_args(args, &a->key, NULL, a->keys, &source, err));
     um_set_amounts(&a->amounts, &source.format);
+    source.has_fields = true;
     if (um_is_sync_dir(a->file))
         return change_own(args, &source, err);
     UM_TRY(um_lock(a->file, O_RDONLY, &fd, err));

@@ -3,6 +3,7 @@
  */
 #include "build/build.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/commands/files.h"
 #include "cli/commands/internal.h"
 #include "cli/framework/overfull.h"
@@ -155,7 +156,10 @@ static umbel_status set_sources(const um_args *args, um_build_job *job,
     UM_TRY(um_key_source_from_args(args, &a->key, &a->threads, a->universe,
                                    &job->universe, err));
     job->members.pass = "reading members";
-    job->members.suggest_hex = !a->key.hex && !args->common.quiet;
+    job->members.suggest_hex =
+        !a->key.hex && !a->key.fold_case && !a->key.form.name;
+    /* Other lists may have fields, and share the options. */
+    job->members.has_fields = !has_lists(a);
     job->never.pass = "reading keys of --never";
     um_set_amounts(&a->amounts, &job->members.format);
     job->never.format.weights = a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
@@ -231,8 +235,13 @@ static umbel_status open_like(const build_args *a, const um_open_args *open,
 
     UM_TRY(um_key_form_from_args(&a->key, &form, err));
     UM_TRY(um_open_filter(open, a->like, out, err));
-    if (umbel_info_get(*out, "groups", &groups, NULL) == UMBEL_OK &&
-        groups.value.count == 1)
+    if (umbel_info_get(*out, "groups", &groups, NULL) != UMBEL_OK)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%.200s is of kind %s, which has no groups of hash "
+                       "functions: give a filter of kind bloom that was built "
+                       "with --never, or build without --like",
+                       a->like, umbel_kind(*out));
+    if (groups.value.count == 1)
         return um_fail(err, UMBEL_E_RANGE,
                        "%.200s has one group of hash functions, which leaves "
                        "no choice: build the first edition with --never, and "
@@ -449,6 +458,88 @@ static void warn_matching(const um_args *args, const um_build_result *b)
                 um_grouped(left).text);
 }
 
+/*
+ * Keys of --never that match by a key above them. A question about a domain
+ * asks its parents, too, and one about an address the networks around it; a
+ * filter can exclude only the key itself.
+ */
+typedef struct below {
+    const umbel_filter *filter;
+    uint64_t n;
+    char name[64], above[UMBEL_MATCHED_LEN]; /* the first one */
+} below;
+
+static umbel_status ask_below(void *ctx, const um_key_batch *batch,
+                              umbel_error *err)
+{
+    below *b = ctx;
+    char above[UMBEL_MATCHED_LEN];
+
+    for (size_t i = 0; i < batch->n; i++) {
+        const umbel_slice *key = &batch->keys[i], *text = &batch->texts[i];
+        bool itself, hit;
+        UM_TRY(umbel_query_many(b->filter, key, 1, &itself, err));
+        UM_TRY(umbel_ask(b->filter, text->data, text->len, &hit, above, err));
+        if (itself || !hit)
+            continue;
+        if (b->n++ == 0) {
+            memcpy(b->above, above, sizeof b->above);
+            snprintf(b->name, sizeof b->name, "%.*s",
+                     text->len < sizeof b->name ? (int)text->len
+                                                : (int)sizeof b->name - 1,
+                     (const char *)text->data);
+            um_disarm(b->name);
+        }
+    }
+    return UMBEL_OK;
+}
+
+/* Warns about such keys, also if --quiet suppresses the report. */
+static umbel_status warn_below(const um_args *args, const umbel_filter *f,
+                               umbel_error *err)
+{
+    const build_args *a = args->values;
+    bool domains = umbel_key_form_of(f) == UMBEL_KEYS_DOMAIN;
+    below b = {.filter = f};
+    um_key_source never;
+
+    if (!a->never.n || (!domains && umbel_key_form_of(f) != UMBEL_KEYS_NETWORK))
+        return UMBEL_OK;
+    UM_TRY(um_key_source_from_args(args, &a->key, NULL, a->never, &never, err));
+    if (!um_keys_rereadable(&never)) {
+        um_warn(args,
+                "keys of --never that are below a member match, and a pipe "
+                "cannot be read again to count them: use a second filter: "
+                "check --unless");
+        return UMBEL_OK;
+    }
+    never.pass = "reading keys of --never";
+    never.warn = NULL; /* it was warned of */
+    never.format.weights = a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
+    UM_TRY(um_keys_each_batch(&never, ask_below, &b, err));
+    if (b.n)
+        um_warn(args,
+                "%s of --never %s below a %s that matches, and %s, too (%s: "
+                "%s); use a second filter: check --unless",
+                domains ? um_counted(b.n, "name", "names").text
+                        : um_counted(b.n, "network", "networks").text,
+                b.n == 1 ? "is" : "are", domains ? "domain" : "network",
+                b.n == 1 ? "matches" : "match", b.name, b.above);
+    return UMBEL_OK;
+}
+
+/* Warns that names do not match their subdomains, unless a form of keys was
+ * chosen. */
+static void warn_names(const um_args *args)
+{
+    const build_args *a = args->values;
+
+    if (a->key.list_format.index > UM_LIST_HIBP && !a->key.form.name &&
+        !a->key.fold_case && !args->common.quiet)
+        um_warn(args, "names are taken as text; with --key-form domain "
+                      "subdomains match, too");
+}
+
 static void report(const um_args *args, const um_build_result *b, um_report *r)
 {
     const build_args *a = args->values;
@@ -518,6 +609,8 @@ static int run(const um_args *args)
     if (status)
         goto done;
     report(args, &b, &r);
+    warn_names(args);
+    status = warn_below(args, b.filter, &err);
 done:
     um_report_fini(&r);
     umbel_close(b.filter);

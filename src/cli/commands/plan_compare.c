@@ -49,6 +49,13 @@ static void write_input(const typing *t)
     um_print_used(t->out, t->args, um_secret_options, NULL);
 }
 
+/* Writes the form of keys, which only build has as an option: filters record
+ * it. */
+static void write_form(const typing *t)
+{
+    um_print_used(t->out, t->args, um_form_options, NULL);
+}
+
 static void write_never(const typing *t)
 {
     write_files(t, "--never ", t->a->never);
@@ -76,6 +83,7 @@ static void write_shape(const typing *t, uint64_t cells, uint32_t hashes)
 static void write_members(const typing *t)
 {
     write_files(t, "", t->a->members);
+    write_form(t);
     um_print_used(t->out, t->args, um_key_options,
                   t->a->keys.field.given || t->a->keys.csv ? NULL
                                                            : "delimiter");
@@ -104,6 +112,7 @@ static void write_groups(const typing *t)
 {
     fputs("umbel build", t->out);
     write_files(t, "", t->a->members);
+    write_form(t);
     write_never(t);
     write_input(t);
     fputs(" --groups 2", t->out);
@@ -167,6 +176,7 @@ static void write_exceptions(const typing *t)
     write_heaviest(t);
     fputs(" > REVOKED.keys; umbel build REVOKED.keys", t->out);
     write_listed(t, true);
+    write_form(t);
     write_shape(t, t->way->second_cells, t->way->second_hashes);
     fprintf(t->out,
             " -n %" PRIu64 " -o REVOKED; umbel check FILE --unless REVOKED",
@@ -177,6 +187,7 @@ static void write_ribbon(const typing *t)
 {
     fputs("umbel build", t->out);
     write_files(t, "", t->a->members);
+    write_form(t);
     fputs(" --kind ribbon", t->out);
     write_never(t);
     write_input(t);
