@@ -223,9 +223,9 @@ static void other_json_is_refused(void **state)
 
 static void names_of_hosts_files_are_keys(void **state)
 {
-    static const char form[] =
-        "line 1: a line of a hosts file is an address, then names; "
-        "--list-format domains takes names alone";
+#define FORM                                                                   \
+    ": a line of a hosts file is an address, then names; --list-format "       \
+    "domains takes names alone"
 
     (void)state;
     CHECK(FORMAT(.list = UM_LIST_HOSTS),
@@ -234,8 +234,11 @@ static void names_of_hosts_files_are_keys(void **state)
           {"::1\tx.y\nfe80::1%lo0 localhost z\n0.0.0.0 0.0.0.0\n", "x.y|z|",
            NULL},
           {"  0.0.0.0 a\n0.0.0.0\n#0.0.0.0 b\n", "a|", NULL},
-          {"a.b\n", "", form}, {"1.2.3 a\n", "", form},
-          {"0.0.0.0 a/b\n", "", "line 1: not a domain name after the address"});
+          {"a.b\n", "", "line 1: \"a.b\"" FORM},
+          {" 1.2.3 a\n", "", "line 1: \"1.2.3\"" FORM},
+          {"0.0.0.0 a a/b\n", "",
+           "line 1: \"a/b\": not a domain name after the address"});
+#undef FORM
     CHECK(FORMAT(.list = UM_LIST_HOSTS, .fold_case = true),
           {"0.0.0.0 A.b\n", "a.b|", NULL});
 }
@@ -246,14 +249,19 @@ static void names_of_domain_lists_are_keys(void **state)
     CHECK(FORMAT(.list = UM_LIST_DOMAINS),
           {"# x\n! y\n; z\na.b # c\r\n*.d.e\n.f.g\nb\xC3\xBC.h\n",
            "a.b|d.e|f.g|b\\xc3\\xbc.h|", NULL},
-          {"a b\n", "", "line 1: not a domain name"},
+          {"a b\n", "", "line 1: \"a b\": not a domain name"},
+          {"\x1B 234567890123456789012345678901234567890\n", "",
+           "line 1: \"? 23456789012345678901234567890123456789\"...: not a "
+           "domain name"},
           {"0.0.0.0 a\n", "",
-           "line 1: not a domain name alone; --list-format hosts takes "
+           "line 1: \"0.0.0.0 a\": not a domain name alone; --list-format "
+           "hosts takes "
            "addresses with names"},
           {"||a^\n", "",
-           "line 1: not a domain name alone; --list-format adblock takes "
+           "line 1: \"||a^\": not a domain name alone; --list-format adblock "
+           "takes "
            "rules"},
-          {"http://a.b/\n", "", "line 1: not a domain name"});
+          {"http://a.b/\n", "", "line 1: \"http://a.b/\": not a domain name"});
 }
 
 typedef struct warnings {
@@ -292,8 +300,8 @@ static void rules_that_block_a_domain_are_keys(void **state)
     test_input_read(&s, &in);
     assert_string_equal(w.text,
                         "lines that were left out: 6 that do not block a whole "
-                        "domain, 1 with an exception (@@): give names that "
-                        "must not match with --never\n");
+                        "domain, 1 with an exception (@@): make a filter "
+                        "of their names, and ask with check --unless\n");
     test_input_fini(&in);
     test_drip_close(&d);
 }
