@@ -1,4 +1,4 @@
-# What is likely a mistake is said in so many words, also with -q.
+# Likely mistakes are reported with what to do about them, also with -q.
 for i in 1 2 3; do echo $i | sha1sum | cut -c 1-40; done > sha1
 cut -c 1-32 sha1 > md5
 sed 's/$/1234567890abcdef12345678/' sha1 > sha256
