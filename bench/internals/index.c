@@ -157,6 +157,8 @@ static uint64_t compare(umbel_index *x, umbel_filter *const *f, um_rng *rng,
     umbel_index_slot slot;
     umbel_error err;
 
+    if (!at)
+        exit(EXIT_FAILURE);
     for (size_t s = 0; s < slots; s++) {
         want(umbel_index_slot_at(x, s, &slot, &err), &err);
         at[s] = slot.name ? (size_t)strtoull(slot.name, NULL, 10) : n;
@@ -234,6 +236,8 @@ int main(int argc, char **argv)
     uint64_t *keys = calloc(n, sizeof *keys);
     char(*name)[32] = calloc(n, sizeof *name);
     uint8_t *hits = malloc(UMBEL_INDEX_HITS(2 * n + 1000));
+    if (!f || !entry || !keys || !name || !hits)
+        exit(EXIT_FAILURE);
 
     for (uint64_t i = 0; i < n; i++) {
         keys[i] = low + um_random(&rng) % (high - low + 1);
