@@ -16,6 +16,7 @@
 #include <umbel/experimental/flows.h>
 #include <umbel/experimental/generalized.h>
 #include <umbel/experimental/index.h>
+#include <umbel/experimental/reconcile.h>
 #include <umbel/experimental/retouch.h>
 #include <umbel/experimental/sync.h>
 #include <umbel/experimental/unless.h>

@@ -81,11 +81,11 @@ typedef umbel_status um_token_fn(void *ctx, umbel_slice word, umbel_error *err);
 /* Passes on the words of a text: every text that contains it as 'grep -w' finds
  * it has all of them. */
 umbel_status um_tokens_each(umbel_slice text, um_token_fn *take, void *ctx,
-                           umbel_error *err);
+                            umbel_error *err);
 /* Builds a filter of the words of a file, which may be compressed; params have
  * no capacity. */
 umbel_status um_tokens_build(const char *path, const umbel_params *params,
-                            bool fold_case, umbel_filter **out,
-                            umbel_error *err);
+                             bool fold_case, umbel_filter **out,
+                             umbel_error *err);
 
 #endif

@@ -16,6 +16,7 @@
 #define UM_CODING_SECTION_H
 
 #include "base/bits.h"
+#include "base/buffer.h"
 #include "base/bytes.h"
 
 #include <stddef.h>
@@ -145,6 +146,10 @@ bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
  * form. */
 void um_write_varint(um_writer *w, uint64_t x);
 uint64_t um_get_varint(um_reader *r);
+
+/* Append a number to a buffer. */
+void um_append_varint(um_buffer *b, uint64_t x);
+void um_append_u64(um_buffer *b, uint64_t x);
 
 /* --- the code of a section ------------------------------------------------ */
 

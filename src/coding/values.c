@@ -71,6 +71,23 @@ void um_write_varint(um_writer *w, uint64_t x)
     } while (x >>= 7);
 }
 
+void um_append_u64(um_buffer *b, uint64_t x)
+{
+    uint8_t bytes[8];
+
+    um_store64(bytes, x);
+    um_buffer_append(b, bytes, sizeof bytes);
+}
+
+void um_append_varint(um_buffer *b, uint64_t x)
+{
+    uint8_t bytes[10];
+    um_writer w = {bytes, bytes + sizeof bytes, false};
+
+    um_write_varint(&w, x);
+    um_buffer_append(b, bytes, (size_t)(w.at - bytes));
+}
+
 uint64_t um_get_varint(um_reader *r)
 {
     uint64_t x = 0;

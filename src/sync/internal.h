@@ -412,8 +412,6 @@ typedef enum um_message_type {
     UM_MSG_LOG = 6
 } um_message_type;
 
-void um_append_u64(um_buffer *b, uint64_t x);
-void um_append_varint(um_buffer *b, uint64_t x);
 void um_message_begin(um_buffer *b, um_message_type type);
 /* Sets the length and appends the checksum. */
 void um_message_end(um_buffer *b);

@@ -13,23 +13,6 @@ enum { START = 5, END = 8, LIST_LEN = 8 };
 
 enum { TEXT_LEN = 12 + UM_HASH_LEN + 4 * 8 + UM_HASH_LEN };
 
-void um_append_u64(um_buffer *b, uint64_t x)
-{
-    uint8_t bytes[8];
-
-    um_store64(bytes, x);
-    um_buffer_append(b, bytes, sizeof bytes);
-}
-
-void um_append_varint(um_buffer *b, uint64_t x)
-{
-    uint8_t bytes[10];
-    um_writer w = {bytes, bytes + sizeof bytes, false};
-
-    um_write_varint(&w, x);
-    um_buffer_append(b, bytes, (size_t)(w.at - bytes));
-}
-
 /* --- messages ------------------------------------------------------------- */
 
 void um_message_begin(um_buffer *b, um_message_type type)

@@ -8,6 +8,7 @@ umbel build more -n 1200 -q -o other.umb
 umbel build wrong -n 1200 -q -o new.umb
 umbel keygen --sign -q -o key
 umbel where --index peers.idx --add words.umb -q
+cp words list; sed 's/$/,x/' words > access.csv; cp more blocked
 mkdir docs; echo 1 > docs/a
 sha1sum docs/a | cut -c 1-40 | umbel build --key-form sha1 --hex -q -o known.umb
 for command in plan build add check scan where info verify admit lint retouch merge convert \

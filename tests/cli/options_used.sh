@@ -19,6 +19,7 @@ for name in list never; do
     sed 's/.*/0.0.0.0 &/' $name > $name.hosts
 done
 printf '%04x\n' $(seq 300) > hex
+(cat odd; sed 's/.*/\U&/' hex) > mixed
 fixed_secret secret 1
 fixed_secret other 2
 printf 'umbel-sign-1 %0128x\n' 7 > sign
@@ -343,11 +344,21 @@ for option in 'groups 2' 'reset 1' 'set 1' 'fill 0.4'; do # refused: not paged
     used sync ${option% *} '--init d --name a -n 300' "--$option"
 done
 
+used reconcile pull 'list odd' --pull
+used reconcile push 'list odd' --push
+used reconcile both 'list odd' --both
+used reconcile dry-run 'list odd' --dry-run
+used reconcile limit 'list never --pull' '--limit 3'
+used reconcile null 'list nulls' -0
+used join anti 'list odd' --anti
+used join estimate 'list odd' --estimate
+keys join '' mixed
+
 # No pair: by design every number of threads gives the same, and line-buffered
 # does nothing; --time is another result each time; others need a server or another side
 # (tests/net) or do not end.
 for option in 'build --threads' 'check --threads' 'scan --threads' 'check --line-buffered' \
-    'sync --stdio' 'retouch --time' 'pull --ca' 'pull --timeout' 'pull --min-rate' 'pull --watch'; do
+    'sync --stdio' 'reconcile --stdio' 'join --stdio' 'join --threads' 'retouch --time' 'pull --ca' 'pull --timeout' 'pull --min-rate' 'pull --watch'; do
     known[$option]=yes
 done
 while read -r command option _; do

@@ -5,6 +5,7 @@
 #ifndef UM_CLI_COMMANDS_INTERNAL_H
 #define UM_CLI_COMMANDS_INTERNAL_H
 
+#include "base/buffer.h"
 #include "cli/framework/command.h"
 #include "cli/framework/option_groups.h"
 #include "cli/framework/report.h"
@@ -16,7 +17,10 @@
 #include <umbel/file.h>
 #include <umbel/umbel.h>
 
+#include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 
 /*
  * The commands. A new one is a line here.
@@ -43,6 +47,8 @@
     X(publish)                                                                 \
     X(pull)                                                                    \
     X(sync)                                                                    \
+    X(reconcile)                                                               \
+    X(join)                                                                    \
     X(keygen)
 
 #define UM_COMMAND_DECLARE(name) extern const um_command um_cmd_##name;
@@ -98,6 +104,56 @@ void um_watch_signals(void);
 
 /* Runs a command with /bin/sh, and waits for it. E_IO if it failed. */
 umbel_status um_watch_run(const char *command, umbel_error *err);
+
+/*
+ * The other side of sync, reconcile and join (remote.c).
+ */
+
+enum { UM_REMOTE_PATIENCE_MS = 60000 };
+
+/* A program at two pipes, or standard input and output. */
+typedef struct um_remote {
+    int in, out;
+    pid_t pid;               /* -1: standard input and output */
+    struct sigaction before; /* of SIGPIPE, which is ignored meanwhile */
+} um_remote;
+
+/* Returns true for exec:COMMAND and ssh://HOST/PATH. */
+bool um_is_remote(const char *target);
+/* Runs COMMAND, or "umbel COMMAND PATH" on HOST with ssh. */
+umbel_status um_remote_open(um_remote *r, const char *target,
+                            const char *command, umbel_error *err);
+/* Uses standard input and output. */
+void um_remote_stdio(um_remote *r);
+/* Waits for the program and returns its exit code; 0 for standard input and
+ * output. */
+int um_remote_close(um_remote *r);
+
+/* Write all bytes, and read at least one. E_IO if the other side has ended, or
+ * is silent for UM_REMOTE_PATIENCE_MS. */
+umbel_status um_remote_send(um_remote *r, umbel_slice bytes, umbel_error *err);
+umbel_status um_remote_read(um_remote *r, void *out, size_t cap, size_t *n,
+                            umbel_error *err);
+
+/*
+ * Lists in memory, for reconcile and join (reconcile.c).
+ */
+
+typedef struct um_loaded_keys {
+    um_buffer text; /* of all keys */
+    umbel_slice *keys;
+    size_t n, cap;
+    struct stat st; /* of the file when it was read */
+} um_loaded_keys;
+
+/* Reads all keys of one file, or of standard input. E_IO if the file changes
+ * meanwhile. */
+umbel_status um_load_keys(um_loaded_keys *out, const um_key_source *s,
+                          umbel_error *err);
+void um_loaded_keys_fini(um_loaded_keys *k);
+/* Fails with E_IO if path is not the file that was read, or has changed. */
+umbel_status um_check_unchanged(const char *path, const struct stat *was,
+                                umbel_error *err);
 
 /*
  * Filters stored in Redis or Valkey: redis://HOST:PORT/KEY.

@@ -28,7 +28,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,7 +55,7 @@ typedef struct line {
     buffer received, sent;
 } line;
 
-enum { PIECE = 65536, PATIENCE_MS = 60000, CALL_MS = 15000 };
+enum { PIECE = 65536, CALL_MS = 15000 };
 
 /* Both directories may refuse the same one. */
 static void add_name(um_texts *names, const uint8_t *origin)
@@ -289,7 +288,7 @@ static umbel_status exchange(line *l, umbel_error *err)
                       "\"NAME\" { key = \"KEY\" } with the origin that "
                       "'umbel info DIR' prints"
                     : "the other side ended before all was exchanged");
-        int n = poll(fds, l->sent.len ? 2 : 1, PATIENCE_MS);
+        int n = poll(fds, l->sent.len ? 2 : 1, UM_REMOTE_PATIENCE_MS);
         if (n == 0)
             return um_fail(err, UMBEL_E_IO,
                            "the other side has been silent for a minute");
@@ -340,7 +339,7 @@ static umbel_status read_all(int fd, uint8_t *out, size_t len, umbel_error *err)
 {
     for (size_t got = 0; got < len;) {
         struct pollfd ready = {fd, POLLIN, 0};
-        int n = poll(&ready, 1, PATIENCE_MS);
+        int n = poll(&ready, 1, UM_REMOTE_PATIENCE_MS);
         if (n == 0)
             return um_fail(err, UMBEL_E_IO,
                            "the other side has been silent for a minute: "
@@ -658,60 +657,15 @@ static umbel_status sync_dirs(const char *path, const char *other,
 
 /* --- a program ------------------------------------------------------------ */
 
-typedef struct pipe_ends {
-    int in, out;
-} pipe_ends;
-
-/* Runs a program connected by two pipes. */
-static umbel_status start_program(char *const argv[], pipe_ends *ours,
-                                  pid_t *pid, umbel_error *err)
-{
-    int to[2], from[2];
-
-    if (pipe(to) != 0)
-        return um_fail_errno(err, "a pipe");
-    if (pipe(from) != 0) {
-        close(to[0]);
-        close(to[1]);
-        return um_fail_errno(err, "a pipe");
-    }
-    *pid = fork();
-    if (*pid == 0) {
-        dup2(to[0], STDIN_FILENO);
-        dup2(from[1], STDOUT_FILENO);
-        close(to[1]);
-        close(from[0]);
-        execvp(argv[0], argv);
-        _exit(127);
-    }
-    close(to[0]);
-    close(from[1]);
-    *ours = (pipe_ends){from[0], to[1]};
-    if (*pid > 0)
-        return UMBEL_OK;
-    close(ours->in);
-    close(ours->out);
-    return um_fail_errno(err, "starting a program");
-}
-
-static umbel_status sync_program(const char *path, char *const argv[],
+static umbel_status sync_program(const char *path, const char *target,
                                  um_sync_outcome *out, umbel_error *err)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-    pipe_ends ends;
-    pid_t pid;
-    int code = 0;
+    um_remote r;
 
-    UM_TRY(start_program(argv, &ends, &pid, err));
-    sigaction(SIGPIPE, &ignore, &before);
-    fcntl(ends.out, F_SETFL, O_NONBLOCK);
-    umbel_status status = sync_over_pipes(path, ends.in, ends.out, out, err);
-    close(ends.in);
-    close(ends.out);
-    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
-        ;
-    sigaction(SIGPIPE, &before, NULL);
-    if (!status && WIFEXITED(code) && WEXITSTATUS(code) == UM_EXIT_NO) {
+    UM_TRY(um_remote_open(&r, target, "sync --stdio", err));
+    umbel_status status = sync_over_pipes(path, r.in, r.out, out, err);
+    int code = um_remote_close(&r);
+    if (!status && code == UM_EXIT_NO) {
         um_warn(out->args, "the other side refused or banned an origin");
         out->incomplete = true;
     } else if (!status && code != 0) {
@@ -719,28 +673,6 @@ static umbel_status sync_program(const char *path, char *const argv[],
                          "the other side failed, after all was exchanged");
     }
     return status;
-}
-
-/* Syncs over ssh://[user@]host[:port]/DIR; an absolute path is
- * ssh://host//DIR. */
-static umbel_status sync_ssh(const char *path, const char *rest,
-                             um_sync_outcome *out, umbel_error *err)
-{
-    const char *slash = strchr(rest, '/');
-    char host[256] = "ssh://", program[] = "ssh", dashes[] = "--",
-         command[4400] = "";
-    size_t scheme = strlen(host);
-    size_t len = slash ? (size_t)(slash - rest) : 0;
-
-    if (!len || len >= sizeof host - scheme || !slash[1] || strchr(slash, '\''))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "give ssh://HOST/DIR, a path without quotes");
-    memcpy(host + scheme, rest, len);
-    host[scheme + len] = '\0';
-    snprintf(command, sizeof command, "umbel sync --stdio '%.4095s'",
-             slash + 1);
-    char *argv[] = {program, dashes, host, command, NULL};
-    return sync_program(path, argv, out, err);
 }
 
 /* Syncs with a server. SIGPIPE is ignored: reading notices if the server hangs
@@ -762,21 +694,10 @@ static umbel_status sync_tcp(const char *path, const char *address,
 static umbel_status sync_target(const sync_args *a, um_sync_outcome *out,
                                 umbel_error *err)
 {
-    char shell[] = "/bin/sh", c[] = "-c";
-
-    if (strncmp(a->target, "ssh://", 6) == 0)
-        return sync_ssh(a->dir, a->target + 6, out, err);
     if (strncmp(a->target, "tcp://", 6) == 0)
         return sync_tcp(a->dir, a->target + 6, out, err);
-    if (strncmp(a->target, "exec:", 5) != 0)
-        return sync_dirs(a->dir, a->target, out, err);
-    char *command = strdup(a->target + 5);
-    if (!command)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
-    char *argv[] = {shell, c, command, NULL};
-    umbel_status status = sync_program(a->dir, argv, out, err);
-    free(command);
-    return status;
+    return um_is_remote(a->target) ? sync_program(a->dir, a->target, out, err)
+                                   : sync_dirs(a->dir, a->target, out, err);
 }
 
 /* --- the command ---------------------------------------------------------- */

@@ -304,7 +304,8 @@ static void an_unknown_format_is_refused_by_every_verb(void **state)
     (void)state;
     assert_refused(umbel_import("none", published, sizeof published, NULL,
                                 &none, &test_refusal),
-                   UMBEL_E_UNKNOWN, "\"none\"; there are dcso, redisbloom, guava and squid");
+                   UMBEL_E_UNKNOWN,
+                   "\"none\"; there are dcso, redisbloom, guava and squid");
     assert_refused(umbel_import("dcso", published, sizeof published, &unset,
                                 &none, &test_refusal),
                    UMBEL_E_RANGE, "source.size");
