@@ -253,8 +253,8 @@ static void other_lines_are_refused(void **state)
         "a b c\nvictim a\n",
         "victim\n",
         "a \x01\nvictim a\n",
-        "a 0123456789012345678901234567890123456789012345678901234567890123\n"
-        "victim a\n"};
+        ("a 0123456789012345678901234567890123456789012345678901234567890123\n"
+         "victim a\n")};
     pk_topology t;
 
     (void)state;
