@@ -9,6 +9,7 @@ import subprocess
 import urllib.request
 
 from clearinghouse import PATIENCE, wait_until
+from ports import free_port
 
 MAIL = "From: a@example.org\nSubject: offer\n\n{}\n"
 # Words of ten letters and more are dropped from digests.
@@ -126,10 +127,7 @@ class Rspamd:
     def __init__(self, server, plugins, settings, filters=""):
         self.dir = server.path("rspamd")
         os.makedirs(self.dir)
-        with socket.socket() as s, socket.socket() as t:
-            s.bind(("127.0.0.1", 0))
-            t.bind(("127.0.0.1", 0))
-            self.port, self.control = s.getsockname()[1], t.getsockname()[1]
+        self.port, self.control = free_port(), free_port()
         modules = " ".join(f'path = "/usr/share/rspamd/plugins/{p}.lua";' for p in plugins)
         with open(self.dir + "/conf", "w", encoding="utf-8") as file:
             file.write(RSPAMD.format(dir=self.dir, port=self.port, control=self.control,

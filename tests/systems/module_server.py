@@ -2,7 +2,6 @@
 import atexit
 import glob
 import os
-import random
 import shutil
 import signal
 import socket
@@ -12,6 +11,10 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../clearinghouse"))
+from ports import free_port  # noqa: E402
+
+CLUSTER_BUS = 10000  # above the port of a node
 VALKEY = os.path.join(HERE, "../../build/valkey/usr/bin/valkey-server")
 
 
@@ -105,21 +108,6 @@ class Client:
         self.socket.close()
 
 
-def free_port():
-    """Returns a port that has a partner 10,000 above it, for clusters. Both are below
-    the ports that the kernel gives to clients, so that no connection takes one between
-    this test and the start of the server."""
-    while True:
-        port = random.randrange(10240, 22000)
-        try:
-            for wanted in (port, port + 10000):
-                with socket.socket() as s:
-                    s.bind(("127.0.0.1", wanted))
-            return port
-        except OSError:
-            pass
-
-
 class Server:
     """One server in a directory of its own. args are lines of its settings."""
 
@@ -127,7 +115,7 @@ class Server:
         self.program, self.module = program, os.path.abspath(module)
         self.args, self.module_args = list(args), list(module_args)
         self.dir = tempfile.mkdtemp(prefix="umbel-module-")
-        self.port = port or free_port()
+        self.port = port or free_port(partner=CLUSTER_BUS)
         self.process = None
         self.sanitized = sanitized(module)
         self.start()

@@ -3,11 +3,14 @@
 import base64
 import json
 import os
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../clearinghouse"))
+from ports import free_port  # noqa: E402
 
 PATIENCE = 60  # seconds until something hangs, on the slowest machine
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
@@ -23,12 +26,6 @@ FLAGS = [
     "--no-first-run",
     "--window-size=1200,900",
 ]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Browser:
