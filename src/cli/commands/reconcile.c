@@ -69,11 +69,12 @@ static void reserve(um_loaded_keys *k, const um_key_batch *batch)
 {
     size_t size = (size_t)k->st.st_size, sum = 0;
 
+    if (!batch->n || size < (16 << 20))
+        return;
     for (size_t i = 0; i < batch->n; i++)
-        sum += batch->keys[i].len + 1;
-    size_t n = size / (sum / batch->n) + batch->n;
-    if (size < (16 << 20) ||
-        !um_array_reserve(&k->text.data, &k->text.cap, size, 1) ||
+        sum += batch->keys[i].len;
+    size_t n = size / (1 + sum / batch->n) + batch->n;
+    if (!um_array_reserve(&k->text.data, &k->text.cap, size, 1) ||
         !um_array_reserve(&k->keys, &k->cap, n + n / 64, sizeof *k->keys))
         return;
     use_huge_pages(k->text.data, k->text.cap);
