@@ -47,6 +47,11 @@ static const double symbol_cost = 18;
 /* Filters must save more bytes than this, which is more than their heads. */
 enum { FILTER_GAIN = 512 };
 
+static void append_u8(um_buffer *out, uint8_t value)
+{
+    um_buffer_append(out, &value, 1);
+}
+
 typedef enum message {
     HELLO = 1,
     SUMMARY,
@@ -127,8 +132,8 @@ umbel_status umbel_reconcile_open(const umbel_reconcile_params *params,
     if (r->p.first) {
         um_frame_begin(&r->out, HELLO, sizeof magic + 2 + NONCE_LEN);
         um_buffer_append(&r->out, magic, sizeof magic);
-        um_buffer_append(&r->out, &(uint8_t){VERSION}, 1);
-        um_buffer_append(&r->out, &(uint8_t){(uint8_t)r->p.want}, 1);
+        append_u8(&r->out, VERSION);
+        append_u8(&r->out, (uint8_t)r->p.want);
         um_buffer_append(&r->out, nonce, NONCE_LEN);
     }
     *out = r;
@@ -253,8 +258,8 @@ static umbel_status receive_hello(umbel_reconcile *r, um_reader *in,
     if (!r->p.first) {
         um_frame_begin(&r->out, HELLO, sizeof magic + 2 + NONCE_LEN);
         um_buffer_append(&r->out, magic, sizeof magic);
-        um_buffer_append(&r->out, &(uint8_t){VERSION}, 1);
-        um_buffer_append(&r->out, &(uint8_t){(uint8_t)r->p.want}, 1);
+        append_u8(&r->out, VERSION);
+        append_u8(&r->out, (uint8_t)r->p.want);
         um_buffer_append(&r->out, r->nonce[1], NONCE_LEN);
         r->travels = want;
     }
@@ -480,7 +485,7 @@ static umbel_status receive_filter(umbel_reconcile *r, um_reader *in,
     r->result.method = "filter";
     /* Our own filter has all keys, also those that theirs does not match. */
     if (flags & FILTER_WANTED) {
-        um_buffer_append(&body, &(uint8_t){FILTER_ATTACHED}, 1);
+        append_u8(&body, FILTER_ATTACHED);
         um_append_varint(&body, 0);
         umbel_status status = um_set_filter_append(
             &body, &r->set, bits > 24 || bits < 2 ? 8 : (unsigned)bits,
