@@ -16,5 +16,5 @@ umbel build urls --addressing chunks-md5 --hashes 8 -q -o eight.umb
 try umbel convert eight.umb --to squid -o x
 (head -c 19 digest; printf '\101'; tail -c +21 digest) > wrong
 try umbel convert wrong --from squid -o x
-head -c -1 digest > cut
-try umbel convert cut --from squid -o x
+head -c -1 digest > shorter
+try umbel convert shorter --from squid -o x

@@ -3,13 +3,13 @@ far() {
     echo "exec:umbel join --stdio $*"
 }
 seq 5000 | awk '{print "k" $1 % 3000 "\t" $1}' > rows
-seq 2990 3050 | sed 's/^/k/' > set
-echo nokey >> set
-join -t "$(printf '\t')" <(sort rows) <(sort set) | sort > truth
-awk 'NR == FNR {b[$1]; next} !($1 in b)' set rows > others
+seq 2990 3050 | sed 's/^/k/' > few
+echo nokey >> few
+join -t "$(printf '\t')" <(sort rows) <(sort few) | sort > truth
+awk 'NR == FNR {b[$1]; next} !($1 in b)' few rows > others
 wc -l < truth
-for way in "rows set" "rows|$(far set)" "$(far rows)|set"; do
-    case $way in *'|'*) a=${way%|*} b=${way#*|} ;; *) a=rows b=set ;; esac
+for way in "rows few" "rows|$(far few)" "$(far rows)|few"; do
+    case $way in *'|'*) a=${way%|*} b=${way#*|} ;; *) a=rows b=few ;; esac
     umbel join "$a" "$b" --field 1 2> /dev/null | sort | cmp - truth && echo "equal to join"
     umbel join "$a" "$b" --field 1 --anti 2> /dev/null | cmp - others && echo "the others"
     umbel join "$a" "$b" --field 1 --json | grep -o '"rows": [0-9]*, "matches": [0-9]*'
@@ -39,13 +39,13 @@ umbel join -0 nul "$(far nul2)" 2> /dev/null | tr '\0' '@'
 echo
 : > none
 umbel join rows "$(far none)" --field 1 --anti 2> /dev/null | cmp - rows && echo "all of them"
-umbel join "$(far none)" set 2> /dev/null
+umbel join "$(far none)" few 2> /dev/null
 umbel join rows rows --json | grep -o '"matches": [0-9]*'
 echo "--- refused"
-umbel join - set < rows
+umbel join - few < rows
 umbel join rows
-umbel join "$(far rows)" "$(far set)"
+umbel join "$(far rows)" "$(far few)"
 umbel join rows exec:true
 umbel join rows "$(far missing)" 2>&1 | sort
 umbel join rows 'exec:echo hello world, hello world'
-umbel join rows set --field 1 --field 9
+umbel join rows few --field 1 --field 9

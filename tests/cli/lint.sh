@@ -3,8 +3,8 @@ seq 3000 > keys
 umbel build keys -q -o good.umb
 try umbel lint good.umb
 try umbel lint good.umb --members keys --json
-(cat keys; echo missing) > more
-try umbel lint good.umb --members more
+(cat keys; echo missing) > larger
+try umbel lint good.umb --members larger
 umbel build keys -n 1500 -q -o full.umb 2> /dev/null
 try umbel lint full.umb --json
 try umbel lint good.umb full.umb -q
@@ -26,7 +26,7 @@ try umbel lint seed.umb
 umbel build keys -n 3000 --fpr 1% --bits 1e6 -q -o large.umb
 try umbel lint large.umb
 umbel build keys --kind ribbon -q -o static.umb
-try umbel lint static.umb --members more --fix -o never.umb
+try umbel lint static.umb --members larger --fix -o never.umb
 # what cannot be read
 echo text > text
 head -c 100 good.umb > cut.umb

@@ -25,9 +25,9 @@ seq 50 > once
 umbel reconcile twice once -q && echo equal
 : > none
 umbel reconcile none "$(far once)" --both -q && cmp none once && echo filled
-printf 'x\ny' > cut
-umbel reconcile cut once --pull -q
-head -n 3 cut
+printf 'x\ny' > unended
+umbel reconcile unended once --pull -q
+head -n 3 unended
 
 echo "--- NUL and newlines"
 printf 'one\0two\nlines\0three\0' > n1
