@@ -6,6 +6,12 @@
  * pipes never fill up in both directions. The list of rows is read twice: for
  * the keys that match the filter, and for the rows whose key is in the set.
  */
+#if defined(__GNUC__) && !defined(__clang__)
+/* gcc's analyzer does not follow the buffers of a connection, which wire_fini
+ * releases. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 #include "reconcile/internal.h"
 
 #include "base/error.h"
@@ -22,12 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#if defined(__GNUC__) && !defined(__clang__)
-/* gcc's analyzer does not follow the buffers of a connection, which wire_fini
- * releases. */
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
 
 typedef struct join_args {
     const char *rows, *set;
