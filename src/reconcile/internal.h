@@ -80,7 +80,7 @@ static inline umbel_slice um_key_set_key(const um_key_set *s, size_t i)
 /* Returns the number of the key with this digest, or UM_NO_KEY. */
 size_t um_key_set_find(const um_key_set *s, const umbel_digest *d);
 /* Returns the number of the only key whose lo ends with these bits (at least
- * um_key_set_bits of them); UM_NO_KEY if there is none, or another one. */
+ * um_key_set_bits of them); UM_NO_KEY if no key or several keys have them. */
 size_t um_key_set_find_low(const um_key_set *s, uint64_t low, unsigned bits);
 /* Returns how many low bits of lo name a key among n: enough that two keys
  * share them with probability 2^-34. */

@@ -79,7 +79,8 @@ struct pk_source {
 };
 
 /*
- * Opens a pcap or pcapng file; "-" is standard input. E_FORMAT if it is none.
+ * Opens a pcap or pcapng file; "-" is standard input. Other
+ * content is refused with E_FORMAT.
  * Regular files are mapped, and one that is truncated meanwhile ends the
  * process with a message (um_program_begin).
  */
@@ -103,8 +104,8 @@ umbel_status pk_open_live(const char *interface, const pk_live *settings,
                           pk_source **out, umbel_error *err);
 
 /*
- * Reads the next packet, or finds that there is none. E_FORMAT for a damaged
- * file, with the offset, and for a link type that is not decoded.
+ * Reads the next packet, or sets *what to say why there is none. E_FORMAT for a
+ * damaged file, with the offset, and for a link type that is not decoded.
  */
 static inline umbel_status pk_next(pk_source *s, pk_packet *p, pk_event *what,
                                    umbel_error *err)

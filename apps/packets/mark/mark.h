@@ -121,7 +121,7 @@ umbel_status pk_topology_parse(umbel_slice text, pk_topology *out,
 umbel_status pk_topology_load(const char *path, pk_topology *out,
                               umbel_error *err);
 void pk_topology_fini(pk_topology *t);
-/* Returns the router's number; t->n if there is none with this name. */
+/* Returns the number of the router with this name; t->n if it is unknown. */
 uint32_t pk_topology_find(const pk_topology *t, const char *name);
 
 /* --- the way back --------------------------------------------------------- */
